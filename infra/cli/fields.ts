@@ -8,7 +8,7 @@ import { loadConfig } from '../knowledge/config.ts';
 import { alignColumns, printDocument, printLines } from './layout.ts';
 import { type CommonOptions, option } from './options.ts';
 
-export function createFieldsCommand(): Command {
+export function createCommand(): Command {
   return new Command('fields').addOption(option.json()).action((options: Pick<CommonOptions, 'json'>) => {
     const tables = documentTables();
     if (options.json) printDocument({ outcome: 'ok', ...DICTIONARY, tables });

@@ -16,7 +16,7 @@ interface PageOptions {
   readonly region?: string;
 }
 
-export function createPageCommand(): Command {
+export function createCommand(): Command {
   return new Command('page')
     .addOption(new Option('--out <dir>', 'the folder of the local runs').default('out').conflicts('deployed'))
     .option('--local', 'show the runs of this machine, as without any option')

@@ -6,81 +6,41 @@ import { printDocument, printMessage } from './layout.ts';
 
 const PACKAGE = new URL('../../package.json', import.meta.url);
 
-/** Only the code of the command that runs is loaded: zod and each AWS SDK client take tens of milliseconds. */
-const COMMANDS: Readonly<
-  Record<string, { readonly description: string; readonly load: () => Promise<Command> }>
-> = {
-  run: {
-    description: 'Start an export and follow it until it ends.',
-    load: async () => (await import('./run/run.ts')).createRunCommand(),
-  },
-  missing: {
-    description:
-      'Show the days of an export that were not delivered or are not in its table, why, and the commands that bring them.',
-    load: async () => (await import('./days/missing.ts')).createMissingCommand(),
-  },
-  plan: {
-    description:
-      'Show what an export would do, how long it would take and what AWS would charge. Starts nothing.',
-    load: async () => (await import('./run/plan.ts')).createPlanCommand(),
-  },
-  resume: {
-    description:
-      'Export the windows that an execution did not deliver, and follow the new execution until it ends.',
-    load: async () => (await import('./executions/resume.ts')).createResumeCommand(),
-  },
-  rebuild: {
-    description:
-      "Rebuild an export's table from the files that were delivered, and bring all of its months to the table's columns. Days that show the same report or a newer one stay, so a command that was stopped can be repeated.",
-    load: async () => (await import('./rebuild/rebuild.ts')).createRebuildCommand(),
-  },
-  query: {
-    description: 'Run SQL on the tables of the exports: in Athena, or with --local on those of this machine.',
-    load: async () => (await import('./query/query.ts')).createQueryCommand(),
-  },
-  status: {
-    description:
-      'Show of each export what runs, how the last run ended, the newest day, the missing days and the last failure.',
-    load: async () => (await import('./days/status.ts')).createStatusCommand(),
-  },
-  page: {
-    description:
-      'Write one HTML file that shows the days of each export, what changed, sums over time, and what its columns mean.',
-    load: async () => (await import('./page.ts')).createPageCommand(),
-  },
-  list: {
-    description: 'Show the executions that are running and those that ran last, newest first.',
-    load: async () => (await import('./executions/list.ts')).createListCommand(),
-  },
-  stop: {
-    description: 'Stop an execution and its windows. What was delivered stays, and resume exports the rest.',
-    load: async () => (await import('./executions/stop.ts')).createStopCommand(),
-  },
-  explain: {
-    description:
-      'Show why an execution failed, how long each of its windows took, and where to see its states.',
-    load: async () => (await import('./executions/explain.ts')).createExplainCommand(),
-  },
-  login: {
-    description: "Log in to the platform in a browser, and store the login in an account's credential.",
-    load: async () => (await import('./accounts/login.ts')).createLoginCommand(),
-  },
-  doctor: {
-    description: 'Check the credential, token, scopes and revision of an account, without creating a report.',
-    load: async () => (await import('./accounts/doctor.ts')).createDoctorCommand(),
-  },
-  secret: {
-    description: "Store an account's credential, which is read from standard input.",
-    load: async () => (await import('./accounts/secret.ts')).createSecretCommand(),
-  },
-  fields: {
-    description: 'Show the metrics and dimensions that are known, and what each column of the tables means.',
-    load: async () => (await import('./fields.ts')).createFieldsCommand(),
-  },
-  sandbox: {
-    description: "Serve the platform's API on 127.0.0.1 with invented data, until Ctrl-C.",
-    load: async () => (await import('./sandbox.ts')).createSandboxCommand(),
-  },
+type Load = () => Promise<{ createCommand(): Command }>;
+
+/** Only the code of the command that runs is loaded: zod and each client of AWS's SDK take tens of milliseconds. */
+const COMMANDS: Readonly<Record<string, readonly [description: string, load: Load]>> = {
+  run: ['Start an export and follow it until it ends.', () => import('./run/run.ts')],
+  missing: [
+    'Show the days that an export lacks, and the commands that bring them.',
+    () => import('./days/missing.ts'),
+  ],
+  plan: ['Show the windows, the time and the cost of an export.', () => import('./run/plan.ts')],
+  resume: ['Export the windows that an execution did not deliver.', () => import('./executions/resume.ts')],
+  rebuild: ["Write an export's table again from the delivered files.", () => import('./rebuild/rebuild.ts')],
+  query: ['Run SQL on the tables of the exports.', () => import('./query/query.ts')],
+  status: ['Show what runs, how the last runs ended, and what is missing.', () => import('./days/status.ts')],
+  page: ['Write one HTML file that shows all exports.', () => import('./page.ts')],
+  list: ['Show the executions, newest first.', () => import('./executions/list.ts')],
+  stop: ['Stop an execution. What was delivered stays.', () => import('./executions/stop.ts')],
+  explain: ['Show what became of an execution and its windows.', () => import('./executions/explain.ts')],
+  login: [
+    "Log in to the platform, and store the login in an account's credential.",
+    () => import('./accounts/login.ts'),
+  ],
+  doctor: [
+    'Check the credential, token, scopes and revision of an account.',
+    () => import('./accounts/doctor.ts'),
+  ],
+  secret: [
+    "Store an account's credential, which is read from standard input.",
+    () => import('./accounts/secret.ts'),
+  ],
+  fields: [
+    'Show the metrics and dimensions, and what the columns of tables mean.',
+    () => import('./fields.ts'),
+  ],
+  sandbox: ["Serve the platform's API on this machine with invented data.", () => import('./sandbox.ts')],
 };
 
 /** Old names of commands. They work until the next release but one. */
@@ -103,8 +63,8 @@ async function createProgram(args: readonly string[]): Promise<Command> {
       '\nExit status: 0 delivered or done, 1 failed, 2 bad usage or input, 3 not in the table (--strict), 130 after Ctrl-C or a stop.',
     )
     .exitOverride();
-  for (const [name, { description, load }] of Object.entries(COMMANDS)) {
-    const command = name === named ? await prepare(await load()) : new Command(name);
+  for (const [name, [description, load]] of Object.entries(COMMANDS)) {
+    const command = name === named ? await prepare((await load()).createCommand()) : new Command(name);
     program.addCommand(command.description(description).exitOverride());
   }
   return program;

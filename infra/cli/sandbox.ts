@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { isOAuth, parseCredential } from '../../functions/token/credential.ts';
 import { loadConfig } from '../knowledge/config.ts';
-import { UsageError } from '../knowledge/errors.ts';
+import { refuse, UsageError } from '../knowledge/errors.ts';
 import { exportFromCommand } from '../knowledge/next-command.ts';
 import { scaledClock } from '../local/clock.ts';
 import { parseFault } from '../sandbox/faults/parse-fault.ts';
@@ -28,7 +28,7 @@ interface SandboxCommandOptions {
   readonly restatedDays?: number;
 }
 
-export function createSandboxCommand(): Command {
+export function createCommand(): Command {
   return new Command('sandbox')
     .addOption(
       new Option('--port <n>', 'the port; 0 picks a free one').argParser(wholeNumber(0, 65_535)).default(0),
@@ -97,8 +97,7 @@ async function keepClient(file: string): Promise<Pick<Credential, 'clientId' | '
     });
     return { clientId, clientSecret };
   }
-  const faults = await platformFaults({ credential: file }, '', []);
-  if (faults.length > 0) throw new UsageError(faults);
+  refuse(await platformFaults({ credential: file }, '', []));
   const kept = parseCredential(await readFile(file, 'utf8'), 'of --credential');
   if (isOAuth(kept)) return { clientId: kept.client_id, clientSecret: kept.client_secret };
   throw new UsageError([

@@ -12,6 +12,11 @@ export class UsageError extends Error {
   }
 }
 
+/** @throws UsageError if there are faults */
+export function refuse(faults: readonly string[]): void {
+  if (faults.length > 0) throw new UsageError(faults);
+}
+
 /** The command failed. Says what happened and what to do next, and never contains a secret. */
 export class CommandFailed extends Error {
   override readonly name = 'CommandFailed';

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { REPORTING, scopeOf } from '../../../functions/token/scope.ts';
 import { loadConfig } from '../../knowledge/config.ts';
-import { UsageError } from '../../knowledge/errors.ts';
+import { refuse } from '../../knowledge/errors.ts';
 import { FAILED } from '../exit-status.ts';
 import { printDocument, printLines } from '../layout.ts';
 import { option, platformFaults } from '../options.ts';
@@ -13,7 +13,7 @@ interface DoctorOptions extends AccountOptions {
   readonly json?: true;
 }
 
-export function createDoctorCommand(): Command {
+export function createCommand(): Command {
   return new Command('doctor')
     .option('--account <name>', 'the account (default: every account in cdk.json)')
     .addOption(option.json())
@@ -26,11 +26,10 @@ export function createDoctorCommand(): Command {
 
 async function doctor(options: DoctorOptions): Promise<void> {
   const { account, local, json } = options;
-  const faults = [
+  refuse([
     ...(account === undefined ? [] : accountFaults(account, options)),
     ...(local ? await platformFaults(options, '--local', ['baseUrl', 'credential', 'revision']) : []),
-  ];
-  if (faults.length > 0) throw new UsageError(faults);
+  ]);
   const checks: Check[] = [];
   for await (const check of diagnoseAll(options)) {
     checks.push(check);

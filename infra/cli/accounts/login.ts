@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { REPORTING } from '../../../functions/token/scope.ts';
 import { readDeployment } from '../../knowledge/deployment.ts';
-import { UsageError } from '../../knowledge/errors.ts';
+import { refuse } from '../../knowledge/errors.ts';
 import { INTERRUPTED } from '../exit-status.ts';
 import { catchInterrupt } from '../interrupt.ts';
 import { printLines } from '../layout.ts';
@@ -15,7 +15,7 @@ interface LoginOptions extends AccountOptions {
   readonly redirectUri?: string;
 }
 
-export function createLoginCommand(): Command {
+export function createCommand(): Command {
   return new Command('login')
     .requiredOption('--account <name>', 'the account')
     .option('--scope <scopes>', 'the scopes to ask for, separated by spaces', REPORTING)
@@ -27,8 +27,7 @@ export function createLoginCommand(): Command {
 }
 
 async function login(options: LoginOptions): Promise<void> {
-  const faults = await findFaults(options);
-  if (faults.length > 0) throw new UsageError(faults);
+  refuse(await findFaults(options));
   if (!options.local) await readDeployment();
   const { scope, redirectUri } = options;
   await using account = await createAccount(options.account, options);

@@ -12,14 +12,14 @@ import {
 } from '../../../functions/token/credential.ts';
 import { AccessRefused, CredentialUnusable } from '../../../functions/workflow/errors.ts';
 import { readDeployment, stackName } from '../../knowledge/deployment.ts';
-import { CommandFailed, explainStepError, UsageError } from '../../knowledge/errors.ts';
+import { CommandFailed, explainStepError, refuse, UsageError } from '../../knowledge/errors.ts';
 import { printDocument, warn } from '../layout.ts';
 import { examples, option } from '../options.ts';
 import { accountFaults } from './account.ts';
 
 const USAGE = 'secret set ACCOUNT < credential.json';
 
-export function createSecretCommand(): Command {
+export function createCommand(): Command {
   return (
     new Command('secret')
       .usage('set <account> [options]')
@@ -36,8 +36,7 @@ export function createSecretCommand(): Command {
 }
 
 async function secret(action = '', account = '', { json }: { json?: true }, command: Command): Promise<void> {
-  const faults = argumentFaults(action, account, command.args);
-  if (faults.length > 0) throw new UsageError(faults);
+  refuse(argumentFaults(action, account, command.args));
   // A terminal would show what is typed.
   if (process.stdin.isTTY) throw new UsageError(['give the credential on standard input: < credential.json']);
   const content = await text(process.stdin);

@@ -21,7 +21,7 @@ interface MissingOptions extends ExportPlace, AskedDays {
   readonly json?: true;
 }
 
-export function createMissingCommand(): Command {
+export function createCommand(): Command {
   return new Command('missing')
     .argument('<name>', 'the export')
     .addOption(option.account())

@@ -34,7 +34,7 @@ export interface ExportStatus {
 /** Missing ranges that the text names; --json has all. */
 const MAX_RANGES = 10;
 
-export function createStatusCommand(): Command {
+export function createCommand(): Command {
   return new Command('status')
     .argument('[name]', 'an export (default: all)')
     .addOption(option.json())

@@ -21,7 +21,7 @@ import { printDocument, printLines } from '../layout.ts';
 import { type CommonOptions, examples, option } from '../options.ts';
 import { describeOutcome } from './outcome.ts';
 
-export function createExplainCommand(): Command {
+export function createCommand(): Command {
   return new Command('explain')
     .argument('[execution]', 'the name of an execution (default: the one that began last)')
     .addOption(option.json())

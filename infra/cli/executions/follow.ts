@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { SFN } from '@aws-sdk/client-sfn';
 import { parseJson } from '../../../functions/workflow/json.ts';
-import { CommandFailed, UsageError } from '../../knowledge/errors.ts';
+import { CommandFailed, refuse } from '../../knowledge/errors.ts';
 import { createStepFunctions, hasEnded } from '../../knowledge/executions/deployed.ts';
 import { type Outcome, outcomeOf } from '../../knowledge/executions/outcome.ts';
 import { explainCommand } from '../../knowledge/next-command.ts';
@@ -26,8 +26,7 @@ export async function startAndFollow(
 ): Promise<Outcome> {
   const now = new Date();
   const { request: checked, warnings } = checkRequest(request, now);
-  const faults = futureFaults(checked, now);
-  if (faults.length > 0) throw new UsageError(faults);
+  refuse(futureFaults(checked, now));
   for (const warning of warnings) warn(warning);
   const sfn = createStepFunctions(stateMachineArn);
   const input = JSON.stringify(request);

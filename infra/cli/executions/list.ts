@@ -17,7 +17,7 @@ interface ListOptions extends CommonOptions {
 /** Each execution is one call of DescribeExecution, of which AWS allows 250 at once. */
 const MAX_LIMIT = 100;
 
-export function createListCommand(): Command {
+export function createCommand(): Command {
   return new Command('list')
     .option('--limit <n>', 'how many that have ended', wholeNumber(1, MAX_LIMIT), 20)
     .addOption(option.json())

@@ -7,7 +7,7 @@ import { type CommonOptions, examples, option } from '../options.ts';
 import { startAndFollow } from './follow.ts';
 import { printOutcome } from './outcome.ts';
 
-export function createResumeCommand(): Command {
+export function createCommand(): Command {
   return new Command('resume')
     .argument('<execution>', 'the name of an execution that failed or was stopped')
     .addOption(option.json())

@@ -5,7 +5,7 @@ import { resumeCommand } from '../../knowledge/next-command.ts';
 import { printDocument, printLines } from '../layout.ts';
 import { type CommonOptions, examples, option } from '../options.ts';
 
-export function createStopCommand(): Command {
+export function createCommand(): Command {
   return new Command('stop')
     .argument('<execution>', 'the name of an execution that is running')
     .addOption(option.json())

@@ -30,7 +30,7 @@ const DIALECTS = `
 The table of the export daily-campaigns is daily_campaigns. Athena runs the SQL,
 and with --local DuckDB. Athena has no GROUP BY ALL.`;
 
-export function createQueryCommand(): Command {
+export function createCommand(): Command {
   return new Command('query')
     .argument('[sql]', 'one statement; - reads it from standard input')
     .addOption(option.json())

@@ -27,7 +27,7 @@ interface RebuildOptions extends ExportPlace {
 /** The document that `--json` prints. */
 export type RebuildResult = Awaited<ReturnType<typeof rebuild>>;
 
-export function createRebuildCommand(): Command {
+export function createCommand(): Command {
   return new Command('rebuild')
     .argument('<name>', 'the export')
     .option('--account <name>', 'only this account (default: all that have the export)')

@@ -4,8 +4,8 @@ import { tableOf } from '../../../functions/workflow/table.ts';
 import { nameFaults } from '../../config/export-faults.ts';
 import { tableSource, withColumns } from '../../config/exports.ts';
 import { openToRead, type ReadableBucket } from '../../knowledge/bucket.ts';
-import { configFaults, loadConfig } from '../../knowledge/config.ts';
-import { UsageError } from '../../knowledge/errors.ts';
+import { loadConfig } from '../../knowledge/config.ts';
+import { refuse, UsageError } from '../../knowledge/errors.ts';
 import { describeUnknown, findExport, type LastRequest, readLastRequests } from '../../knowledge/exports.ts';
 import { lastPlatform, type PlatformOptions, targetOf } from '../../knowledge/platform.ts';
 import { checkRequest } from '../../knowledge/request.ts';
@@ -37,33 +37,27 @@ interface RunOptions extends LocalRunOptions {
 /**
  * Finds the request and the platform of a local run, and checks them before anything is started.
  *
- * @throws UsageError with every fault
+ * @throws UsageError
  */
 export async function checkRun(name: string | undefined, given: LocalRunOptions, now: Date) {
   const options = await withLastPlatform(name, given);
-  const faults = [...(await findPlatformFaults(options)), ...configFaults()];
-  try {
-    await using bucket = await openToRead({ local: true, out: options.out });
-    const input = withOptions(await findLocalRequest(name, options, bucket, now), options);
-    const checked = checkRequest(input, now);
-    const others = await readLastRequests(bucket);
-    const { account } = checked.request;
-    const last = others.find(
-      ({ request }) => request.account === account && request.name === checked.request.name,
-    );
-    // The same request again is one of the same revision, whatever other exports of the folder have.
-    const platform = {
-      ...options,
-      ...(options.isLast && last?.target && { revision: last.target.revision }),
-    };
-    faults.push(...columnFaults(input), ...futureFaults(checked.request, now));
-    if (faults.length === 0) faults.push(...folderFaults(checked.request, others, platform));
-    if (faults.length === 0) return { input, options: platform, ...checked };
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    faults.push(...error.faults);
-  }
-  throw new UsageError([...new Set(faults)]);
+  refuse(await findPlatformFaults(options));
+  await using bucket = await openToRead({ local: true, out: options.out });
+  const input = withOptions(await findLocalRequest(name, options, bucket, now), options);
+  const checked = checkRequest(input, now);
+  refuse([...columnFaults(input), ...futureFaults(checked.request, now)]);
+  const others = await readLastRequests(bucket);
+  const { account } = checked.request;
+  const last = others.find(
+    ({ request }) => request.account === account && request.name === checked.request.name,
+  );
+  // The same request again is one of the same revision, whatever other exports of the folder have.
+  const platform = {
+    ...options,
+    ...(options.isLast && last?.target && { revision: last.target.revision }),
+  };
+  refuse(folderFaults(checked.request, others, platform));
+  return { input, options: platform, ...checked };
 }
 
 /** Without --base-url, an export has the platform of the folder's last run, and the example has a sandbox. */
@@ -104,7 +98,7 @@ function folderFaults(
 
 /** A local run writes a table that the config may not have checked. */
 function columnFaults(input: unknown): string[] {
-  const source = configFaults().length === 0 && tableSource(withColumns(Object(input), loadConfig().exports));
+  const source = tableSource(withColumns(Object(input), loadConfig().exports));
   return source ? nameFaults(source) : [];
 }
 
@@ -127,9 +121,8 @@ function isExample(
   { input, again, account = EXAMPLE.account }: LocalRunOptions,
 ): boolean {
   const isNamed = (name ?? EXAMPLE.name) === EXAMPLE.name && account === EXAMPLE.account;
-  const { exports } = configFaults().length === 0 ? loadConfig() : { exports: [] };
   const isOther = input !== undefined || again !== undefined;
-  return isNamed && !isOther && !exports.some((entry) => entry.name === name);
+  return isNamed && !isOther && !loadConfig().exports.some((entry) => entry.name === name);
 }
 
 /** The request as it was given; without one, the example. */

@@ -26,7 +26,7 @@ interface PlanOptions extends RequestOptions, Folder {
   readonly json?: true;
 }
 
-export function createPlanCommand(): Command {
+export function createCommand(): Command {
   return new Command('plan')
     .argument('[name]', 'an export in cdk.json; without one, use --input')
     .option('--input <file>', 'the request, a JSON file; - reads standard input')

@@ -11,7 +11,7 @@ import { runLocal } from './run-local.ts';
 
 type RunOptions = LocalRunOptions & CommonOptions & { readonly strict?: true };
 
-export function createRunCommand(): Command {
+export function createCommand(): Command {
   return new Command('run')
     .argument('[name]', 'an export in cdk.json; without one, use --input')
     .option('--input <file>', 'the request, a JSON file; - reads standard input')

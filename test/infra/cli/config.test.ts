@@ -29,18 +29,13 @@ describe('a faulty cdk.json', () => {
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
   });
 
-  it('is reported together with other faults, and as JSON with --json', async () => {
-    const run = ['run', '--local', '--json', '--input', '/no/such/file'];
-    const { status, stdout } = await checkout.run(faultyConfig(), run);
+  it('is reported as JSON with --json', async () => {
+    const { status, stdout } = await checkout.run(faultyConfig(), ['run', '--local', '--json']);
     expect(status).toBe(2);
     expect(JSON.parse(stdout)).toEqual({
       outcome: 'failed',
       error: 'InvalidInput',
-      faults: [
-        expect.stringContaining('cdk.json: stack'),
-        expect.stringContaining('cdk.json: revision'),
-        '--input /no/such/file cannot be read (ENOENT)',
-      ],
+      faults: [expect.stringContaining('cdk.json: stack'), expect.stringContaining('cdk.json: revision')],
     });
   });
 

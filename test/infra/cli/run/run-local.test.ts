@@ -172,7 +172,7 @@ describe('run --local', () => {
   it.each([
     [
       ['--base-url', 'http://10.0.0.1'],
-      ['--base-url: ', 'needs --revision', 'needs --credential', 'needs --input'],
+      ['--base-url: ', 'needs --revision', 'needs --credential'],
     ],
     [['--revision', '2026-01-01'], ['--revision needs --base-url']],
     [['--input', '/no/such/file'], ['cannot be read (ENOENT)']],
