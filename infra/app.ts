@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { CONFIG_KEY, InvalidConfig, parseConfig } from './config/config.ts';
-import { bundleFunctions, installForLambda, PackageFault } from './constructs/bundle.ts';
+import { bundleFunctions, installForLambda } from './constructs/bundle.ts';
 import { ExportStack } from './stack.ts';
 import { addPolicyChecks, addWarnings, checkTemplate } from './synth-checks.ts';
 
@@ -19,7 +19,7 @@ try {
   addPolicyChecks(app, stack);
   checkTemplate(app.synth().getStackByName(config.stack));
 } catch (error) {
-  if (!(error instanceof InvalidConfig || error instanceof PackageFault)) throw error;
+  if (!(error instanceof InvalidConfig)) throw error;
   process.stderr.write(`${error.message}\n`);
   process.exitCode = 1;
 }

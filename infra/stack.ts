@@ -28,7 +28,7 @@ export class ExportStack extends Stack {
     const { exports, accounts } = config;
     const encryptionKey = createEncryptionKey(this, 'Key', config.kms_key);
 
-    const secrets = new AccountSecrets(this, 'Secrets', { prefix: config.stack, accounts, encryptionKey });
+    const secrets = new AccountSecrets(this, 'Secrets', { accounts, encryptionKey });
     const bucket = new ExportBucket(this, 'Exports', {
       keepReportsDays: config.keep_reports_days,
       encryptionKey,

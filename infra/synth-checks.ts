@@ -10,7 +10,6 @@ import { metricType, TABLES_PREFIX } from '../functions/workflow/table.ts';
 import { type Config, type ConfiguredExport, InvalidConfig } from './config/config.ts';
 import { tableSource } from './config/exports.ts';
 import { databaseName, RESULTS_PREFIX } from './constructs/export-tables.ts';
-import { CLOUDWATCH_READS } from './constructs/monitoring/alarm-topic.ts';
 import type { ExportStack } from './stack.ts';
 
 // The checks of `cdk synth` that a local run leaves out.
@@ -39,7 +38,7 @@ const ACKNOWLEDGED: readonly Acknowledgement[] = [
 /** Fails the synth on every finding of cdk-nag's AwsSolutions pack that is not acknowledged here. */
 export function addPolicyChecks(app: App, stack: ExportStack): void {
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
-  for (const [construct, rule, reason] of [...ACKNOWLEDGED, ...wildcards(stack), ...wildcardsOfSlack(stack)])
+  for (const [construct, rule, reason] of [...ACKNOWLEDGED, ...wildcards(stack)])
     Validations.of(stack.node.findChild(construct)).acknowledge({
       id: `AwsSolutions::AwsSolutions-${rule}`,
       reason,
@@ -93,16 +92,6 @@ function wildcards(stack: ExportStack): Acknowledgement[] {
       ],
     );
   return allowed.map(([construct, resource, reason]) => [construct, `IAM5[Resource::${resource}]`, reason]);
-}
-
-function wildcardsOfSlack(stack: ExportStack): Acknowledgement[] {
-  if (!stack.node.tryFindChild('Slack')) return [];
-  const reason = 'The chat draws the metric of an alarm. These permissions only read CloudWatch.';
-  return ['Resource::*', ...CLOUDWATCH_READS.map((action) => `Action::${action}`)].map((wildcard) => [
-    'Slack',
-    `IAM5[${wildcard}]`,
-    reason,
-  ]);
 }
 
 function childExecutions(stack: ExportStack): string[] {

@@ -6,24 +6,20 @@ import { Construct } from 'constructs';
 import { grantKey } from './encryption-key.ts';
 
 interface AccountSecretsProps {
-  /** The secrets are named `<prefix>/<account>/credential` and `<prefix>/<account>/token`. */
-  readonly prefix: string;
   readonly accounts: readonly string[];
   readonly encryptionKey?: IKey | undefined;
 }
 
 /**
- * Two secrets per account: the credential, which an operator stores, and the token, which GetToken caches.
- * The stack creates them empty, so that no value is ever in a template. The token goes with its account or
- * the stack, and the credential stays.
+ * Two secrets per account: `<stack>/<account>/credential`, which an operator stores, and
+ * `<stack>/<account>/token`, which GetToken caches. The stack creates them empty, so that no value is ever in
+ * a template. The token goes with its account or the stack, and the credential stays.
  */
 export class AccountSecrets extends Construct {
-  private readonly prefix: string;
   private readonly key: IKey | undefined;
 
-  constructor(scope: Construct, id: string, { prefix, accounts, encryptionKey }: AccountSecretsProps) {
+  constructor(scope: Construct, id: string, { accounts, encryptionKey }: AccountSecretsProps) {
     super(scope, id);
-    this.prefix = prefix;
     this.key = encryptionKey;
     for (const account of accounts) {
       this.secret(
@@ -57,7 +53,8 @@ export class AccountSecrets extends Construct {
   /** The L2 construct would generate a value. */
   private secret(name: string, description: string, removal: RemovalPolicy): void {
     const kmsKeyId = this.key && { kmsKeyId: this.key.keyArn };
-    const secret = new CfnSecret(this, name, { name: `${this.prefix}/${name}`, description, ...kmsKeyId });
+    const { stackName } = Stack.of(this);
+    const secret = new CfnSecret(this, name, { name: `${stackName}/${name}`, description, ...kmsKeyId });
     secret.applyRemovalPolicy(removal);
   }
 
@@ -70,7 +67,7 @@ export class AccountSecrets extends Construct {
     const arn = Stack.of(this).formatArn({
       service: 'secretsmanager',
       resource: 'secret',
-      resourceName: `${this.prefix}/*/${secret}-??????`,
+      resourceName: `${Stack.of(this).stackName}/*/${secret}-??????`,
       arnFormat: ArnFormat.COLON_RESOURCE_NAME,
     });
     Grant.addToPrincipal({

@@ -24,11 +24,6 @@ const BINDINGS = '@duckdb/node-bindings';
 const LAMBDA = '--os=linux --cpu=arm64 --libc=glibc';
 const LAMBDA_BINDINGS = `${BINDINGS}-linux-arm64`;
 
-/** npm could not install the packages that Lambda needs. */
-export class PackageFault extends Error {
-  override readonly name = 'PackageFault';
-}
-
 /**
  * Bundles every step, `functions/<name>.ts`, with its dependencies into `<outdir>/<name>/index.cjs`.
  *
@@ -74,7 +69,7 @@ export function bundleFunctions(outdir: string, lambdaModules?: string): void {
  * while that file stays the same.
  *
  * @returns their node_modules
- * @throws PackageFault with npm's reason
+ * @throws Error with npm's reason
  */
 export async function installForLambda(cache?: string): Promise<string> {
   const lockfile = join(ROOT, 'package-lock.json');
@@ -82,19 +77,11 @@ export async function installForLambda(cache?: string): Promise<string> {
   const install = async (draft: string) => {
     for (const file of ['package.json', 'package-lock.json'])
       copyFileSync(join(ROOT, file), join(draft, file));
-    await runNpm(`ci --omit=dev --ignore-scripts --prefer-offline --no-audit ${LAMBDA}`, draft);
+    // In a shell, because npm is a script on Windows.
+    const command = `npm ci --omit=dev --ignore-scripts --prefer-offline --no-audit ${LAMBDA}`;
+    await promisify(exec)(command, { cwd: draft });
   };
   return join(await cachedFolder(`lambda-${hash.slice(0, 16)}`, install, cache), 'node_modules');
-}
-
-/** Runs npm in a shell, because on Windows it is a script. */
-async function runNpm(command: string, cwd: string): Promise<void> {
-  try {
-    await promisify(exec)(`npm ${command}`, { cwd });
-  } catch (error) {
-    const { stderr = '', message } = error as Error & { stderr?: string };
-    throw new PackageFault(`npm could not install the packages for Lambda: ${stderr.trim() || message}`);
-  }
 }
 
 function copyBindings(bundle: string, modules: string): void {

@@ -1,13 +1,7 @@
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { Effect, Grant, type IGrantable, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
-import {
-  BlockPublicAccess,
-  Bucket,
-  BucketEncryption,
-  type CfnBucket,
-  type LifecycleRule,
-} from 'aws-cdk-lib/aws-s3';
+import { BlockPublicAccess, Bucket, BucketEncryption, type CfnBucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import { EXPORTS_PREFIX, FAILURE, FILE_TAG, MANIFEST, PLANS } from '../../functions/workflow/keys.ts';
 import { TABLES_PREFIX } from '../../functions/workflow/table.ts';
@@ -26,17 +20,6 @@ interface ExportBucketProps {
   /** Default: for ever. */
   readonly keepReportsDays?: number | undefined;
   readonly encryptionKey?: IKey | undefined;
-}
-
-/** Manifests and failure reports, which have no tag, stay. */
-function expireReports(days: number): LifecycleRule {
-  return {
-    id: 'Reports',
-    prefix: EXPORTS_PREFIX,
-    tagFilters: { [FILE_TAG.name]: FILE_TAG.value },
-    expiration: Duration.days(days),
-    noncurrentVersionExpiration: TO_UNDO,
-  };
 }
 
 /** Holds the reports. It stays when the stack is deleted. */
@@ -65,9 +48,17 @@ export class ExportBucket extends Construct {
         },
         // S3 takes the shorter time of two rules for an object.
         { id: 'ReplacedTables', prefix: TABLES_PREFIX, noncurrentVersionExpiration: TO_UNDO },
-        ...(keepReportsDays === undefined ? [] : [expireReports(keepReportsDays)]),
       ],
     });
+    if (keepReportsDays !== undefined)
+      this.bucket.addLifecycleRule({
+        id: 'Reports',
+        prefix: EXPORTS_PREFIX,
+        // Manifests and failure reports, which have no tag, stay.
+        tagFilters: { [FILE_TAG.name]: FILE_TAG.value },
+        expiration: Duration.days(keepReportsDays),
+        noncurrentVersionExpiration: TO_UNDO,
+      });
     // The L2 property `eventBridgeEnabled` would add a custom resource with a Lambda function.
     const resource = this.bucket.node.defaultChild as CfnBucket;
     const path = 'NotificationConfiguration.EventBridgeConfiguration.EventBridgeEnabled';

@@ -1,13 +1,10 @@
 import { Stack } from 'aws-cdk-lib';
 import { SlackChannelConfiguration } from 'aws-cdk-lib/aws-chatbot';
-import { type CfnRole, ManagedPolicy, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { ManagedPolicy, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import type { Construct } from 'constructs';
-
-/** Lets the chat draw the metric of an alarm. Nobody has tried it against AWS yet. */
-export const CLOUDWATCH_READS = ['cloudwatch:Describe*', 'cloudwatch:Get*', 'cloudwatch:List*'];
 
 interface AlarmTopicProps {
   /** An existing topic, which the stack leaves as it is. By default it creates one. */
@@ -56,14 +53,14 @@ interface SlackProps {
   readonly topic: ITopic;
 }
 
-/** Shows the topic's alarms in a Slack channel, whose members can read metrics and alarms, no more. */
+/** Shows the topic's alarms in a Slack channel. The role that its members' commands use may do nothing. */
 export function notifySlack(
   scope: Construct,
   id: string,
   { workspace_id, channel_id, topic }: SlackProps,
 ): void {
-  const { stackName, region, account } = Stack.of(scope);
-  const channel = new SlackChannelConfiguration(scope, id, {
+  const { stackName, region } = Stack.of(scope);
+  new SlackChannelConfiguration(scope, id, {
     // Chat configurations have no Region: their names are unique in an AWS account.
     slackChannelConfigurationName: `${stackName}-${region}`,
     slackWorkspaceId: workspace_id,
@@ -72,10 +69,4 @@ export function notifySlack(
     // Limits every command that a member gives. The default is AdministratorAccess.
     guardrailPolicies: [ManagedPolicy.fromAwsManagedPolicyName('CloudWatchReadOnlyAccess')],
   });
-  channel.addToRolePolicy(new PolicyStatement({ actions: CLOUDWATCH_READS, resources: ['*'] }));
-  // No document of AWS says that the service names the account. IfExists shows the graphs even so.
-  (channel.role?.node.defaultChild as CfnRole).addPropertyOverride(
-    'AssumeRolePolicyDocument.Statement.0.Condition.StringEqualsIfExists',
-    { 'aws:SourceAccount': account },
-  );
 }
