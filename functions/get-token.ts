@@ -1,7 +1,6 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore } from './aws/objects.ts';
 import { createSecrets } from './aws/secrets.ts';
-import { toGrantError } from './decisions/platform-failure.ts';
 import { MAX_RENEWALS, MIN_WAIT, TOKEN_SECONDS } from './decisions/waits.ts';
 import { bearer } from './platform/connection.ts';
 import { apiKeyWarning, useApiKey } from './token/api-key.ts';
@@ -26,7 +25,15 @@ import {
 import { createTokenRequest, grantToken, type RequestToken } from './token/grant.ts';
 import { type LeaseAccess, underLease } from './token/lease.ts';
 import { scopeOf } from './token/scope.ts';
-import { errors, type Facts, readCause, readMessage, TokenRefusedAgain } from './workflow/errors.ts';
+import {
+  errors,
+  type Facts,
+  PlatformUnavailable,
+  RequestRefused,
+  readCause,
+  readMessage,
+  TokenRefusedAgain,
+} from './workflow/errors.ts';
 import { READS, readSettingObject } from './workflow/settings.ts';
 import type { TokenRef } from './workflow/state-parts.ts';
 import { TokenRequest } from './workflow/states.ts';
@@ -199,10 +206,14 @@ async function authorize(
   const requestedAt = now();
   if (!isOAuth(credential)) return useApiKey(credential, wanted, requestedAt);
   const access = { ...dependencies, store: dependencies.credentialOf(account) };
-  const token = await grantToken(account, credential, scope, access).catch((error) => {
+  const token = await grantToken(account, credential, scope, access).catch((error: unknown) => {
+    if (!(error instanceof PlatformUnavailable) || error.facts.code !== 'ENOTFOUND') throw error;
     const isOfHost = (each: CachedTokens[string]) =>
       !isRefused(each) && each.issued_for.endsWith(` ${baseUrl}`);
-    throw toGrantError(error, account, !Object.values(cached).some(isOfHost));
+    if (Object.values(cached).some(isOfHost)) throw error;
+    // The host never gave this account a token: a mistyped name, and not an outage.
+    const { host } = error.facts;
+    throw new RequestRefused(`There is no host ${host} (ENOTFOUND). Correct base_url.`, { account, host });
   });
   const expires_at = new Date(requestedAt.getTime() + token.expiresIn * 1000).toISOString();
   log.info('a token was issued', { account, expires_at, scope: token.scope });

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import type { ExportError } from '../workflow/errors.ts';
+import { CredentialUnusable, type ExportError, LoginRequired } from '../workflow/errors.ts';
 import {
   type Answer,
   errorBody,
@@ -10,7 +10,6 @@ import {
   UNNAMED,
 } from './answer.ts';
 import { type Connection, endpoint } from './connection.ts';
-import { OAuthError } from './errors.ts';
 import { parseAnswer, refused, unreadable } from './failures.ts';
 import { send } from './request.ts';
 
@@ -110,7 +109,7 @@ export function refreshToken(
  * shorter: it encodes `-`, `_` and `.`, refuses null fields and an odd expires_in, and would still need our
  * transport, limits and errors.
  *
- * @throws OAuthError for a 4xx, which is about the credential or the grant; the errors of any other call
+ * @throws LoginRequired, CredentialUnusable for a 4xx; the errors of any other call
  */
 async function grantToken(
   platform: Connection,
@@ -161,13 +160,17 @@ function lifetime(expiresIn: unknown): number {
  * repeats no text of the answer except codes: a description may echo the client secret, the code or the
  * refresh token in any encoding.
  */
-function tokenError(answer: Answer, platform: Connection): OAuthError | ExportError {
+function tokenError(answer: Answer, platform: Connection): ExportError {
   const { status } = answer;
   const { error } = errorBody(answer);
   const type = codeIn(error) ?? codeIn(objectOf(error).type) ?? UNNAMED;
-  if (status >= 400 && status < 500 && !AGAIN_LATER.includes(status))
-    return new OAuthError({ status, error: type, requestId: requestIdOf(answer) });
-  return refused(answer, platform, { type, reason: redirectReason(answer) });
+  if (status < 400 || status >= 500 || AGAIN_LATER.includes(status))
+    return refused(answer, platform, { type, reason: redirectReason(answer) });
+  const facts = { status, type, request_id: requestIdOf(answer) };
+  const happened = `The token endpoint answered ${status} (${type})`;
+  return type === 'invalid_grant'
+    ? new LoginRequired(`${happened}: it does not accept the login or the code any more.`, facts)
+    : new CredentialUnusable(`${happened}.`, facts);
 }
 
 /** A text such as `invalid_client`. A secret has other characters, or is longer. */

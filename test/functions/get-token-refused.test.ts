@@ -1,20 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { getToken } from '../../functions/get-token.ts';
-import { OAuthError } from '../../functions/platform/errors.ts';
-import { errors, ServiceUnavailable } from '../../functions/workflow/errors.ts';
+import { CredentialUnusable, errors, ServiceUnavailable } from '../../functions/workflow/errors.ts';
 import { startGetToken as start } from '../support/get-token.ts';
 
 describe('2: a credential that the platform refused', () => {
   const clientRevoked = () => {
-    const answer = { status: 401, error: 'invalid_client', requestId: 'r-1' };
-    const failure = new OAuthError(answer);
+    const failure = new CredentialUnusable('It was revoked.', { status: 401, request_id: 'r-1' });
     const started = start({ failure });
     const { reports: _, ...plan } = started.window;
     return { ...started, plan };
   };
   const failed = {
     name: 'CredentialUnusable',
-    facts: { account: 'acme', status: 401, type: 'invalid_client', request_id: 'r-1' },
+    facts: { status: 401, request_id: 'r-1' },
   };
 
   it('is requested again by a new export, and usable again once a token is issued', async () => {

@@ -1,7 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { OAuthError } from '../../../functions/platform/errors.ts';
 import { consentUrl, exchangeCode } from '../../../functions/platform/oauth.ts';
 import {
   credentialWarnings,
@@ -10,7 +9,8 @@ import {
   readCredential,
   updateCredential,
 } from '../../../functions/token/credential.ts';
-import { CommandFailed, isPlatformFailure, sayPlatformFailure, toPrintable } from '../../knowledge/errors.ts';
+import { ExportError } from '../../../functions/workflow/errors.ts';
+import { CommandFailed, sayPlatformFailure, toPrintable } from '../../knowledge/errors.ts';
 import { warn } from '../layout.ts';
 import { type Account, explainStoreError } from './account.ts';
 
@@ -116,11 +116,9 @@ export async function storeRefreshToken(account: Account, refresh_token: string)
 }
 
 function describeRefusal(error: unknown): unknown {
-  const happened = isPlatformFailure(error) ? sayPlatformFailure(error) : undefined;
-  const said = error instanceof OAuthError ? error.message : happened;
-  if (said === undefined) return error;
+  if (!(error instanceof ExportError)) return error;
   return new CommandFailed(
-    `${said} Nothing was stored.`,
+    `${sayPlatformFailure(error)} Nothing was stored.`,
     'Check client_id and client_secret in the credential, and the registered redirect URI. Then log in again.',
   );
 }

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { type Authorization, bearer, type Connection } from '../../../functions/platform/connection.ts';
-import { OAuthError } from '../../../functions/platform/errors.ts';
 import { getReport } from '../../../functions/platform/reports.ts';
 import { type ApiKeyCredential, apiKeyWarning, useApiKey } from '../../../functions/token/api-key.ts';
 import {
@@ -14,6 +13,7 @@ import { createTokenRequest, grantToken } from '../../../functions/token/grant.t
 import {
   CredentialUnusable,
   type ExportError,
+  LoginRequired,
   ServiceUnavailable,
 } from '../../../functions/workflow/errors.ts';
 import { CommandFailed, isPlatformFailure, sayPlatformFailure } from '../../knowledge/errors.ts';
@@ -132,13 +132,11 @@ async function* checkToken(
 }
 
 function describeTokenFault(error: unknown, account: Account): Check {
-  if (error instanceof OAuthError) {
-    const todo =
-      error.error === 'invalid_grant'
-        ? `Log in again: ${account.login}`
-        : 'Check client_id and client_secret with the platform.';
-    return fault('token', error.message, todo);
-  }
+  if (error instanceof LoginRequired)
+    return fault('token', sayPlatformFailure(error), `Log in again: ${account.login}`);
+  // Without a status, it is about the stored credential.
+  if (error instanceof CredentialUnusable && error.facts.status !== undefined)
+    return fault('token', sayPlatformFailure(error), 'Check client_id and client_secret with the platform.');
   if (error instanceof ServiceUnavailable) return unknown('token', error.happened, 'Try again in a minute.');
   if (!isPlatformFailure(error)) return describeStoreFault(error, account);
   const todo = 'Check base_url, and check that this machine can connect to the platform.';

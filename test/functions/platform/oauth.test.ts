@@ -1,8 +1,12 @@
 import { expect, test } from 'vitest';
-import { OAuthError } from '../../../functions/platform/errors.ts';
 import { Throttled } from '../../../functions/platform/failures.ts';
 import { consentUrl, exchangeCode, refreshToken, requestToken } from '../../../functions/platform/oauth.ts';
-import { AnswerUnreadable, ExportError } from '../../../functions/workflow/errors.ts';
+import {
+  AnswerUnreadable,
+  CredentialUnusable,
+  ExportError,
+  LoginRequired,
+} from '../../../functions/workflow/errors.ts';
 import { json, listen } from '../../support/listen.ts';
 import { errorOf, platformAt } from '../../support/platform.ts';
 
@@ -121,6 +125,13 @@ test.each([
   expect(error.happened).toContain(reason);
 });
 
+test('3: a dead refresh token is LoginRequired', async () => {
+  expect(await errorOf(LoginRequired, answered(400, { error: 'invalid_grant' }))).toMatchObject({
+    happened:
+      'The token endpoint answered 400 (invalid_grant): it does not accept the login or the code any more.',
+  });
+});
+
 const REVOKED = { error: 'invalid_client', error_description: 'The client was revoked.' };
 
 test.each<[string, number, unknown, Record<string, string>, string, string | undefined]>([
@@ -142,9 +153,9 @@ test.each<[string, number, unknown, Record<string, string>, string, string | und
     'req-3',
   ],
   ['no body', 400, '', {}, 'unnamed error', undefined],
-])('2: a 4xx with %s is an OAuthError (contract 7.3)', async (_, status, body, headers, code, requestId) => {
-  const error = await errorOf(OAuthError, answered(status, body, headers));
-  expect({ ...error }).toEqual({ name: 'OAuthError', status, error: code, requestId });
+])('2: a 4xx with %s is about the credential (contract 7.3)', async (_, status, body, headers, code, requestId) => {
+  const error = await errorOf(CredentialUnusable, answered(status, body, headers));
+  expect(error.facts).toEqual({ status, type: code, request_id: requestId });
 });
 
 test.each([
