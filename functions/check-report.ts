@@ -1,6 +1,12 @@
 import { createHandler } from './aws/handler.ts';
-import { waitAfterRedrive } from './decisions/redrive.ts';
-import { afterSuccess, afterThrottle, giveUp, noteAnswer, readReport } from './decisions/report-answer.ts';
+import {
+  afterSuccess,
+  afterThrottle,
+  giveUp,
+  noteAnswer,
+  readReport,
+  waitAfterRedrive,
+} from './decisions/report-answer.ts';
 import { isStuck, MIN_WAIT, pollWait } from './decisions/waits.ts';
 import { getReport } from './platform/reports.ts';
 import {

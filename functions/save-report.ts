@@ -1,7 +1,12 @@
 import { createHandler } from './aws/handler.ts';
 import { type Copy, type CopyCheckpoint, createCopy } from './copy/copy.ts';
-import { waitAfterRedrive } from './decisions/redrive.ts';
-import { afterSuccess, afterThrottle, noteAnswer, readReport } from './decisions/report-answer.ts';
+import {
+  afterSuccess,
+  afterThrottle,
+  noteAnswer,
+  readReport,
+  waitAfterRedrive,
+} from './decisions/report-answer.ts';
 import { MIN_WAIT } from './decisions/waits.ts';
 import { getReport } from './platform/reports.ts';
 import {
@@ -10,11 +15,10 @@ import {
   type PlatformAccess,
   RetryAfter,
 } from './token/call-platform.ts';
-import type { Checkpoint } from './workflow/checkpoint.ts';
 import { DownloadRefused } from './workflow/errors.ts';
 import { objectKey } from './workflow/keys.ts';
 import { READS } from './workflow/settings.ts';
-import type { ReportRef } from './workflow/state-parts.ts';
+import type { Checkpoint, ReportRef } from './workflow/state-parts.ts';
 import { ReadyWindow, type ReportWindow, type SavedWindow } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 

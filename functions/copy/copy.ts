@@ -1,8 +1,8 @@
 import { createS3Client } from '../aws/s3.ts';
 import { checkUrl, type HostPolicy } from '../platform/safe-hosts.ts';
-import type { Checkpoint } from '../workflow/checkpoint.ts';
 import { CopyFailed, ExportError, ServiceUnavailable, UrlExpired } from '../workflow/errors.ts';
 import type { CopySettings } from '../workflow/settings.ts';
+import type { Checkpoint } from '../workflow/state-parts.ts';
 import { createFileAgent, type Write } from './body.ts';
 import { download, type FileHead, RemainderRefused, type Source } from './download.ts';
 import {

@@ -53,17 +53,16 @@ export function countUndelivered(failed: number, windows: number): string {
 export function sumChanges(windows: readonly DeliveredWindow[]): Partial<TableChanges> {
   const written = windows.filter(({ restated }) => restated !== undefined);
   if (written.length === 0) return {};
-  const restated = firstAndLast(written.flatMap((each) => [each.first_restated, each.last_restated]));
-  const held = firstAndLast(written.flatMap((each) => [each.first_held, each.last_held]));
+  const sorted = (days: readonly (string | undefined)[]) =>
+    days.filter((day) => day !== undefined).toSorted();
+  const restated = sorted(written.flatMap((each) => [each.first_restated, each.last_restated]));
+  const held = sorted(written.flatMap((each) => [each.first_held, each.last_held]));
   return {
     restated: written.reduce((sum, { restated = 0 }) => sum + restated, 0),
-    ...(restated && { first_restated: restated[0], last_restated: restated[1] }),
+    first_restated: restated[0],
+    last_restated: restated.at(-1),
     held: written.reduce((sum, { held = 0 }) => sum + held, 0),
-    ...(held && { first_held: held[0], last_held: held[1] }),
+    first_held: held[0],
+    last_held: held.at(-1),
   };
-}
-
-function firstAndLast(days: readonly (string | undefined)[]): [string, string] | undefined {
-  const [first, ...others] = days.filter((day) => day !== undefined).toSorted();
-  return first === undefined ? undefined : [first, others.at(-1) ?? first];
 }

@@ -153,22 +153,12 @@ function listValidation(validation: unknown): string[] {
   return [...failures.slice(0, FAILURES_SHOWN), `and ${failures.length - FAILURES_SHOWN} more`];
 }
 
-/**
- * Retry-After in whole seconds, whether the header holds seconds or a date (RFC 9110, 10.2.3). Undefined if
- * it is absent or neither. Has no cap.
- */
+/** Retry-After in whole seconds: it holds seconds or a date (RFC 9110, 10.2.3). Undefined if it is neither. */
 export function retryAfterOf(
   answer: Pick<Head, 'headers'>,
   now: () => number = Date.now,
 ): number | undefined {
-  const header = headerOf(answer, 'retry-after');
-  if (header === undefined) return undefined;
-  const seconds = /^\d+(\.\d+)?$/.test(header) ? Number(header) : secondsUntil(header, now());
-  return seconds === undefined ? undefined : Math.max(0, Math.ceil(seconds));
-}
-
-/** Date.parse accepts more than HTTP dates, such as "-5". An HTTP date begins with the day's name. */
-function secondsUntil(date: string, now: number): number | undefined {
-  const time = /^(mon|tue|wed|thu|fri|sat|sun)/i.test(date) ? Date.parse(date) : Number.NaN;
-  return Number.isNaN(time) ? undefined : (time - now) / 1000;
+  const header = headerOf(answer, 'retry-after') ?? '';
+  const seconds = /^[\d.]+$/.test(header) ? Number(header) : (Date.parse(header) - now()) / 1000;
+  return Number.isNaN(seconds) ? undefined : Math.max(0, Math.ceil(seconds));
 }

@@ -1,7 +1,15 @@
 import * as z from 'zod/mini';
-import { Checkpoint } from './checkpoint.ts';
 import { ExportRequest, ListRequest, PurchasesRequest, ReportRequest } from './request/request.ts';
-import { Caught, Curated, ReportRef, StoredObject, TableChanges, TokenRef, Window } from './state-parts.ts';
+import {
+  Caught,
+  Checkpoint,
+  Curated,
+  ReportRef,
+  StoredObject,
+  TableChanges,
+  TokenRef,
+  Window,
+} from './state-parts.ts';
 
 /**
  * The data that passes between the states, in the order of the workflow. A step returns the next input.
@@ -99,7 +107,7 @@ export const WindowState = z.object({
   renewals: z.optional(z.number()),
   /** Lost or unreadable answers to POST /reports. Each may have left a report behind. */
   lost_answers: z.optional(z.number()),
-  /** The execution's redrives when a step last compared them (see decisions/redrive.ts). Absent: 0. */
+  /** The execution's redrives when a step last compared them (see waitAfterRedrive). Absent: 0. */
   redrive_count: z.optional(z.number()),
 });
 export type WindowState = z.infer<typeof WindowState>;

@@ -1,5 +1,5 @@
 import { test } from 'vitest';
-import { PART_BYTES } from '../../functions/workflow/checkpoint.ts';
+import { PART_BYTES } from '../../functions/workflow/state-parts.ts';
 import { copyOnce, expectDelivered, jsonOf } from '../support/copying.ts';
 
 const MB = 1_000_000;

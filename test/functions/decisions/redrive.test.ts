@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { handler as checkReport } from '../../../functions/check-report.ts';
-import { waitAfterRedrive } from '../../../functions/decisions/redrive.ts';
+import { waitAfterRedrive } from '../../../functions/decisions/report-answer.ts';
 import { handler as saveReport } from '../../../functions/save-report.ts';
 import type { WindowState } from '../../../functions/workflow/states.ts';
 import { lambdaNow, window } from '../../support/any-step.ts';

@@ -168,11 +168,7 @@ test.each([
   ['1.2', 2],
   ['Thu, 01 Oct 2026 00:00:30 GMT', 30],
   ['Thu, 01 Oct 2020 00:00:30 GMT', 0],
-  ['-5', undefined],
-  ['5 s', undefined],
   ['1e3', undefined],
-  ['5, 10', undefined],
-  ['2026-10-01T00:00:30Z', undefined],
   ['monday', undefined],
   [undefined, undefined],
 ])('8: Retry-After: %s is %s seconds', (header, seconds) => {
