@@ -82,10 +82,9 @@ export interface DayFacts {
 
 /** Judges days for every command and step: none of them decides on its own. */
 export function judgeDays(days: readonly string[], facts: DayFacts): DayState[] {
-  const { deliveries, shown, hash } = facts;
+  const { deliveries, shown, hash, timeZone } = facts;
   const attempts = (facts.attempts ?? []).filter(({ request_hash = hash }) => request_hash === hash);
   const own = deliveries.filter((each) => each.request_hash === hash && !each.lost);
-  const isUnfinished = createCalendar(facts.timeZone);
   const newest = new Map(days.map((day) => [day, newestOf(own.filter((each) => covers(each, day)))]));
   const plans = attempts.filter(({ failed }) => !failed);
   const unmet = findUnmet(newest, own, plans);
@@ -98,7 +97,7 @@ export function judgeDays(days: readonly string[], facts: DayFacts): DayState[] 
     if (read && (!delivery || isNewer(read, delivery))) return 'unannounced';
     if (!delivery && isOthers(day)) return shown?.[day] ? 'older_request' : 'other_request';
     if (!delivery) return hasFailed(day) ? 'failed' : 'absent';
-    if (isUnfinished(day, delivery.created_at)) return 'unfinished';
+    if (timeZone && dateIn(timeZone, new Date(delivery.created_at)) <= day) return 'unfinished';
     if (shown && (!read || isNewer(delivery, read))) return 'not_in_table';
     if (shown?.[day]?.held?.request_hash === hash) return 'held';
     return unmet.has(day) ? 'not_renewed' : 'present';
@@ -155,15 +154,4 @@ function findUnmet(
     for (const day of days) if (!cures.some((each) => covers(each, day))) unmet.add(day);
   }
   return unmet;
-}
-
-/** A report covers many days, and the date of an instant takes 50 µs. */
-function createCalendar(timeZone: string | undefined): (day: string, created: string) => boolean {
-  const dates = new Map<string, string>();
-  return (day, created) => {
-    if (timeZone === undefined) return false;
-    const date = dates.get(created) ?? dateIn(timeZone, new Date(created));
-    dates.set(created, date);
-    return date <= day;
-  };
 }

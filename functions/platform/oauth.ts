@@ -76,50 +76,24 @@ export function consentUrl(
   return url;
 }
 
-/** The client_credentials grant (contract 4.1). Without a scope, the token gets all scopes of the client. */
-export function requestToken(platform: Connection, client: Client, scope?: string): Promise<Token> {
-  return grantToken(platform, client, { grant_type: 'client_credentials', ...(scope && { scope }) });
-}
-
-/** The authorization_code grant (contract 4.1). */
-export function exchangeCode(
-  platform: Connection,
-  client: Client,
-  grant: { readonly code: string; readonly redirect_uri: string },
-): Promise<Token> {
-  return grantToken(platform, client, { grant_type: 'authorization_code', ...grant });
-}
-
-/**
- * The refresh_token grant (RFC 6749, section 6). If the answer has no refresh token, the old one stays valid.
- *
- * @param extra more form parameters: the contract does not show what the platform expects here
- */
-export function refreshToken(
-  platform: Connection,
-  client: Client,
-  refresh_token: string,
-  extra: Readonly<Record<string, string>> = {},
-): Promise<Token> {
-  return grantToken(platform, client, { grant_type: 'refresh_token', refresh_token, ...extra });
-}
-
 /**
  * POST {base_url}/oauth2/token (contract 4.1), as a form with HTTP Basic. oauth4webapi would not make it
  * shorter: it encodes `-`, `_` and `.`, refuses null fields and an odd expires_in, and would still need our
- * transport, limits and errors.
+ * transport, limits and errors. If the answer has no refresh token, the old one stays valid.
  *
+ * @param form of the grant. client_credentials without a scope gets all scopes of the client (contract 4.1);
+ *   the contract does not show what a refresh needs besides RFC 6749's parameters
  * @throws LoginRequired, CredentialUnusable for a 4xx; the errors of any other call
  */
-async function grantToken(
+export async function requestToken(
   platform: Connection,
   { client_id, client_secret }: Client,
-  parameters: Readonly<Record<string, string>>,
+  form: Readonly<Record<string, string>>,
 ): Promise<Token> {
   // Id and secret are form-encoded (RFC 6749, 2.3.1). `-`, `_` and `.` stay as they are, because many servers
   // do not decode.
   const basic = Buffer.from(`${formEncode(client_id)}:${formEncode(client_secret)}`).toString('base64');
-  const { code = '', refresh_token = '' } = parameters;
+  const { code = '', refresh_token = '' } = form;
   const secrets = [client_secret, code, refresh_token];
   const answer = await send(platform, {
     method: 'POST',
@@ -129,7 +103,7 @@ async function grantToken(
       authorization: `Basic ${basic}`,
       'content-type': 'application/x-www-form-urlencoded',
     },
-    body: new URLSearchParams(parameters).toString(),
+    body: new URLSearchParams(form).toString(),
     secrets: [basic, ...secrets, ...secrets.map(formEncode)],
     doing: 'requesting a token',
   });

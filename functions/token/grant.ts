@@ -1,5 +1,5 @@
 import type { Connection } from '../platform/connection.ts';
-import { refreshToken, requestToken, type Token } from '../platform/oauth.ts';
+import { requestToken, type Token } from '../platform/oauth.ts';
 import type { Log } from '../workflow/step.ts';
 import { type CredentialStore, isOAuth, type OAuthCredential, updateCredential } from './credential.ts';
 
@@ -11,10 +11,14 @@ export function createTokenRequest(
   connection: Connection,
   extra: Readonly<Record<string, string>>,
 ): RequestToken {
-  return (client, scope) =>
-    client.refresh_token === undefined
-      ? requestToken(connection, client, scope)
-      : refreshToken(connection, client, client.refresh_token, extra);
+  return (client, scope) => {
+    const { refresh_token } = client;
+    const form =
+      refresh_token === undefined
+        ? { grant_type: 'client_credentials', ...(scope && { scope }) }
+        : { grant_type: 'refresh_token', refresh_token, ...extra };
+    return requestToken(connection, client, form);
+  };
 }
 
 interface GrantAccess {

@@ -42,7 +42,7 @@ export async function startStep(options: SandboxOptions = {}) {
   onTestFinished(() => sandbox.close());
   const endpoint = { baseUrl: sandbox.baseUrl, dispatcher: safeAgent({ allowLoopback: true }) };
   const client = { client_id: sandbox.clientId, client_secret: sandbox.clientSecret };
-  const { accessToken } = await requestToken(endpoint, client);
+  const { accessToken } = await requestToken(endpoint, client, { grant_type: 'client_credentials' });
   const { lines, log } = keepLog();
   const access: PlatformAccess = {
     now: clock.now,

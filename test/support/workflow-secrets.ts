@@ -3,7 +3,7 @@ import {
   PutSecretValueCommand,
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
-import { consentUrl, exchangeCode } from '../../functions/platform/oauth.ts';
+import { consentUrl, requestToken } from '../../functions/platform/oauth.ts';
 import { safeAgent } from '../../functions/platform/safe-agent.ts';
 import { CREDENTIALS } from '../../infra/local/s3/server.ts';
 import type { Workflow } from './workflow.ts';
@@ -19,7 +19,11 @@ export async function logIn({ sandbox }: Pick<Workflow, 'sandbox'>): Promise<str
   const code = new URL(consent.headers.get('location') ?? '').searchParams.get('code') ?? '';
   const client = { client_id: sandbox.clientId, client_secret: sandbox.clientSecret };
   const platform = { baseUrl: sandbox.baseUrl, dispatcher: safeAgent({ allowLoopback: true }) };
-  const { refreshToken } = await exchangeCode(platform, client, { code, redirect_uri: redirectUri });
+  const { refreshToken } = await requestToken(platform, client, {
+    grant_type: 'authorization_code',
+    code,
+    redirect_uri: redirectUri,
+  });
   return JSON.stringify({ ...client, refresh_token: refreshToken });
 }
 

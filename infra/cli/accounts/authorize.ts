@@ -1,7 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { consentUrl, exchangeCode } from '../../../functions/platform/oauth.ts';
+import { consentUrl, requestToken } from '../../../functions/platform/oauth.ts';
 import {
   credentialWarnings,
   isOAuth,
@@ -94,7 +94,10 @@ async function exchangeAndStore(
   client: OAuthCredential,
   grant: { code: string; redirect_uri: string },
 ): Promise<string | undefined> {
-  const { scope, refreshToken } = await exchangeCode(account.platform, client, grant).catch((error) => {
+  const { scope, refreshToken } = await requestToken(account.platform, client, {
+    grant_type: 'authorization_code',
+    ...grant,
+  }).catch((error) => {
     throw describeRefusal(error);
   });
   // Contract 2.1: the authorization_code grant returns a refresh token.

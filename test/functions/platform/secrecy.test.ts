@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import { bearer as bearerOf } from '../../../functions/platform/connection.ts';
-import { exchangeCode, refreshToken, requestToken } from '../../../functions/platform/oauth.ts';
+import { requestToken } from '../../../functions/platform/oauth.ts';
 import { queryPurchases } from '../../../functions/platform/purchases.ts';
 import { createReport, getReport } from '../../../functions/platform/reports.ts';
 import type { PurchasesRequest } from '../../../functions/workflow/request/request.ts';
@@ -89,10 +89,9 @@ const calls: Record<string, Call> = {
   getReport: (url) => getReport(at(url), bearer, 'r'),
   'getReport with a key': (url) => getReport(at(url), { header: 'x-api-key', value: TOKEN }, 'r'),
   'a token that no header can carry': (url) => getReport(at(url), bearerOf(`${TOKEN}\n`), 'r'),
-  requestToken: (url) => requestToken(at(url), client),
-  exchangeCode: (url) =>
-    exchangeCode(at(url), client, { code: `code-${CANARY}`, redirect_uri: 'http://127.0.0.1/' }),
-  refreshToken: (url) => refreshToken(at(url), client, `refresh-${CANARY}`),
+  'requestToken for a code': (url) =>
+    requestToken(at(url), client, { code: `code-${CANARY}`, redirect_uri: 'http://127.0.0.1/' }),
+  'requestToken for a login': (url) => requestToken(at(url), client, { refresh_token: `refresh-${CANARY}` }),
   queryPurchases: (url) =>
     queryPurchases(at(url), bearer, purchases as unknown as PurchasesRequest, AbortSignal.timeout(100)).then(
       ({ body, ...head }) => {
