@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { Throttled } from '../../../functions/platform/failures.ts';
 import { consentUrl, requestToken } from '../../../functions/platform/oauth.ts';
+import { createTokenRequest } from '../../../functions/token/grant.ts';
 import {
   AnswerUnreadable,
   CredentialUnusable,
