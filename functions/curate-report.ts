@@ -1,6 +1,6 @@
-import { mkdtempDisposable, readdir, rm } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { type Catalog, createCatalog } from './aws/catalog.ts';
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
@@ -9,12 +9,10 @@ import { MAX_REPLACED_COPIES, MIN_WAIT } from './decisions/waits.ts';
 import { shortenWarnings } from './decisions/warnings.ts';
 import { type Curation, curateList, curateRows } from './tables/curate-file.ts';
 import { openDatabase } from './tables/database.ts';
-import { limitOf, notWritten, type ReportFile, reasonOf, TableProblem } from './tables/report.ts';
-import { hasRows, readReportFile } from './tables/report-file.ts';
-import { ExportError, ServiceUnavailable } from './workflow/errors.ts';
-import type { ExportRequest, ReportRequest } from './workflow/request/request.ts';
+import { limitOf, notWritten, reasonOf, TableProblem } from './tables/report.ts';
+import { findRows, hasRows } from './tables/report-file.ts';
+import type { ExportRequest } from './workflow/request/request.ts';
 import { READS } from './workflow/settings.ts';
-import type { StoredObject } from './workflow/state-parts.ts';
 import { type AuthorizedWindow, SavedWindow } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 import { reportColumns, type TableSchema, tableOf } from './workflow/table.ts';
@@ -29,7 +27,7 @@ const STOP_BEFORE_MS = 60_000;
 const MAX_WARNINGS = 4_000;
 
 interface Dependencies extends Pick<Common, 'millisecondsLeft'> {
-  readonly store: Pick<ObjectStore, 'open' | 'getFile' | 'putFile'>;
+  readonly store: Pick<ObjectStore, 'getFile' | 'putFile'>;
   /** Undefined if the stack has no tables. */
   readonly catalog: Catalog | undefined;
   readonly target: RequestTarget;
@@ -50,13 +48,18 @@ export async function curateReport(
   { caught, ...state }: SavedWindow,
   dependencies: Dependencies,
 ): Promise<AuthorizedWindow | SavedWindow> {
-  const { request, object } = state;
+  const { request, object, replaced_copies = 0 } = state;
   const { catalog, target, maxBytes, millisecondsLeft, store } = dependencies;
   const hash = request.kind === 'purchases' ? '' : requestHash(request, target);
   const table = await findTable(request, catalog, hash);
-  const unread = (reason: string) => finish(state, table, withoutRows(table, reason));
-  if (request.kind === 'report' && !hasRows(request.format))
-    return unread(`files of format ${request.format} cannot be read`);
+  const { schema } = table;
+  const unread = (reason: string) => {
+    const table_problem = schema && notWritten(schema.table, reason);
+    const warnings = [table_problem ?? `the rows were not read: ${reason}`];
+    return finish(state, table, { curated: { table_problem }, warnings });
+  };
+  const { format, rows } = request.kind === 'report' ? request : {};
+  if (format !== undefined && !hasRows(format)) return unread(`files of format ${format} cannot be read`);
   // The rows of these were counted when the file was written.
   if (request.kind === 'purchases' || (request.kind === 'list' && !catalog))
     return finish(state, table, { curated: {}, warnings: [] });
@@ -67,23 +70,25 @@ export async function curateReport(
   try {
     await using scratch = await openScratchFolder();
     const { folder } = scratch;
-    const file = await readCopy(object, request, { store, folder, signal });
-    if (file) {
-      const curate = request.kind === 'list' ? curateList : curateRows;
-      const { accept_empty = false } = request;
-      const { acceptEmpty = () => accept_empty } = dependencies;
-      const columns = table.schema?.columns ?? (request.kind === 'report' ? reportColumns(request) : []);
-      using database = await openDatabase(folder, signal, columns.length);
-      const merging = { database, store, folder, signal };
-      const work = { ...merging, catalog, file, schema: table.schema, hash, acceptEmpty };
-      return finish(state, table, await curate(state, work));
+    const copy = join(folder, 'copy');
+    // Another run of the window may have replaced the object: its rows would get the label of another report.
+    const found = await store.getFile(object.key, copy, signal, object.version_id);
+    if (found?.crc32 !== object.crc32) {
+      if (replaced_copies < MAX_REPLACED_COPIES) return copyAgain(state);
+      return unread(`other runs replaced the file ${MAX_REPLACED_COPIES + 1} times`);
     }
+    const file = await findRows(copy, { ...object, format, rows, signal });
+    const { accept_empty = false } = request;
+    const { acceptEmpty = () => accept_empty } = dependencies;
+    const columns = schema?.columns ?? (request.kind === 'report' ? reportColumns(request) : []);
+    using database = await openDatabase(folder, signal, columns.length);
+    const work = { database, store, folder, signal, catalog, file, schema, hash, acceptEmpty };
+    return finish(state, table, await (request.kind === 'list' ? curateList : curateRows)(state, work));
   } catch (error) {
-    if (error instanceof TableProblem) return unread(error.message);
+    const problem = error instanceof TableProblem ? error : limitOf(error, signal);
+    if (problem) return unread(problem.message);
     throw error;
   }
-  if ((state.replaced_copies ?? 0) < MAX_REPLACED_COPIES) return copyAgain(state);
-  return unread(`other runs replaced the file ${MAX_REPLACED_COPIES + 1} times`);
 }
 
 /**
@@ -124,72 +129,14 @@ async function findTable(
   }
 }
 
-/** Begins the name of a folder, before the id of its process. */
-const SCRATCH = 'curate-report-';
-
-/** Those of this process. */
-const openFolders = new Set<string>();
-
-/** Makes a call's folder. Removes folders of killed calls, which Lambda keeps: only one call fits. */
+/** Makes a folder in the instance's temporary folder, which it shares with no other call. */
 async function openScratchFolder(): Promise<AsyncDisposable & { readonly folder: string }> {
-  const parent = tmpdir();
-  const names = (await readdir(parent)).filter((name) => name.startsWith(SCRATCH) && !openFolders.has(name));
-  const left = names.filter((name) => !isRunning(Number.parseInt(name.slice(SCRATCH.length), 10)));
-  for (const name of left) await rm(join(parent, name), { recursive: true, force: true });
-  const { path: folder, remove } = await mkdtempDisposable(join(parent, `${SCRATCH}${process.pid}-`));
-  const name = basename(folder);
-  openFolders.add(name);
-  const dispose = async () => {
-    await remove();
-    openFolders.delete(name);
-  };
-  return { folder, [Symbol.asyncDispose]: dispose };
-}
-
-/** True for another process that has not ended. */
-function isRunning(id: number): boolean {
-  try {
-    return id !== process.pid && process.kill(id, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
-  }
-}
-
-/**
- * Reads the object that was copied into a file. Another run of the window may have replaced it since: then
- * its rows would get the label of the wrong report.
- *
- * @returns undefined if the object has other bytes now
- * @throws TableProblem at a limit; AccessRefused, ServiceUnavailable
- */
-async function readCopy(
-  { key, version_id, crc32, bytes, ...kind }: StoredObject,
-  request: ExportRequest,
-  { store, folder, signal }: Pick<Dependencies, 'store'> & { folder: string; signal: AbortSignal },
-): Promise<ReportFile | undefined> {
-  const { format, rows }: Partial<ReportRequest> = request.kind === 'report' ? request : {};
-  try {
-    const body = await store.open(key, version_id, signal);
-    if (body === undefined) return undefined;
-    const { content_type, content_encoding } = kind;
-    const read = await readReportFile(body, join(folder, 'copy'), {
-      format,
-      rows,
-      content_type,
-      content_encoding,
-      signal,
-    });
-    return read.crc32 === crc32 && read.bytes === bytes ? read.file : undefined;
-  } catch (error) {
-    const limit = limitOf(error, signal);
-    if (limit) throw limit;
-    throw error instanceof ExportError ? error : new ServiceUnavailable(`Reading ${key} broke off.`, { key });
-  }
-}
-
-function withoutRows({ schema }: FoundTable, reason: string): Curation {
-  const warning = `the rows were not read: ${reason}`;
-  return { curated: { table_problem: schema && warning }, warnings: [warning] };
+  const folder = join(tmpdir(), 'curate-report');
+  const remove = () => rm(folder, { recursive: true, force: true });
+  // Lambda keeps the files of a call that it killed.
+  await remove();
+  await mkdir(folder);
+  return { folder, [Symbol.asyncDispose]: remove };
 }
 
 function finish(

@@ -27,6 +27,9 @@ const BYTES_PER_MILLISECOND = 100;
 /** The SDK repeats a PUT of a smaller file. Most months have some kilobytes. */
 const LARGE_FILE_BYTES = 8 * 1024 * 1024;
 
+/** Writing a large file in smaller blocks takes twice the CPU. */
+const BLOCK_BYTES = 256 * 1024;
+
 /** The text of an object, and the tag that changes with its bytes. */
 export interface TaggedText {
   readonly text: string;
@@ -139,13 +142,6 @@ export function createObjectStore(
       return answer && { crc32: answer.ChecksumCRC32, version_id: answer.VersionId };
     },
 
-    async open(key: string, VersionId: string | undefined, abortSignal: AbortSignal) {
-      const opening = client.send(new GetObjectCommand({ ...at(key), VersionId }), { abortSignal });
-      const permission = 's3:GetObject, s3:GetObjectVersion and s3:ListBucket';
-      const answer = await attempt(opening, `read ${key} of`, permission, ABSENT);
-      return answer?.Body as Readable | undefined;
-    },
-
     /** Reads the last bytes, or all if there are fewer. */
     async readEnd(key: string, length: number): Promise<ObjectEnd | undefined> {
       const read = async () => {
@@ -163,14 +159,20 @@ export function createObjectStore(
       return attempt(reading, `read ${key} of`, READ, ABSENT);
     },
 
-    /** Writes the object into a file of this disk, and returns its ETag. @throws also ENOSPC */
-    async getFile(key: string, path: string, abortSignal: AbortSignal): Promise<string | undefined> {
+    /**
+     * Writes the object into a file of this disk, and compares it with the CRC32 that S3 sends.
+     *
+     * @throws also ENOSPC
+     */
+    async getFile(key: string, path: string, abortSignal: AbortSignal, VersionId?: string) {
+      const command = new GetObjectCommand({ ...at(key), VersionId, ChecksumMode: 'ENABLED' });
       const read = async () => {
-        const { Body, ETag } = await client.send(new GetObjectCommand(at(key)), { abortSignal });
-        await pipeline(Body as Readable, createWriteStream(path));
-        return ETag;
+        const { Body, ETag = '', ChecksumCRC32: crc32 } = await client.send(command, { abortSignal });
+        await pipeline(Body as Readable, createWriteStream(path, { highWaterMark: BLOCK_BYTES }));
+        return { etag: ETag, crc32 };
       };
-      return attempt(read(), `read ${key} of`, READ, ABSENT);
+      const permission = VersionId === undefined ? READ : `s3:GetObjectVersion, ${READ}`;
+      return attempt(read(), `read ${key} of`, permission, ABSENT);
     },
 
     /** @param replaces the ETag of the object that it replaces; undefined if there must be none */

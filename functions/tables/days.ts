@@ -111,7 +111,6 @@ export async function mergeList(
   day: string,
   offer: Omit<Offer, 'rows'>,
 ): Promise<Merged> {
-  if (file.error) throw file.error;
   const { version, schema, account } = offer;
   const items = readJson(file, [], 'read_json_objects');
   const [counted] = await merging.database.query(`SELECT count(*) AS rows FROM ${items}`);

@@ -13,12 +13,7 @@ const MAX_KEYS = 2;
 const MAX_DEPTH = 100;
 
 /** Objects and arrays that a token opens. */
-const OPENS: Partial<Record<Token['name'], number>> = {
-  startObject: 1,
-  startArray: 1,
-  endObject: -1,
-  endArray: -1,
-};
+const OPENS: Record<string, number> = { startObject: 1, startArray: 1, endObject: -1, endArray: -1 };
 
 /**
  * Reads a text that begins with an object, and yields the array of its rows. Names, numbers and texts keep
@@ -27,7 +22,7 @@ const OPENS: Partial<Record<Token['name'], number>> = {
  * @param path to the array of the rows, such as `data.items`. Only this array may be empty. Without a path,
  *   it is the only array of objects
  * @param start of the text
- * @param confirm called at the end, unless the object has no such array, or other values follow it
+ * @param found is set at the end, unless the object has no such array, or other values follow it
  * @throws DownloadRefused if the text is not JSON, or if the object has no array of objects, although there
  *   is a path
  * @throws TableProblem if the object holds several arrays of objects, or others than the one of the path
@@ -35,7 +30,7 @@ const OPENS: Partial<Record<Token['name'], number>> = {
 export async function* cutRows(
   text: AsyncIterable<Buffer>,
   { path, start }: { readonly path: string | undefined; readonly start: string },
-  confirm: () => void,
+  found: { isArray: boolean },
 ): AsyncGenerator<string> {
   // Numbers of arrays, because an object may have two of one name.
   const chosen = new Set<number>();
@@ -88,10 +83,9 @@ export async function* cutRows(
   if (none && !hasOthers)
     throw refused(`is an object with ${none}, the path that "rows" of the request names`);
   if (none || chosen.size > 1) {
-    const found = none || 'several arrays of objects';
     throw new TableProblem(
-      `the file is an object with ${found}; set "rows" to the path of the array that holds the rows, such as "data.items". It begins with ${start}`,
+      `the file is an object with ${none || 'several arrays of objects'}; set "rows" to the path of the array that holds the rows, such as "data.items". It begins with ${start}`,
     );
   }
-  if (chosen.size > 0) confirm();
+  found.isArray = chosen.size > 0;
 }

@@ -50,7 +50,7 @@ export async function mergeObject<T>(
     // A path of its own, because DuckDB may remember what it read from a path.
     await using scratch = await mkdtempDisposable(join(folder, 'merge-'));
     const path = join(scratch.path, 'old.parquet');
-    const etag = await store.getFile(key, path, signal);
+    const etag = (await store.getFile(key, path, signal))?.etag;
     const build = async () => {
       const { next, result } = await merge(etag === undefined ? undefined : await describe(database, path));
       return { result, written: next && (await write(database, scratch.path, next)) };

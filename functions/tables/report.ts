@@ -2,7 +2,7 @@ import { AccessRefused, DiskFull, DownloadRefused, readMessage } from '../workfl
 import type { Window } from '../workflow/state-parts.ts';
 import type { Column, TableSchema } from '../workflow/table.ts';
 
-/** The platform's file on this machine's disk. */
+/** The rows of the platform's file, on this machine's disk. */
 export interface ReportFile {
   /** Ends with `.zst` if the text is compressed. */
   readonly path: string;
@@ -10,13 +10,11 @@ export interface ReportFile {
    * A JSON array of objects; JSON objects one after the other; the items of a list, one per line; or CSV,
    * with a JSON array of its fields for each line.
    */
-  readonly layout: 'array' | 'lines' | 'items' | 'csv' | 'empty';
+  readonly layout: 'array' | 'lines' | 'items' | 'csv';
   /** The first line of CSV. */
   readonly header?: readonly string[];
   /** Lines of CSV have more fields than the first one. */
   readonly isRagged?: boolean;
-  /** The reason why the file is no report, or why its rows cannot be found. */
-  readonly error?: DownloadRefused | TableProblem;
 }
 
 export interface ReportOptions {

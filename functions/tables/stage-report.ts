@@ -54,8 +54,6 @@ async function readFacts(
   const date: Column = { name: 'date', type: 'string', from: schema?.date_column ?? DATE_COLUMN };
   const columns = schema?.columns ?? metricsOf(options.columns);
   const all = [date, ...columns];
-  if (file.error) throw file.error;
-  if (file.layout === 'empty') throw refused('is empty');
   const isDated = schema !== undefined;
   const staging = { folder, window, columns: all, isDated };
   const { names, unseen } = await stageRows(database, file, staging);

@@ -1,7 +1,6 @@
 import { createReadStream, createWriteStream } from 'node:fs';
 import { copyFile, mkdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { curateReport } from '../../../functions/curate-report.ts';
 import { requestHash } from '../../../functions/decisions/request-hash.ts';
@@ -62,12 +61,12 @@ async function curate(): Promise<void> {
   const fileOf = (key: string) => join(objects, key.replaceAll('/', '_'));
   await mkdir(objects, { recursive: true });
   const store = {
-    open: async (): Promise<Readable> => createReadStream(path),
     getFile: async (key: string, to: string) => {
-      const isThere = await stat(fileOf(key)).catch(() => undefined);
+      const from = key === state.object.key ? path : fileOf(key);
+      const isThere = await stat(from).catch(() => undefined);
       if (!isThere) return undefined;
-      await pipeline(createReadStream(fileOf(key)), createWriteStream(to));
-      return 'etag';
+      await pipeline(createReadStream(from), createWriteStream(to));
+      return { etag: 'etag', crc32 };
     },
     putFile: async (key: string, from: string) => {
       await copyFile(from, fileOf(key));

@@ -1,11 +1,10 @@
-import { mkdirSync, mkdtempSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { glob } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { createObjectStore, type ObjectStore } from '../../../functions/aws/objects.ts';
 import { curateList, curateRows } from '../../../functions/tables/curate-file.ts';
 import { openDatabase } from '../../../functions/tables/database.ts';
-import { readReportFile } from '../../../functions/tables/report-file.ts';
+import { findRows } from '../../../functions/tables/report-file.ts';
 import { addDays } from '../../../functions/workflow/request/dates.ts';
 import type { ListRequest, ReportRequest } from '../../../functions/workflow/request/request.ts';
 import { readShownDays, type ShownDays } from '../../../functions/workflow/shown-days.ts';
@@ -75,10 +74,8 @@ export async function startTables(options: TestS3Options = {}) {
     const folder = join(mkdtempSync(join(s3.directory, 'curate-')), 'scratch');
     mkdirSync(folder);
     const { signal } = new AbortController();
-    const { file } = await readReportFile(Readable.from([Buffer.from(body)]), join(folder, 'copy'), {
-      ...kind,
-      signal,
-    });
+    writeFileSync(join(folder, 'copy'), body);
+    const file = await findRows(join(folder, 'copy'), { ...kind, signal });
     return { catalog, file, folder, signal, hash: 'h' };
   };
 

@@ -102,12 +102,6 @@ describe('the work on a file is bounded, whatever it holds:', () => {
       { rows: 800_000 },
     ],
     [
-      'a small gzip file of 300 MB of text',
-      () => gzipSync(Buffer.concat([Buffer.alloc(300_000_000, ' '), Buffer.from(BODY)])),
-      {},
-      { rows: 1 },
-    ],
-    [
       '200 columns',
       () =>
         JSON.stringify(

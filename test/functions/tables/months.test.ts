@@ -336,9 +336,9 @@ describe('an object that this stack did not write, or that is damaged,', () => {
     const { account } = await deliver({ spends: OCTOBER });
     const key = `tables/${name.replace('ACCOUNT', account)}.parquet`;
     const path = join(tables.s3.directory, 'damaged.parquet');
-    const etag = await tables.store.getFile(key, path, new AbortController().signal);
+    const found = await tables.store.getFile(key, path, new AbortController().signal);
     await writeFile(path, await damage(await readFile(path)));
-    await tables.store.putFile(key, path, etag);
+    await tables.store.putFile(key, path, found?.etag);
     const newer = { id: 'r2', created_at: '2026-11-02T00:00:00.000Z', spends: OCTOBER, account };
     const { curated, warnings } = await tables.curate(newer);
     expect(warnings).toEqual([

@@ -1,9 +1,9 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { openDatabase } from '../../../functions/tables/database.ts';
-import type { ReportFacts, ReportOptions } from '../../../functions/tables/report.ts';
-import { readReportFile } from '../../../functions/tables/report-file.ts';
+import { type ReportFacts, type ReportOptions, TableProblem } from '../../../functions/tables/report.ts';
+import { findRows } from '../../../functions/tables/report-file.ts';
 import { staged } from '../../../functions/tables/rows.ts';
 import { stageReport } from '../../../functions/tables/stage-report.ts';
 import type { Column, TableSchema } from '../../../functions/workflow/table.ts';
@@ -52,13 +52,14 @@ interface Staged {
   readonly path: string;
 }
 
-/** Stages a report with the table SCHEMA. */
+/** Stages a report with the table SCHEMA. @throws TableProblem if its rows cannot be found */
 export async function stage(body: string | Buffer, given: Given = {}): Promise<Staged> {
   const { folder = temporaryDirectory(), ...options } = given;
   const { format = 'JSON', content_type = 'application/json', content_encoding, rows, ...others } = options;
   const { signal } = new AbortController();
   const kind = { format, content_type, content_encoding, rows, signal };
-  const { file } = await readReportFile(Readable.from([Buffer.from(body)]), join(folder, 'report'), kind);
+  writeFileSync(join(folder, 'report'), body);
+  const file = await findRows(join(folder, 'report'), kind);
   const columns = given.schema?.columns ?? SCHEMA.columns;
   using database = await openDatabase(folder, signal, columns.length);
   const path = join(folder, 'rows');
@@ -72,8 +73,13 @@ export async function stage(body: string | Buffer, given: Given = {}): Promise<S
 }
 
 /** The facts of a report. */
-export async function factsOf(body: string | Buffer, given: Given = {}) {
-  return (await stage(body, given)).facts;
+export async function factsOf(body: string | Buffer, given: Given = {}): Promise<ReportFacts> {
+  try {
+    return (await stage(body, given)).facts;
+  } catch (error) {
+    if (!(error instanceof TableProblem)) throw error;
+    return { table_problem: error.message, sums: {}, days: [], warnings: [] };
+  }
 }
 
 /** The rows of a report that its table takes, by column. */
