@@ -9,9 +9,8 @@ import type { SavedWindow } from '../workflow/states.ts';
 import { type Column, DATE_COLUMN, reportColumns, type TableSchema } from '../workflow/table.ts';
 import { compareReports, type Merged, type MergedDay, mergeList, mergeMonth, type Offer } from './days.ts';
 import { type Entry, type LedgerDay, mergeLedger, shownLines } from './ledger.ts';
-import type { Merging } from './merge.ts';
+import { type Merging, parquet } from './merge.ts';
 import { type DayFacts, notWritten, type ReportFacts, type ReportFile, reasonOf } from './report.ts';
-import { staged } from './rows.ts';
 import { stageReport } from './stage-report.ts';
 
 /** The rows and sums of a file, and what became of them in the table. */
@@ -44,10 +43,10 @@ export async function curateRows(state: SavedWindow, work: Work): Promise<Curati
   const request = state.request as ReportRequest;
   const { file, schema, hash, folder, database } = work;
   const created_at = createdAt(state);
-  const rowsFolder = join(folder, 'rows');
+  const path = join(folder, 'rows.parquet');
   const columns = columnsOf(request, schema);
   const { granularity, time_zone = 'UTC' } = request;
-  const facts = await stageReport(database, file, rowsFolder, { window, schema, columns, granularity });
+  const facts = await stageReport(database, file, path, { window, schema, columns, granularity });
   // Makes room for the months.
   await rm(file.path, { force: true });
   const { rows, first_date, last_date } = facts;
@@ -58,7 +57,7 @@ export async function curateRows(state: SavedWindow, work: Work): Promise<Curati
   const version = { report_id, created_at, request_hash: hash };
   const entry = { version, window, copied_at: state.object.copied_at };
   const written = await writeDays(work, request, entry, { ...facts, days }, (month, some, offer) =>
-    mergeMonth(work, month, some, { ...offer, rows: staged(rowsFolder) }),
+    mergeMonth(work, month, some, { ...offer, rows: parquet(path) }),
   );
   // The newest day that has rows and was over when the report was created.
   const today = dateIn(time_zone, new Date(created_at));

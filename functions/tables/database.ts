@@ -6,10 +6,8 @@ import { limitOf, refused, TableProblem } from './report.ts';
 export type Row = Readonly<Record<string, Json>>;
 
 export interface Database extends Disposable {
-  /** Options of a COPY to an object. */
+  /** Options of a COPY. */
   readonly parquet: string;
-  /** Options of a COPY to a file of each day. */
-  readonly staging: string;
   /**
    * @returns the rows; numbers of more than 32 bits and dates are strings
    * @throws DownloadRefused if a file does not parse; TableProblem at a limit; otherwise DuckDB's own error
@@ -32,10 +30,6 @@ const MB_PER_COLUMN = 2;
  */
 const ROW_GROUP_VALUES = 1_000_000;
 const ROW_GROUP_ROWS = [2_048, 61_440] as const;
-
-/** DuckDB holds a row group of each day, and these rows. With its own numbers, it swaps 45 days to the disk. */
-const STAGED_DAYS = 12;
-const FLUSH_ROWS = '100000';
 
 /** MB of the function by default, because they bring a whole CPU. */
 const DEFAULT_MEMORY_MB = 1_769;
@@ -73,7 +67,6 @@ export async function openDatabase(folder: string, signal: AbortSignal, columns 
     threads: '1',
     allocator_bulk_deallocation_flush_threshold: FLUSH_THRESHOLD,
     memory_limit: memoryLimit(columns),
-    partitioned_write_flush_threshold: FLUSH_ROWS,
     temp_directory: join(folder, 'spilled'),
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
@@ -84,7 +77,6 @@ export async function openDatabase(folder: string, signal: AbortSignal, columns 
   const interrupting = setInterval(() => signal.aborted && connection.interrupt(), INTERRUPT_MS);
   return {
     parquet: `FORMAT parquet, ROW_GROUP_SIZE ${rowGroupSize(columns)}`,
-    staging: `FORMAT parquet, ROW_GROUP_SIZE ${rowGroupSize(columns * STAGED_DAYS)}`,
     async query(sql) {
       try {
         signal.throwIfAborted();

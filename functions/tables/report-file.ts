@@ -1,4 +1,5 @@
 import { createReadStream, createWriteStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import type { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createGunzip, createZstdCompress, createZstdDecompress } from 'node:zlib';
@@ -76,10 +77,18 @@ export async function findRows(
 async function readEnds(path: string): Promise<{ readonly start: string; readonly last: string }> {
   let start = '';
   let last = 0;
-  for await (const chunk of readText(path) as AsyncIterable<Buffer>) {
-    if (start === '') start = chunk.toString().trimStart().slice(0, SHOWN).toWellFormed();
-    last = chunk.findLast((byte) => byte > SPACE) ?? last;
-  }
+  const { size } = await stat(path);
+  const parts = path.endsWith('.zst')
+    ? [readText(path)]
+    : [
+        createReadStream(path, { end: BLOCK_BYTES }),
+        createReadStream(path, { start: Math.max(0, size - BLOCK_BYTES) }),
+      ];
+  for (const part of parts)
+    for await (const chunk of part as AsyncIterable<Buffer>) {
+      if (start === '') start = chunk.toString().trimStart().slice(0, SHOWN).toWellFormed();
+      last = chunk.findLast((byte) => byte > SPACE) ?? last;
+    }
   return { start, last: String.fromCharCode(last) };
 }
 

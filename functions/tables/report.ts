@@ -129,11 +129,10 @@ export function refused(fault: string): DownloadRefused {
 const MAX_NAMES = 20;
 export const MESSAGE_CHARACTERS = 40;
 
-/** Names for a message. @param unseen the number of other names */
-export function list(names: readonly string[], unseen = 0): string {
+/** Names for a message. */
+export function list(names: readonly string[]): string {
   const shown = names.slice(0, MAX_NAMES).map((name) => shorten(name));
-  const rest = names.length - shown.length + unseen;
-  return shown.join(', ') + (rest > 0 ? ` and ${rest} more` : '');
+  return shown.join(', ') + (names.length > MAX_NAMES ? ' and more' : '');
 }
 
 /** A name or a value for a message, as JSON, so that line breaks are visible. */

@@ -1,7 +1,3 @@
-import { mkdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
-import { addDays } from '../workflow/request/dates.ts';
-import type { Window } from '../workflow/state-parts.ts';
 import type { Column, ColumnType } from '../workflow/table.ts';
 import { type Database, identifier, literal } from './database.ts';
 import { MESSAGE_CHARACTERS, type ReportFile } from './report.ts';
@@ -12,43 +8,22 @@ const FIRST_ROWS = 1000;
 /** Names of unusual rows that are looked at, those of columns first. */
 const MAX_OTHER_NAMES = 1000;
 
-interface Staging {
-  readonly folder: string;
-  readonly window: Window;
-  readonly columns: readonly Column[];
-  readonly isDated: boolean;
-}
-
-/** Bytes of a text whose rows fill a row group of an object, more or less. Compressed, it has a tenth of them. */
-const GROUP_BYTES = 8_000_000;
-
-async function hasSeveralGroups({ path }: ReportFile): Promise<boolean> {
-  const { size } = await stat(path);
-  return size > (path.endsWith('.zst') ? GROUP_BYTES / 10 : GROUP_BYTES);
-}
-
-/** The rows in a folder of {@link stageRows}, as a relation of SQL. */
-export function staged(folder: string): string {
-  return `read_parquet(${literal(join(folder, '**', '*.parquet'))}, hive_partitioning = false)`;
-}
-
 /**
- * Reads the texts of a file and writes their values into Parquet files, those of a large file by
- * day: the columns by name, NULL where a text does not fit; `bad column`, the number of the first column
- * that does not fit, and `bad value`, its text; `other names`, those of a row whose names are not the usual
- * ones; and `row number`, from 1.
+ * Reads the texts of a file and writes their values into a Parquet file, in the order of the rows: the columns
+ * by name, NULL where a text does not fit; `bad column`, the number of the first column that does not fit, and
+ * `bad value`, its text; and `other names`, those of a row whose names are not the usual ones.
  *
- * @param folder see {@link staged}
+ * @param path of the Parquet file
  * @param columns the first is the date
  * @param isDated whether each row must have a date
- * @returns the names of the file, a name twice if a row repeats it, and the number of other names
+ * @returns the names of the file, or many of them; a name twice if a row repeats it
  * @throws DownloadRefused if the file does not parse; TableProblem
  */
 export async function stageRows(
   database: Database,
   file: ReportFile,
-  { folder, window, columns, isDated }: Staging,
-): Promise<{ readonly names: readonly string[]; readonly unseen: number }> {
+  { path, columns, isDated }: { path: string; columns: readonly Column[]; isDated: boolean },
+): Promise<readonly string[]> {
   const { names, rows } = await openRows(database, file);
   const keys = columns.map(({ from }) => from.toLowerCase());
   const usualKeys = names.map((name) => name.toLowerCase());
@@ -70,31 +45,21 @@ export async function stageRows(
   });
   const pick = (then: (at: number) => string | number) =>
     `CASE ${values.map(({ isBad }, at) => `WHEN ${isBad} THEN ${then(at)}`).join(' ')} END`;
-  const isInWindow = `date >= ${literal(window.start_date)} AND date < ${literal(window.end_date)}`;
-  const copy = (to: string, options = '') =>
-    database.query(
-      `COPY (
+  await database.query(
+    `COPY (
       SELECT ${values.map(({ value }) => value)}, ${pick((at) => at)} AS "bad column",
-        ${pick((at) => `left(${values[at]?.text}, ${MESSAGE_CHARACTERS + 1})`)} AS "bad value", "other names",
-        row_number() OVER () AS "row number", CASE WHEN ${isInWindow} THEN date END AS "day of row"
+        ${pick((at) => `left(${values[at]?.text}, ${MESSAGE_CHARACTERS + 1})`)} AS "bad value", "other names"
       FROM (SELECT *, ${values.map(({ cast }) => cast)}
         FROM (SELECT ${values.map(({ found }) => found)}, CASE WHEN NOT is_usual THEN names END AS "other names"
           FROM (SELECT *, CASE WHEN NOT is_usual THEN list_transform(names, lambda name: lower(name)) END AS keys
             FROM (${rows}))))
-      ) TO ${literal(to)} (${database.staging}${options})`,
-    );
-  // Rows that follow one another by day let readers skip most of a large month. Sorting takes more memory.
-  const isSplit =
-    isDated && addDays(window.start_date, 1) < window.end_date && (await hasSeveralGroups(file));
-  await mkdir(folder, { recursive: true });
-  const [split] = isSplit ? await copy(folder, ', PARTITION_BY ("day of row")') : [];
-  // Without rows, DuckDB writes no file of a day.
-  if (Number(split?.Count ?? 0) === 0) await copy(join(folder, 'rows.parquet'));
+    ) TO ${literal(path)} (${database.parquet})`,
+  );
   const others = await database.query(
-    `SELECT name, max(times) AS times, count(*) OVER () AS total FROM (
+    `SELECT name, max(times) AS times FROM (
        SELECT name, count(*) AS times FROM (
          SELECT unnest(names) AS name, shape FROM (
-           SELECT any_value("other names") AS names, hash("other names") AS shape FROM ${staged(folder)}
+           SELECT any_value("other names") AS names, hash("other names") AS shape FROM ${literal(path)}
              WHERE "other names" IS NOT NULL GROUP BY shape))
        GROUP BY name, shape)
      GROUP BY name ORDER BY lower(name) IN (${keys.map(literal)}) DESC, name LIMIT ${MAX_OTHER_NAMES}`,
@@ -103,8 +68,7 @@ export async function stageRows(
     const known = names.filter((other) => other === name).length;
     return Array<string>(Math.max(0, Math.min(2, Number(times)) - known)).fill(String(name));
   });
-  const unseen = Number(others[0]?.total ?? 0) - others.length;
-  return { names: [...names, ...added], unseen };
+  return [...names, ...added];
 }
 
 /**

@@ -12,24 +12,24 @@ import {
   shorten,
   TableProblem,
 } from './report.ts';
-import { staged, stageRows } from './rows.ts';
+import { stageRows } from './rows.ts';
 
 /**
  * Reads a report once: checks its texts, casts them and adds them up. All checks run, whatever another one
  * finds.
  *
- * @param folder of the Parquet files to write (see {@link staged}): `date` (DATE), the columns of the schema by
- *   name and type, and others whose names have a blank. Of use only without a table problem
+ * @param path the Parquet file to write, in the order of the report: `date` (DATE), the columns of the schema
+ *   by name and type, and others whose names have a blank. Of use only without a table problem
  * @throws DownloadRefused if the file is no report of this window
  */
 export async function stageReport(
   database: Database,
   file: ReportFile,
-  folder: string,
+  path: string,
   options: ReportOptions,
 ): Promise<ReportFacts> {
   const problems: string[] = [];
-  const facts = await readFacts(database, file, folder, options, problems).catch((error): ReportFacts => {
+  const facts = await readFacts(database, file, path, options, problems).catch((error): ReportFacts => {
     if (!(error instanceof TableProblem)) throw error;
     problems.push(error.message);
     return { sums: {}, days: [], warnings: [] };
@@ -46,7 +46,7 @@ export async function stageReport(
 async function readFacts(
   database: Database,
   file: ReportFile,
-  folder: string,
+  path: string,
   options: ReportOptions,
   problems: string[],
 ): Promise<ReportFacts> {
@@ -54,9 +54,7 @@ async function readFacts(
   const date: Column = { name: 'date', type: 'string', from: schema?.date_column ?? DATE_COLUMN };
   const columns = schema?.columns ?? metricsOf(options.columns);
   const all = [date, ...columns];
-  const isDated = schema !== undefined;
-  const staging = { folder, window, columns: all, isDated };
-  const { names, unseen } = await stageRows(database, file, staging);
+  const names = await stageRows(database, file, { path, columns: all, isDated: schema !== undefined });
   // The Data Catalog has only lower case.
   const byKey = Map.groupBy(names, (name) => name.toLowerCase());
   const fieldsOf = ({ from }: Column) => byKey.get(from.toLowerCase()) ?? [];
@@ -65,7 +63,7 @@ async function readFacts(
     throw new TableProblem(`the first line of the CSV file names no column: ${list(names)}`);
 
   const metrics = metricsOf(columns);
-  const [total = {}, ...days] = await addUp(database, folder, metrics, options);
+  const [total = {}, ...days] = await addUp(database, path, metrics, options);
   const rows = Number(total['number of rows']);
   const requested = new Set(options.columns.map(({ name }) => name));
   const asked = columns.filter(({ name }) => requested.has(name) && name !== ADVERTISER_COLUMN);
@@ -86,7 +84,7 @@ async function readFacts(
   const known = new Set(all.flatMap(fieldsOf));
   const unknown = new Set(names.filter((name) => !known.has(name)));
   if (schema && unknown.size > 0)
-    warnings.push(`the table leaves out fields that it has no column for: ${list([...unknown], unseen)}`);
+    warnings.push(`the table leaves out fields that it has no column for: ${list([...unknown])}`);
 
   if (file.isRagged) problems.push('rows of the CSV file have more fields than its first line');
   const repeated = all.map(fieldsOf).filter(({ length }) => length > 1);
@@ -96,7 +94,7 @@ async function readFacts(
   if (missing.length > 0 && (rows > 0 || file.layout === 'csv')) problems.push(`no row has ${list(missing)}`);
   const bad = total['bad row'] as Row | null;
   if (bad) problems.push(describeBadValue(bad, all));
-  else if (schema) warnings.push(...(await findDuplicates(database, folder, columns)));
+  else if (schema) warnings.push(...(await findDuplicates(database, path, columns)));
 
   const [first, last] = [total['first date'], total['last date']];
   // Some dates of a report without a table may not be days, such as hours.
@@ -121,17 +119,17 @@ async function readFacts(
  */
 async function addUp(
   database: Database,
-  folder: string,
+  path: string,
   metrics: readonly Column[],
   { window }: ReportOptions,
 ): Promise<readonly Row[]> {
   const isOutside = `date < ${literal(window.start_date)} OR date >= ${literal(window.end_date)}`;
-  const first = `arg_min({row: "row number", date: date, "column": "bad column", value: "bad value"}, "row number")`;
+  const first = `arg_min({row: file_row_number + 1, date: date, "column": "bad column", value: "bad value"}, file_row_number)`;
   return database.query(
     `SELECT ${[...sumExpressions(metrics), 'date', 'count(*) AS "number of rows"', 'count(date) AS "rows with a date"']},
        min(date) AS "first date", max(date) AS "last date",
        ${first} FILTER ("bad column" IS NOT NULL) AS "bad row", ${first} FILTER (${isOutside}) AS "row outside"
-     FROM ${staged(folder)}
+     FROM read_parquet(${literal(path)}, file_row_number = true)
      GROUP BY GROUPING SETS ((date), ()) ORDER BY grouping(date) DESC, date`,
   );
 }
@@ -148,12 +146,12 @@ function describeBadValue({ row, column, value }: Row, columns: readonly Column[
  */
 async function findDuplicates(
   database: Database,
-  folder: string,
+  path: string,
   columns: readonly Column[],
 ): Promise<string[]> {
   const dimensions = columns.filter(({ type }) => type === 'string').map(({ name }) => identifier(name));
   const [found] = await database.query(
-    `SELECT count(*) - count(DISTINCT hash(${['date', ...dimensions]})) AS duplicates FROM ${staged(folder)}`,
+    `SELECT count(*) - count(DISTINCT hash(${['date', ...dimensions]})) AS duplicates FROM ${literal(path)}`,
   );
   const duplicates = Number(found?.duplicates);
   if (duplicates === 0) return [];

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
+import { existsSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { gzipSync } from 'node:zlib';
@@ -34,7 +34,7 @@ describe('the work on a file is bounded, whatever it holds:', () => {
       {
         rows: 2,
         warnings: [
-          expect.stringMatching(/^the table leaves out .*"name 100011", "name 100012" and 299980 more$/),
+          expect.stringMatching(/^the table leaves out .*"name 100012" and more$/),
           expect.any(String),
         ],
       },
@@ -43,7 +43,7 @@ describe('the work on a file is bounded, whatever it holds:', () => {
       '300,000 names in as many rows',
       () => JSON.stringify(names.map((name) => ({ ...ROW, campaign_id: name, [name]: 1 }))),
       {},
-      { rows: 300_000, warnings: [expect.stringMatching(/^the table leaves out .* and 299980 more$/)] },
+      { rows: 300_000, warnings: [expect.stringMatching(/^the table leaves out .* and more$/)] },
     ],
     [
       '150,000 names in a header of CSV',
@@ -165,8 +165,7 @@ it('46: a larger function gives DuckDB the memory that it has beyond the default
 
 it.runIf(existsSync('/dev/full'))('46: says that the storage is full when rows are written', async () => {
   const folder = temporaryDirectory();
-  mkdirSync(join(folder, 'rows'));
-  symlinkSync('/dev/full', join(folder, 'rows/rows.parquet'));
+  symlinkSync('/dev/full', join(folder, 'rows.parquet'));
   const { facts } = await stage(BODY, { folder });
   expect(facts.table_problem).toMatch(/ephemeral storage; raise max_curate_bytes.*local run: make room/);
 });

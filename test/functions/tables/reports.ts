@@ -4,7 +4,6 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { openDatabase } from '../../../functions/tables/database.ts';
 import { type ReportFacts, type ReportOptions, TableProblem } from '../../../functions/tables/report.ts';
 import { findRows } from '../../../functions/tables/report-file.ts';
-import { staged } from '../../../functions/tables/rows.ts';
 import { stageReport } from '../../../functions/tables/stage-report.ts';
 import type { Column, TableSchema } from '../../../functions/workflow/table.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -48,7 +47,7 @@ export function withColumn(column: Partial<Column>): Schema {
 
 interface Staged {
   readonly facts: ReportFacts;
-  /** The folder of the Parquet files. */
+  /** The Parquet file. */
   readonly path: string;
 }
 
@@ -62,7 +61,7 @@ export async function stage(body: string | Buffer, given: Given = {}): Promise<S
   const file = await findRows(join(folder, 'report'), kind);
   const columns = given.schema?.columns ?? SCHEMA.columns;
   using database = await openDatabase(folder, signal, columns.length);
-  const path = join(folder, 'rows');
+  const path = join(folder, 'rows.parquet');
   const facts = await stageReport(database, file, path, {
     window: WINDOW,
     schema: SCHEMA,
@@ -87,7 +86,7 @@ export async function rowsOf(body: string | Buffer, given: Given = {}) {
   const { facts, path } = await stage(body, given);
   if (facts.table_problem !== undefined) throw new Error(facts.table_problem);
   const columns = ['date', ...(given.schema ?? SCHEMA).columns.map(({ name }) => `"${name}"`)];
-  return query(`SELECT ${columns} FROM ${staged(path)}`);
+  return query(`SELECT ${columns} FROM '${path}'`);
 }
 
 /** Queries DuckDB. */
