@@ -9,17 +9,17 @@ import type {
 } from '../../functions/deliveries/records.ts';
 import { EXPORTS_PREFIX } from '../../functions/workflow/keys.ts';
 import { type DateRange, describeDays } from '../../functions/workflow/request/dates.ts';
-import { hintAt } from '../../functions/workflow/request/issues.ts';
 import type { ExportRequest } from '../../functions/workflow/request/request.ts';
 import { tableOf } from '../../functions/workflow/table.ts';
 import { requestOf } from '../config/exports.ts';
 import type { Folder } from './bucket.ts';
 import { loadConfig } from './config.ts';
+import { UsageError } from './errors.ts';
 import type { AccountTable } from './months.ts';
 import type { NamedExport } from './next-command.ts';
 import { lastPlatform, targetOf } from './platform.ts';
 import { type ExportId, lastAsked, type RecentRecords, readRecent } from './recent.ts';
-import { checkOneAccount, checkRequest, inputOf } from './request.ts';
+import { checkOneAccount, checkRequest, inputOf, suggest } from './request.ts';
 
 /** An export of cdk.json or of a local run, and its records. */
 export interface FoundExport extends RecentRecords {
@@ -43,8 +43,7 @@ export interface ExportPlace extends Folder {
  * Finds an export: in cdk.json, or else among those that a folder's runs have asked for or delivered.
  *
  * @param from the first day that a person asked for. Default: see {@link readRecent}
- * @returns undefined if there is none
- * @throws UsageError if several accounts have it
+ * @throws UsageError if there is none, or if several accounts have it
  */
 export async function findExport(
   name: string,
@@ -52,40 +51,45 @@ export async function findExport(
   bucket: RecordStore,
   now: Date,
   from?: string,
-): Promise<FoundExport | undefined> {
-  const accounts = await findAccounts(name, place, bucket);
-  checkOneAccount(name, accounts);
-  const [account] = accounts;
-  return account === undefined ? undefined : readExport({ account, name }, place, bucket, now, from);
+): Promise<FoundExport> {
+  const found = await findExports(name, place, bucket, now, from);
+  checkOneAccount(
+    name,
+    found.map(({ request }) => request.account),
+  );
+  return found[0] as FoundExport;
 }
 
-/** The export of each account that has it, with all of its records. */
+/** The export of each account that has it; there is one. @throws UsageError */
 export async function findExports(
   name: string,
   place: ExportPlace,
   bucket: RecordStore,
   now: Date,
+  from?: string,
 ): Promise<FoundExport[]> {
-  const accounts = await findAccounts(name, place, bucket);
-  const found = await Promise.all(
-    accounts.map((account) => readExport({ account, name }, place, bucket, now, '')),
-  );
-  return found.filter((each) => each !== undefined);
+  const { account } = place;
+  const isWanted = (each: ExportId) => each.name === name && (account ?? each.account) === each.account;
+  const here = place.local ? (await listExports(bucket)).filter(isWanted) : [];
+  const ids = here.length > 0 ? here : findConfigured(name, place);
+  const read = await Promise.all(ids.map((id) => readExport(id, place, bucket, now, from)));
+  return read.filter((each) => each !== undefined);
 }
 
-/** The accounts of a folder's exports of this name, or else those that cdk.json has. */
-async function findAccounts(
-  name: string,
-  { account, local }: ExportPlace,
-  bucket: RecordStore,
-): Promise<string[]> {
-  const isWanted = (each: ExportId) =>
-    each.name === name && (account === undefined || each.account === account);
-  const here = local ? (await listExports(bucket)).filter(isWanted) : [];
-  return (here.length > 0 ? here : loadConfig().exports.filter(isWanted)).map(({ account }) => account);
+/** The exports of this name in cdk.json. @throws UsageError if there is none, before AWS is asked */
+export function findConfigured(name: string, { account, local, out }: Partial<ExportPlace>) {
+  const { exports } = loadConfig();
+  const isIt = (each: ExportId) => each.name === name && (account ?? each.account) === each.account;
+  const found = exports.filter(isIt);
+  if (found.length > 0) return found;
+  const nameOf = (each: ExportId) => (account === undefined ? each.name : `${each.account}/${each.name}`);
+  const wanted = nameOf({ name, account: account ?? '' });
+  const places = local ? `in cdk.json, and no run of it in ${out}` : 'in cdk.json';
+  throw new UsageError([`there is no export ${wanted} ${places}${suggest(wanted, exports.map(nameOf))}`]);
 }
 
-async function readExport(
+/** @returns undefined if its request is not known */
+export async function readExport(
   { account, name }: ExportId,
   place: ExportPlace,
   bucket: RecordStore,
@@ -117,9 +121,12 @@ async function readExport(
 
 /** The exports that have objects in a folder. */
 export async function listExports(bucket: Pick<RecordStore, 'list'>): Promise<ExportId[]> {
-  return [...namesIn(await bucket.list(EXPORTS_PREFIX))].map((id) => {
-    const [account = '', name = ''] = id.split('/');
-    return { account, name };
+  const prefixes = (await bucket.list(EXPORTS_PREFIX)).map(
+    (key) => /^exports\/account=([^/]+)\/export=([^/]+)\//.exec(key)?.[0],
+  );
+  return [...new Set(prefixes)].flatMap((prefix = '') => {
+    const [, account, name] = /account=(.+)\/export=(.+)\//.exec(prefix) ?? [];
+    return account === undefined || name === undefined ? [] : [{ account, name }];
   });
 }
 
@@ -152,25 +159,10 @@ function lastTarget({ deliveries }: ExportRecords): RequestTarget | undefined {
   return deliveries.toSorted(isLater).at(-1)?.manifest;
 }
 
-/** The message if {@link findExport} finds none. */
-export function describeUnknown(name: string, { account, local, out }: ExportPlace): string {
-  const nameOf = (one: { readonly name: string; readonly account?: string | undefined }) =>
-    account === undefined ? one.name : `${one.account}/${one.name}`;
-  const wanted = nameOf({ name, account });
-  const hint = hintAt(wanted, loadConfig().exports.map(nameOf));
-  return `there is no export ${wanted}${hint} in cdk.json${local ? `, and no run of it in ${out}` : ''}`;
-}
-
 /** The last ranges of days, in words. @param max how many are named */
 export function describeRanges(ranges: readonly DateRange[], max: number): string {
   const more = ranges.length > max ? `${ranges.length - max} earlier ranges and ` : '';
   return more + ranges.slice(-max).map(describeDays).join(', ');
-}
-
-/** The exports that have objects, as `account/name`. */
-export function namesIn(keys: readonly string[]): Set<string> {
-  const found = keys.map((key) => /^exports\/account=([^/]+)\/export=([^/]+)\//.exec(key));
-  return new Set(found.flatMap((parts) => (parts ? [`${parts[1]}/${parts[2]}`] : [])));
 }
 
 /**

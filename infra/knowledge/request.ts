@@ -1,4 +1,5 @@
 import { InvalidInput } from '../../functions/workflow/errors.ts';
+import { hintAt } from '../../functions/workflow/request/issues.ts';
 import { type ExportRequest, parseRequest } from '../../functions/workflow/request/request.ts';
 import { UsageError } from './errors.ts';
 
@@ -14,6 +15,11 @@ export function checkOneAccount(name: string, accounts: readonly string[]): void
   const distinct = [...new Set(accounts)].sort();
   if (distinct.length < 2) return;
   throw new UsageError([`${distinct.join(' and ')} have an export ${name}; choose one with --account`]);
+}
+
+/** Ends a message about an unknown name with the one that may be meant, or with all. */
+export function suggest(wanted: string, known: readonly string[]): string {
+  return hintAt(wanted, known) || ` (there are ${known.join(', ') || 'none'})`;
 }
 
 /** Checks a request as the workflow does, so that a faulty one is never started. @throws UsageError */

@@ -1,18 +1,17 @@
 import pMap from 'p-map';
 import type { StoredFailure } from '../../functions/deliveries/records.ts';
-import { EXPORTS_PREFIX } from '../../functions/workflow/keys.ts';
 import { addDays } from '../../functions/workflow/request/dates.ts';
-import { hintAt } from '../../functions/workflow/request/issues.ts';
 import type { Folder, ReadableBucket } from './bucket.ts';
 import { loadConfig } from './config.ts';
 import { UsageError } from './errors.ts';
 import type { ExecutionSummary } from './executions/executions.ts';
 import { findExecutions, type KnownExecutions } from './executions/list.ts';
 import { adviseLocally } from './executions/outcome.ts';
-import { type FoundExport, findExport, latestFailure, namesIn } from './exports.ts';
+import { type FoundExport, latestFailure, listExports, readExport } from './exports.ts';
 import { groupMissing, type JudgedRange, judgeRange, type MissingDays } from './missing-days.ts';
 import { shownReader } from './months.ts';
 import { lastPlatform } from './platform.ts';
+import { suggest } from './request.ts';
 
 /** Exports that are read at the same time. Each reads ten manifests or months at once. */
 const PARALLEL = 4;
@@ -59,14 +58,16 @@ export async function readExports(
     ...executions.listed.flatMap((one) =>
       one.account && one.export ? [`${one.account}/${one.export}`] : [],
     ),
-    ...(local ? namesIn(await bucket.list(EXPORTS_PREFIX)) : []),
+    ...(local ? (await listExports(bucket)).map(({ account, name }) => `${account}/${name}`) : []),
   ]);
   const names = [...known].filter((id) => name === undefined || id === name || id.endsWith(`/${name}`));
   if (name !== undefined && names.length === 0)
-    throw new UsageError([`there is no export ${name}${nameKnown(name, [...known])}`]);
+    throw new UsageError([
+      `there is no export ${name}${suggest(name, name.includes('/') ? [...known] : [...known].map((id) => id.replace(/.*\//, '')))}`,
+    ]);
   const read = async (id: string): Promise<ReadExport> => {
     const [account = '', name = ''] = id.split('/');
-    const found = await findExport(name, { ...folder, account }, bucket, now);
+    const found = await readExport({ account, name }, { ...folder, account }, bucket, now);
     const end = found?.deliveries
       .map(({ end_date }) => end_date)
       .sort()
@@ -75,7 +76,9 @@ export async function readExports(
     const last = local ? undefined : await findLast(found, listed, executions);
     const { kind } = found?.request ?? {};
     const judged =
-      found && kind !== 'purchases' ? await judgeRange(found, shownReader(bucket), {}, now) : undefined;
+      found && kind !== 'purchases'
+        ? await judgeRange(withoutRunning(found, listed), shownReader(bucket), {}, now)
+        : undefined;
     const failure = found && latestFailure(found, kind === 'report' ? judged?.days : undefined);
     return {
       account,
@@ -91,6 +94,14 @@ export async function readExports(
   return pMap(names.sort(), read, { concurrency: PARALLEL });
 }
 
+/** What an execution that runs has not delivered yet is no trouble. */
+function withoutRunning(found: FoundExport, executions: readonly ExecutionSummary[]): FoundExport {
+  const running = executions.filter(({ outcome }) => outcome === 'running');
+  const isOver = (plan: { readonly execution: string }) =>
+    running.every(({ execution }) => execution !== plan.execution);
+  return { ...found, plans: found.plans.filter(isOver) };
+}
+
 /** The last execution of a stack that has ended: the newest one that the records name. */
 async function findLast(
   { deliveries = [], failures = [], plans = [] }: Partial<FoundExport> = {},
@@ -103,10 +114,4 @@ async function findLast(
     .toSorted((one, other) => Date.parse(one.at) - Date.parse(other.at))
     .at(-1);
   return last && find(last.execution);
-}
-
-/** @param ids `account/name` of each export */
-function nameKnown(name: string, ids: readonly string[]): string {
-  const names = ids.flatMap((id) => [id, id.replace(/.*\//, '')]);
-  return hintAt(name, names) || ` (there are ${ids.join(', ') || 'none'})`;
 }

@@ -6,7 +6,6 @@ import { safeAgent } from '../../../functions/platform/safe-agent.ts';
 import { type CredentialStore, createCredentialStore } from '../../../functions/token/credential.ts';
 import { underLease } from '../../../functions/token/lease.ts';
 import { CredentialUnusable } from '../../../functions/workflow/errors.ts';
-import { hintAt } from '../../../functions/workflow/request/issues.ts';
 import type { Log } from '../../../functions/workflow/step.ts';
 import { openBucket } from '../../knowledge/bucket.ts';
 import { loadConfig } from '../../knowledge/config.ts';
@@ -14,6 +13,7 @@ import { stackName, targetRegion } from '../../knowledge/deployment.ts';
 import { CommandFailed, explainStepError } from '../../knowledge/errors.ts';
 import { loginCommand, secretCommand } from '../../knowledge/next-command.ts';
 import type { PlatformOptions } from '../../knowledge/platform.ts';
+import { suggest } from '../../knowledge/request.ts';
 import { replaceFile } from '../../local/secrets-manager.ts';
 
 /** An account of the platform: a deployed one, or one with a credential file on this machine. */
@@ -50,7 +50,7 @@ export function accountFaults(name: string, { local }: AccountOptions): string[]
   if (local) return [];
   const { accounts } = loadConfig();
   if (accounts.includes(name)) return [];
-  return [`the config has no account ${name}${hintAt(name, accounts) || ` (it has ${accounts.join(', ')})`}`];
+  return [`there is no account ${name} in cdk.json${suggest(name, accounts)}`];
 }
 
 /** @param options without faults */

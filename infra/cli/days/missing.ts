@@ -1,8 +1,7 @@
 import { Command } from 'commander';
 import { describeDays } from '../../../functions/workflow/request/dates.ts';
 import { type Folder, openToRead } from '../../knowledge/bucket.ts';
-import { UsageError } from '../../knowledge/errors.ts';
-import { describeUnknown, type ExportPlace, type FoundExport, findExport } from '../../knowledge/exports.ts';
+import { type ExportPlace, type FoundExport, findConfigured, findExport } from '../../knowledge/exports.ts';
 import type { AskedDays } from '../../knowledge/missing-days.ts';
 import {
   describeReason,
@@ -32,10 +31,10 @@ export function createCommand(): Command {
     .addOption(option.out())
     .addHelpText('after', examples('missing example --local --from 2026-10-01 --to 2026-11-01'))
     .action(async (name: string, options: MissingOptions) => {
+      if (!options.local) findConfigured(name, options);
       await using bucket = await openToRead(options);
       const now = new Date();
       const found = await findExport(name, options, bucket, now, options.from);
-      if (!found) throw new UsageError([describeUnknown(name, options)]);
       const missing = groupMissing(found, await judgeRange(found, shownReader(bucket), options, now));
       if (options.json) printDocument(missing);
       else printLines(describeMissing(missing, found, options));

@@ -3,7 +3,7 @@ import { describeDays } from '../../../functions/workflow/request/dates.ts';
 import { tableOf } from '../../../functions/workflow/table.ts';
 import { openBucket } from '../../knowledge/bucket.ts';
 import { CommandFailed, UsageError } from '../../knowledge/errors.ts';
-import { describeUnknown, type ExportPlace, findExports } from '../../knowledge/exports.ts';
+import { type ExportPlace, findExports } from '../../knowledge/exports.ts';
 import { DELIVERED, FAILED } from '../exit-status.ts';
 import { printDocument, printLines } from '../layout.ts';
 import { option } from '../options.ts';
@@ -55,10 +55,8 @@ async function rebuild(name: string, options: RebuildOptions) {
     throw new UsageError(['--accept-empty needs --from and --to']);
   await using bucket = await openBucket(options);
   await using _lock = options.local ? await lockFolder(options.out) : undefined;
-  const exports = await findExports(name, options, bucket, new Date());
-  const [first] = exports;
-  if (!first) throw new UsageError([describeUnknown(name, options)]);
-  const table = tableOf(first.request);
+  const exports = await findExports(name, options, bucket, new Date(), '');
+  const table = exports[0] && tableOf(exports[0].request);
   if (table === undefined) throw new UsageError([`the export ${name} has no table`]);
   const schema = await findSchema(table, options.local ? exports : undefined);
   if (!schema)

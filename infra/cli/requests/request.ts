@@ -2,11 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { isObject } from '../../../functions/workflow/json.ts';
 import { addDays, describeDays } from '../../../functions/workflow/request/dates.ts';
-import { hintAt } from '../../../functions/workflow/request/issues.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import { requestOf } from '../../config/exports.ts';
-import { loadConfig } from '../../knowledge/config.ts';
 import { UsageError } from '../../knowledge/errors.ts';
+import { findConfigured } from '../../knowledge/exports.ts';
 import { checkOneAccount, checkRequest } from '../../knowledge/request.ts';
 import { EXAMPLE_ADVERTISERS } from '../../sandbox/settings.ts';
 
@@ -27,20 +26,12 @@ async function readRequest(file: string): Promise<unknown> {
 
 /** The request of an export in cdk.json. @throws UsageError */
 export function findConfiguredRequest(name: string, account?: string): unknown {
-  const { exports } = loadConfig();
-  const found = exports.filter(
-    (entry) => entry.name === name && (account === undefined || entry.account === account),
-  );
+  const found = findConfigured(name, account === undefined ? {} : { account });
   checkOneAccount(
     name,
     found.map((entry) => entry.account),
   );
-  if (found[0]) return requestOf(found[0]);
-  const wanted = account === undefined ? name : `${account}/${name}`;
-  const all = exports.map((entry) => (account === undefined ? entry.name : `${entry.account}/${entry.name}`));
-  throw new UsageError([
-    `the config has no export ${wanted}${hintAt(wanted, all) || ` (it has ${all.join(', ')})`}`,
-  ]);
+  return found[0] && requestOf(found[0]);
 }
 
 /** The options that say what to export. */

@@ -6,7 +6,7 @@ import { tableSource, withColumns } from '../../config/exports.ts';
 import { openToRead, type ReadableBucket } from '../../knowledge/bucket.ts';
 import { loadConfig } from '../../knowledge/config.ts';
 import { refuse, UsageError } from '../../knowledge/errors.ts';
-import { describeUnknown, findExport, type LastRequest, readLastRequests } from '../../knowledge/exports.ts';
+import { findExport, type LastRequest, readLastRequests } from '../../knowledge/exports.ts';
 import { lastPlatform, type PlatformOptions, targetOf } from '../../knowledge/platform.ts';
 import { checkRequest } from '../../knowledge/request.ts';
 import { platformFaults } from '../options.ts';
@@ -139,7 +139,5 @@ async function findLocalRequest(
   if (again === undefined) return exampleRequest(now);
   if (name !== undefined) throw new UsageError(['give the name of an export, or --again with it, not both']);
   const place = { local: true, out, ...(account !== undefined && { account }) } as const;
-  const found = await findExport(again, place, bucket, now);
-  if (!found) throw new UsageError([describeUnknown(again, place)]);
-  return found.input;
+  return (await findExport(again, place, bucket, now)).input;
 }

@@ -55,7 +55,10 @@ describe('an export of two accounts', () => {
 
   it.each([
     [['daily-campaigns'], 'acme and globex have an export daily-campaigns; choose one with --account'],
-    [['daily-campaigns', '--account', 'x'], 'the config has no export x/daily-campaigns (it has globex/'],
+    [
+      ['daily-campaigns', '--account', 'x'],
+      'there is no export x/daily-campaigns in cdk.json (there are globex/',
+    ],
   ])('is not found with %j', async (args, fault) => {
     const { status, stderr } = await planIn(args);
     expect(stderr).toContain(`error: ${fault}`);

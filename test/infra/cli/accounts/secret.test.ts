@@ -83,7 +83,7 @@ describe('secret set', () => {
     [['secret'], '{}', 'the only action is: secret set ACCOUNT < credential.json'],
     [['secret', 'set'], '{}', 'the only action is: secret set ACCOUNT < credential.json'],
     [['secret', 'set', 'acme'], ' \n', 'standard input is empty; give the credential: secret set ACCOUNT < '],
-    [['secret', 'set', 'acmi'], '{}', 'the config has no account acmi (did you mean acme?)'],
+    [['secret', 'set', 'acmi'], '{}', 'there is no account acmi in cdk.json (did you mean acme?)'],
   ])('says after %j with the credential %j what is missing', async (args, credential, fault) => {
     const { status, stderr } = await runCommand(args, credential);
     expect([status, stderr]).toEqual([2, expect.stringContaining(`error: ${fault}`)]);

@@ -1,9 +1,17 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { platformName } from '../../../../functions/decisions/request-hash.ts';
+import { manifestKey, planKey } from '../../../../functions/workflow/keys.ts';
 import { addDays } from '../../../../functions/workflow/request/dates.ts';
 import { parseRequest } from '../../../../functions/workflow/request/request.ts';
 import { describeStatus, type ExportStatus } from '../../../../infra/cli/days/status.ts';
+import { readConfig } from '../../../../infra/config/config.ts';
+import { requestOf as configuredRequest } from '../../../../infra/config/exports.ts';
 import type { LackingDays, MissingDays } from '../../../../infra/knowledge/missing-days.ts';
 import { runCommand } from '../../../support/cli.ts';
+import { writeParquet } from '../../../support/ledger-rows.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import {
   FAILED,
   FAILURE,
@@ -101,7 +109,7 @@ describe('status', () => {
     const { status, stderr } = await runCommand(['status', 'daily']);
     expect([status, stderr]).toEqual([
       2,
-      'error: there is no export daily (there are acme/daily-campaigns, globex/monthly-totals, acme/by-hand)\n',
+      'error: there is no export daily (there are daily-campaigns, monthly-totals, by-hand)\n',
     ]);
     const mistyped = await runCommand(['status', 'monthly-total']);
     expect(mistyped.stderr).toBe('error: there is no export monthly-total (did you mean monthly-totals?)\n');
@@ -120,6 +128,30 @@ describe('status', () => {
     });
     const [daily, monthly] = await readStatus();
     expect([daily?.last?.execution, monthly?.last]).toEqual(['daily-0', undefined]);
+  });
+
+  it.each([
+    ['runs', [RUNNING], 0],
+    ['was killed', [], 1],
+  ])('counts days as not renewed if their newer execution %s: %#', async (_, executions, count) => {
+    const { exports, base_url, revision } = readConfig();
+    const asked = parseRequest(configuredRequest(exports[0] ?? {}), new Date()).request;
+    const request = { ...asked, start_date: addDays(asked.end_date, -1) };
+    const target = { platform: platformName(base_url), revision };
+    const { request_hash, ...manifest } = manifestOf(request, 'daily-0', target);
+    const plan = { version: '1', execution: NAME, since: '2099-01-01T00:00:00Z', request_hash, request };
+    const { start_date: day, report_created_at: created_at } = manifest;
+    const shown = { report_id: 'r', created_at, request_hash, rows: 1, restated: false };
+    const file = join(temporaryDirectory(), 'month.parquet');
+    await writeParquet(file, 'SELECT 1 AS spend', { days: JSON.stringify({ [day]: shown }) });
+    await startExecutions(executions);
+    await startBucket({
+      [`tables/daily-campaigns/acme.${day.slice(0, 'YYYY-MM'.length)}.parquet`]: readFileSync(file),
+      [manifestKey(request, request)]: { ...manifest, request_hash },
+      [planKey(request, request)]: plan,
+    });
+    const [daily] = await readStatus('daily-campaigns');
+    expect(daily?.days?.counts.not_renewed).toBe(count);
   });
 });
 

@@ -178,11 +178,7 @@ it('shows the newest snapshot of a list', async () => {
 
 it.each([
   ['there is no such export', ['nothing'], 'there is no export nothing in cdk.json, and no run of it in '],
-  [
-    'the export is mistyped',
-    ['daily-campaign'],
-    'daily-campaign (did you mean daily-campaigns?) in cdk.json, and ',
-  ],
+  ['the export is mistyped', ['daily-campaign'], '(did you mean daily-campaigns?)'],
   ['nothing was delivered in the range', ['daily', '--from', '2027-01-01'], 'was delivered in this range\n'],
   [
     '--accept-empty comes without a range',

@@ -26,7 +26,7 @@ describe('plan', () => {
   it('names every fault of the request and of the options', async () => {
     const { status, stderr } = await plan(['nothing', '--from', '2026-01-01']);
     expect(status).toBe(2);
-    expect(stderr).toContain('the config has no export nothing');
+    expect(stderr).toContain('there is no export nothing in cdk.json');
     expect(await plan([])).toMatchObject({ status: 2, stderr: expect.stringContaining('give the name') });
   });
 

@@ -177,8 +177,8 @@ describe('run --local', () => {
     [['--revision', '2026-01-01'], ['--revision needs --base-url']],
     [['--input', '/no/such/file'], ['cannot be read (ENOENT)']],
     [['--out', `${import.meta.filename}/out`], ['run-local.test.ts/out cannot be written (ENOTDIR)']],
-    [['no-such-export'], ['the config has no export no-such-export (it has daily-campaigns, ']],
-    [['daily-campaign'], ['the config has no export daily-campaign (did you mean daily-campaigns?)']],
+    [['no-such-export'], ['there is no export no-such-export in cdk.json (there are daily-campaigns, ']],
+    [['daily-campaign'], ['there is no export daily-campaign in cdk.json (did you mean daily-campaigns?)']],
     [
       ['monthly-totals', '--from', '2126-10-01', '--to', '2126-11-01'],
       ['start_date: all days 2126-10-01 to 2126-10-31 are'],
