@@ -1,10 +1,9 @@
 /** A clock that runs `speed` times faster than the machine's. Plain data, so processes can share it. */
 export interface ClockAnchor {
-  /** The moment, in epoch ms, at which both clocks show the same time. */
+  /** Epoch ms by the machine's clock, at which this one shows `start`. */
+  readonly real: number;
   readonly start: number;
   readonly speed: number;
-  /** Milliseconds that the clock is ahead all the time. Default: 0. */
-  readonly ahead?: number;
 }
 
 export interface Clock extends ClockAnchor {
@@ -19,18 +18,20 @@ function realNow(): number {
   return performance.timeOrigin + performance.now();
 }
 
-function timeAt({ start, speed, ahead = 0 }: ClockAnchor): number {
-  return ahead + (speed === 1 ? RealDate.now() : Math.floor(start + (realNow() - start) * speed));
+function timeAt({ real, start, speed }: ClockAnchor): number {
+  // Only Date follows the machine's clock when that is set, or after a sleep of the machine.
+  if (speed === 1) return RealDate.now() + Math.round(start - real);
+  return Math.floor(start + (realNow() - real) * speed);
 }
 
-export function scaledClock(speed: number, start = RealDate.now(), ahead = 0): Clock {
-  const anchor = { start, speed, ahead };
+/** @param start what the clock shows now */
+export function scaledClock(speed: number, start = realNow()): Clock {
+  const anchor = { real: realNow(), start, speed };
   return { ...anchor, now: () => timeAt(anchor) };
 }
 
 /** Returns a `Date` whose current time is the scaled one. */
 export function createScaledDate(anchor: ClockAnchor): DateConstructor {
-  if (anchor.speed === 1 && !anchor.ahead) return RealDate;
   const now = () => timeAt(anchor);
   return new Proxy(RealDate, {
     construct: (target, args, newTarget) =>
@@ -56,7 +57,7 @@ interface ScaledTimers {
  * Returns timers that wait by the scaled clock, never less than asked and for any length. They are for the
  * waits of the state machine. Handlers keep the real timers: their connections are real.
  */
-export function createScaledTimers({ speed }: ClockAnchor): ScaledTimers {
+export function createScaledTimers({ speed }: Pick<ClockAnchor, 'speed'>): ScaledTimers {
   const running = new Map<unknown, NodeJS.Timeout>();
   return {
     setTimeout(callback, ms = 0, ...args) {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { platformName } from '../../functions/decisions/request-hash.ts';
 import type { Settings } from '../../functions/workflow/settings.ts';
 import { type Assembly, loadAssembly, prepareAssembly } from './assembly/assembly.ts';
-import { type Clock, type ClockAnchor, scaledClock } from './clock.ts';
+import { type Clock, scaledClock } from './clock.ts';
 import { createEventBus, type EventBus } from './events.ts';
 import { createRequestTables, type Glue, startGlue, type TableConfig } from './glue.ts';
 import { createFunction, type LocalFunction } from './lambda/lambda.ts';
@@ -30,15 +30,13 @@ export interface LocalOptions {
   /** The folder for objects, events.jsonl and history.json. */
   readonly out: string;
   /** Default: real time. A platform on this machine must use the same clock. */
-  readonly clock?: ClockAnchor;
+  readonly clock?: Clock;
   /** The run has a table for each request, as if this config contained it. Default: an empty config. */
   readonly config?: TableConfig;
   /** Default: the stack of cdk.json. */
   readonly assembly?: Assembly;
   /** The bucket keeps each version of an object, as the deployed one does. Default: false. */
   readonly versioned?: boolean;
-  /** Called when {@link FIRST_BYTES} of a file have arrived, and each time that they have doubled. */
-  readonly onDoubled?: OnDoubled;
   /** Replace settings of all functions. */
   readonly settings?: SettingTexts;
   /** Default: runs each function in processes of its own. */
@@ -84,9 +82,7 @@ export interface LocalRun extends AsyncDisposable {
  */
 export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   await using started = new AsyncDisposableStack();
-  const { speed = 1, start, ahead } = options.clock ?? {};
-  const clock = scaledClock(speed, start, ahead);
-  const { out, assembly = loadAssembly(await prepareAssembly()) } = options;
+  const { clock = scaledClock(1), out, assembly = loadAssembly(await prepareAssembly()) } = options;
   const { bucket } = assembly;
   await mkdir(out, { recursive: true });
   // Nobody can continue those of a killed run, nor those of this one when it has stopped.
@@ -100,7 +96,7 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
       buckets: [bucket],
       now: clock.now,
       versioned: options.versioned ?? false,
-      log: (stored) => countBytes(arrived, stored, options.onDoubled),
+      log: (stored) => countBytes(arrived, stored),
     }),
   );
   const stored = createSecrets(options.credentials, assembly.stack);
@@ -193,22 +189,10 @@ function isLoopback(url: string): boolean {
   );
 }
 
-type OnDoubled = (key: string, bytes: number) => void;
-
-const FIRST_BYTES = 10_000_000;
-
-function countBytes(
-  arrived: Map<string, number>,
-  { operation, key, bytes }: Stored,
-  onDoubled?: OnDoubled,
-): void {
+function countBytes(arrived: Map<string, number>, { operation, key, bytes }: Stored): void {
   if (operation === 'CreateMultipartUpload') arrived.set(key, 0);
   if (operation === 'PutObject') arrived.set(key, bytes);
-  if (operation !== 'UploadPart') return;
-  const before = arrived.get(key) ?? 0;
-  arrived.set(key, before + bytes);
-  const doublings = (count: number) => Math.max(-1, Math.floor(Math.log2(count / FIRST_BYTES)));
-  if (doublings(before + bytes) > doublings(before)) onDoubled?.(key, before + bytes);
+  if (operation === 'UploadPart') arrived.set(key, (arrived.get(key) ?? 0) + bytes);
 }
 
 const PUT_EVENTS = 'arn:aws:states:::events:putEvents';

@@ -43,23 +43,25 @@ export function createMemorySecret(initial?: string): Secret {
  * file at any time: each call reads it again and adds a new text as a new version.
  */
 export function createFileSecret(file: string): Secret {
-  const memory = createMemorySecret();
-  const newest = () => memory.versions().at(-1)?.text;
-  const versions = () => {
+  const { versions, put, stage, promote } = createMemorySecret();
+  const read = () => {
     const text = existsSync(file) ? readFileSync(file, 'utf8') : undefined;
-    if (text !== undefined && text !== newest()) memory.put(randomUUID(), text);
-    return memory.versions();
+    if (text !== undefined && text !== versions().at(-1)?.text) put(randomUUID(), text);
+    return versions();
   };
-  const change = (act: () => void) => {
-    versions();
-    act();
-    replaceFile(file, newest() ?? '');
-  };
+  const write = () => replaceFile(file, versions().at(-1)?.text ?? '');
   return {
-    versions,
-    put: (id, text) => change(() => memory.put(id, text)),
-    stage: memory.stage,
-    promote: (id, from) => change(() => memory.promote(id, from)),
+    versions: read,
+    put(id, text) {
+      put(id, text);
+      write();
+    },
+    stage,
+    promote(id, from) {
+      read();
+      promote(id, from);
+      write();
+    },
   };
 }
 

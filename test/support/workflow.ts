@@ -72,7 +72,7 @@ export interface Workflow extends LocalRun {
 /** Starts the sandbox and the local stack. Disposing of it stops both and removes their folder. */
 export async function startWorkflow(options: WorkflowOptions = {}): Promise<Workflow> {
   await using started = new AsyncDisposableStack();
-  const clock = createClock(options.now, options.speed ?? 100);
+  const clock = scaledClock(options.speed ?? 100, Date.parse(options.now ?? new Date().toISOString()));
   const { path: out } = started.use(await mkdtempDisposable(join(tmpdir(), 'workflow-')));
   const ahead = 1000 * (options.platformAhead ?? 0);
   const sandbox = started.use(await startSandbox({ ...options.sandbox, now: () => clock.now() + ahead }));
@@ -175,13 +175,6 @@ function preload(functions: Functions, out: string): Functions {
     writeFileSync(file, `require('${FAST_TIMERS}');\nmodule.exports = require('${spec.file}');\n`);
     return { ...spec, file };
   });
-}
-
-/** A scaled clock agrees with the real time at its start, so this one starts at another time to show `now` at once. */
-function createClock(now: string | undefined, speed: number) {
-  if (now === undefined) return scaledClock(speed);
-  const real = Date.now();
-  return scaledClock(speed, real - (Date.parse(now) - real) / (speed - 1));
 }
 
 /** Credential secrets by account, as an operator would store them. */

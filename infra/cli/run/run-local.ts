@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import prettyBytes from 'pretty-bytes';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import { catalogName, TABLES_PREFIX, tableOf } from '../../../functions/workflow/table.ts';
 import { loadConfig } from '../../knowledge/config.ts';
@@ -19,7 +18,7 @@ import { keepSaving } from '../../local/step-functions/history.ts';
 import { showProgress } from '../../local/step-functions/progress.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import { catchInterrupt } from '../interrupt.ts';
-import { printLines, warn } from '../layout.ts';
+import { warn } from '../layout.ts';
 import { executionName } from '../requests/request.ts';
 import { servingOptions } from '../sandbox.ts';
 import { checkRun, type LocalRunOptions } from './check-run.ts';
@@ -49,7 +48,6 @@ export async function runLocal(
     out: options.out,
     clock,
     config: loadConfig(),
-    onDoubled: (key, bytes) => tellBytes(key, bytes, new Date(clock.now())),
   });
   const next = repeatCommand();
   local.history.next = next;
@@ -66,12 +64,6 @@ export async function runLocal(
   return { outcome: adviseLocally(outcome, { ...options, account: request.account }), next };
 }
 
-/** The progress on a terminal shows the bytes all the time. */
-function tellBytes(key: string, bytes: number, now: Date): void {
-  if (!process.stderr.isTTY)
-    printLines([`${now.toISOString()} ${key}: ${prettyBytes(bytes)} so far`], process.stderr);
-}
-
 function describeInterrupted(execution: string, next: string): Interrupted {
   return { outcome: 'interrupted', version: '1', execution, continues: false, next };
 }
@@ -84,12 +76,11 @@ async function createClock({
   out,
   speed,
 }: Pick<LocalRunOptions, 'out' | 'speed'>): Promise<{ clock: Clock; warnings: string[] }> {
-  const now = Date.now();
   const newest = await newestChange(out);
-  if (newest === undefined || newest < now) return { clock: scaledClock(speed, now), warnings: [] };
+  if (newest === undefined || newest < Date.now()) return { clock: scaledClock(speed), warnings: [] };
   const start = new Date(newest + 1);
   const warning = `${out} has times in the future, from a run with --speed; this run's clock starts at ${start.toISOString()}`;
-  return { clock: scaledClock(speed, now, start.getTime() - now), warnings: [warning] };
+  return { clock: scaledClock(speed, start.getTime()), warnings: [warning] };
 }
 
 /** A minute: two runs, one after the other, show restated days. */

@@ -50,13 +50,13 @@ const PROCESS = new URL('./lambda-process.ts', import.meta.url);
 /** The process has its own temporary folder, as each instance on Lambda has its own /tmp. */
 export function startInstance(
   spec: FunctionSpec,
-  { start, speed, ahead = 0 }: ClockAnchor,
+  { real, start, speed }: ClockAnchor,
   log: (line: LogLine) => void,
 ): Instance {
   const { name, file, timeoutSeconds, memoryMb, environment, scratch: parent = tmpdir() } = spec;
   mkdirSync(parent, { recursive: true });
   const scratch = mkdtempDisposableSync(join(parent, 'lambda-'));
-  const data: FunctionData = { file, clock: { start, speed, ahead }, scratch: scratch.path };
+  const data: FunctionData = { file, clock: { real, start, speed }, scratch: scratch.path };
   // The process removes NODE_COMPILE_CACHE again before it loads the handler.
   const { NODE_COMPILE_CACHE } = process.env;
   const child = fork(PROCESS, [JSON.stringify(data)], {

@@ -42,8 +42,6 @@ export type S3Options = {
   minPartBytes?: number;
   /** Writes bytes from `offset` on, and returns their number. Default: writeSync. Tests fill the disk. */
   write?: (file: number, bytes: Buffer, offset: number) => number;
-  /** The space of the disk that this user may still fill. Default: asks the system. */
-  freeBytes?: (directory: string) => number;
 };
 
 /** A request that succeeded. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { statfsSync, writeSync } from 'node:fs';
+import { writeSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
@@ -27,10 +27,6 @@ const DEFAULTS = {
   versioned: false,
   minPartBytes: 5 * 1024 * 1024,
   write: writeSync,
-  freeBytes(directory: string): number {
-    const { bavail, bsize } = statfsSync(directory);
-    return bavail * bsize;
-  },
 };
 
 export type S3 = AsyncDisposable & { endpoint: string; close(): Promise<void> };

@@ -10,14 +10,8 @@ export interface State {
   readonly Resource?: string;
   readonly TimeoutSeconds?: number;
   readonly Parameters?: Readonly<Record<string, unknown>>;
-  readonly Retry?: readonly Retrier[];
   readonly ItemProcessor?: Definition;
   readonly [field: string]: unknown;
-}
-
-interface Retrier {
-  readonly ErrorEquals: readonly string[];
-  readonly MaxAttempts?: number;
 }
 
 /** Changes every state, including those inside a Map. */
@@ -41,20 +35,6 @@ export function taskResources(definition: Definition): Map<string, string> {
     return state;
   });
   return resources;
-}
-
-/** Returns a function that counts the tries that a state has for an error. */
-export function createTryCounter(definition: Definition): (state: string, error: string) => number {
-  const retriers = new Map<string, readonly Retrier[]>();
-  mapStates(definition, (state, name) => {
-    retriers.set(name, state.Retry ?? []);
-    return state;
-  });
-  return (state, error) => {
-    const names = [error, 'States.ALL', ...(error === 'States.Timeout' ? [] : ['States.TaskFailed'])];
-    const isFor = ({ ErrorEquals }: Retrier) => ErrorEquals.some((name) => names.includes(name));
-    return 1 + (retriers.get(state)?.find(isFor)?.MaxAttempts ?? 0);
-  };
 }
 
 /**

@@ -21,8 +21,6 @@ export interface HistoryEvent {
   readonly window?: number;
   /** The number of the try, in StateRetried. */
   readonly attempt?: number;
-  /** In StateFailed: how many tries the state has for this error. */
-  readonly tries?: number;
   readonly input?: unknown;
   readonly output?: unknown;
   readonly error?: string;
@@ -55,7 +53,7 @@ export interface History {
 }
 
 /** The histories of a run's executions, kept in memory and saved to `history.json` in a folder. */
-export function createHistory(folder: string, write: typeof writeFile = writeFile): History {
+export function createHistory(folder: string): History {
   const executions: ExecutionHistory[] = [];
   const kept: History = {
     executions,
@@ -65,27 +63,17 @@ export function createHistory(folder: string, write: typeof writeFile = writeFil
       return history;
     },
     async save() {
-      const file = join(folder, 'history.json');
       const draft = join(folder, `.history.${randomUUID()}.json`);
       await mkdir(folder, { recursive: true });
       try {
-        await write(draft, `${JSON.stringify({ next: kept.next, executions }, undefined, 2)}\n`);
-        await rename(draft, file);
-      } catch (error) {
+        await writeFile(draft, `${JSON.stringify({ next: kept.next, executions }, undefined, 2)}\n`);
+        await rename(draft, join(folder, 'history.json'));
+      } finally {
         await rm(draft, { force: true });
-        // A full disk has the room of the last history left, so the end of the run can take its place.
-        const ends = executions.map((each) => ({ ...each, events: each.events.filter(isOfExecution) }));
-        if (ends.every(({ result }) => result))
-          await write(file, JSON.stringify({ next: kept.next, executions: ends })).catch(() => {});
-        throw error;
       }
     },
   };
   return kept;
-}
-
-function isOfExecution({ type }: HistoryEvent): boolean {
-  return type.startsWith('Execution');
 }
 
 const SAVE_EVERY_MS = 2_000;

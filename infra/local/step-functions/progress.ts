@@ -40,30 +40,27 @@ interface Activity {
   readonly doing: string;
   /** When it began to do that, in epoch ms by the run's clock. */
   readonly since: number;
-  /** Tries of the state that failed, until it goes on. `tries` is the most that it has. */
-  readonly failures?: { readonly count: number; readonly tries: number; readonly last: string };
+  /** The last failure of the state, until it goes on. */
+  readonly failed?: string;
   /** Set once the window has ended. */
   readonly outcome?: WindowResult['outcome'];
 }
 
 /** @returns undefined if the event changes nothing */
 function next(before: Activity | undefined, event: HistoryEvent): Activity | undefined {
-  const { type, state = '', time, error = '', tries = 1 } = event;
+  const { type, state = '', time, error = '' } = event;
   const since = Date.parse(time);
   if (type === 'StateEntered') {
     const doing = wordsFor(state, event.input);
     const isSame = before !== undefined && doing === before.doing;
-    if (doing === undefined || (isSame && !before.failures)) return undefined;
+    if (doing === undefined || (isSame && !before.failed)) return undefined;
     return { ...nameOf(event), doing, since: isSame ? before.since : since };
   }
   if (!before) return undefined;
-  const { failures, ...activity } = before;
+  const { failed: _, ...activity } = before;
   // A Fail state fails too, and a Map fails with its windows. A token that is renewed is no failure.
-  if (type === 'StateFailed' && Object.hasOwn(DOING, state) && error !== TOKEN_REFUSED) {
-    // Errors of one Retry are counted together.
-    const count = 1 + (failures?.tries === tries ? failures.count : 0);
-    return { ...activity, failures: { count, tries, last: sayError(event) } };
-  }
+  if (type === 'StateFailed' && Object.hasOwn(DOING, state) && error !== TOKEN_REFUSED)
+    return { ...activity, failed: sayError(event) };
   if (type === 'StateExited' && state === ('PlanExport' satisfies TimedState))
     return { ...activity, doing: `planned, windows: ${plannedIn(event)}`, since };
   if (type === 'MapIterationFailed')
@@ -87,45 +84,21 @@ function plannedIn({ output }: HistoryEvent): number {
   return (output as ExportPlan).windows.length;
 }
 
-/** Last answers about a report that need no words while it is waited for. */
-const AS_USUAL: readonly string[] = ['is CREATED', 'is PROCESSING', 'is READY'];
-
 function wordsFor(state: string, input: unknown): string | undefined {
-  const window = Object(input) as Partial<WindowState>;
-  const { said, request_id } = window.reports?.at(-1)?.last_answer ?? {};
-  if (state === ('CreateReport' satisfies TimedState) && said !== undefined) {
-    const id = request_id === undefined ? '' : ` (request_id ${request_id})`;
-    return `replaces the report, which ${said}${id}`;
+  const { throttled = 0, wait_seconds = 0, reports = [] } = Object(input) as Partial<WindowState>;
+  if (state === ('WaitForReport' satisfies TimedState)) {
+    if (throttled > 0) return `waits ${duration(wait_seconds * 1000)} after too many requests (429)`;
+    if (reports.length === 0) return 'waits before the next request';
   }
-  const words = DOING[state as TimedState];
-  if (words !== DOING.WaitForReport) return words;
-  const reason = state === ('WaitForReport' satisfies TimedState) ? reasonToWait(window) : undefined;
-  if (reason !== undefined) return `waits ${duration((window.wait_seconds ?? 0) * 1000)} ${reason}`;
-  return said === undefined || AS_USUAL.includes(said) ? words : `${words}, which ${said}`;
+  const isReplaced = state === ('CreateReport' satisfies TimedState) && reports.length > 0;
+  return isReplaced ? 'replaces the report' : DOING[state as TimedState];
 }
 
-/** The reason for a wait in which no report is generated. */
-function reasonToWait(window: Partial<WindowState>): string | undefined {
-  const { status, throttled = 0, lost_answers = 0, checkpoint, request, reports } = window;
-  if (throttled > 0) return 'after too many requests (429)';
-  if (request && request.kind !== 'report') return 'before the next request';
-  if (status === 'ready' && checkpoint)
-    return `and continues the copy after ${prettyBytes(checkpoint.stored_bytes)}`;
-  if (reports?.length !== 0) return undefined;
-  return lost_answers > 0
-    ? 'and creates the report again, because the answer was lost'
-    : 'before it creates the report';
-}
-
-/** The code of a lost connection and the host say most, then the status of an answer. */
+/** The error, and the code of a lost connection or the status of an answer. */
 function sayError({ error = '', cause = '' }: HistoryEvent): string {
-  const { happened, facts } = readCause(cause);
-  const speaks: readonly string[] = ['ExportIncomplete', 'CopyFailed'] satisfies ErrorName[];
-  if (speaks.includes(error)) return happened.replace(/\.( .*)?$/s, '');
-  const { code, host, status } = facts;
-  if (typeof code === 'string') return typeof host === 'string' ? `${code} ${host}` : code;
-  const words = error === ('RequestRefused' satisfies ErrorName) ? 'refused' : error;
-  return typeof status === 'number' ? `${words} (${status})` : words;
+  const { code, host, status } = readCause(cause).facts;
+  const about = [code ?? status, host].filter((fact) => fact !== undefined).join(' ');
+  return about === '' ? error : `${error} (${about})`;
 }
 
 /** The output for the progress. */
@@ -180,7 +153,7 @@ export async function showProgress(
  *   written
  */
 function describe(
-  { name, doing, since, failures, outcome }: Activity,
+  { name, doing, since, failed, outcome }: Activity,
   live?: { readonly now: number; readonly bytes: number | undefined },
 ): string {
   const { now, bytes } = outcome === undefined && live ? live : {};
@@ -188,9 +161,8 @@ function describe(
     `${name}  ${doing}`,
     ...(now === undefined ? [] : [duration(now - since)]),
     ...(bytes === undefined ? [] : [prettyBytes(bytes)]),
-    ...(failures && failures.tries > 1 ? [`try ${failures.count} of ${failures.tries} failed`] : []),
   ].join(', ');
-  return failures ? `${words}: ${failures.last}` : words;
+  return failed === undefined ? words : `${words}: ${failed}`;
 }
 
 /** 75 s are `1m 15s`, 27 h are `1d 3h`, and less than a second is `1s`. */

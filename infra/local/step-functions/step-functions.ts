@@ -5,13 +5,7 @@ import { compileFunction } from 'node:vm';
 import type * as Interpreter from 'aws-local-stepfunctions';
 import { type ClockAnchor, createScaledDate, createScaledTimers } from '../clock.ts';
 import { TaskError, taskFailure } from '../lambda/task-error.ts';
-import {
-  createTryCounter,
-  type Definition,
-  leaveOutRetryCounts,
-  scaleTaskTimeouts,
-  taskResources,
-} from './definition.ts';
+import { type Definition, leaveOutRetryCounts, scaleTaskTimeouts, taskResources } from './definition.ts';
 import type { ExecutionResult, HistoryEvent, InterpreterEvent } from './history.ts';
 
 /** The largest input or output of a state or an execution (Step Functions quota). */
@@ -62,7 +56,6 @@ export function createStateMachine(options: StateMachineOptions): LocalStateMach
   const { StateMachine } = loadInterpreter(options.interpreter, { Date: createScaledDate(clock), ...timers });
   const machine = new StateMachine(definition as never, { validationOptions: { noValidate: true } });
   const resources = [...taskResources(definition)];
-  const countTries = createTryCounter(definition);
   const running = new Set<Execution>();
 
   const start = (name: string, input: unknown): Execution => {
@@ -84,7 +77,7 @@ export function createStateMachine(options: StateMachineOptions): LocalStateMach
         StateMachine: { Id: arn, Name: machineName },
       },
     });
-    const execution = follow(name, run, ended, countTries);
+    const execution = follow(name, run, ended);
     running.add(execution);
     void execution.result.then(() => running.delete(execution));
     return execution;
@@ -133,12 +126,10 @@ class DataLimitExceeded extends TaskError {
 
 type Run = ReturnType<Interpreter.StateMachine['run']>;
 
-type CountTries = ReturnType<typeof createTryCounter>;
-
-function follow(name: string, run: Run, ended: AbortController, countTries: CountTries): Execution {
+function follow(name: string, run: Run, ended: AbortController): Execution {
   const events = createEventLog();
   const logged = (async () => {
-    for await (const event of run.eventLogs) events.push(toHistoryEvent(event, countTries));
+    for await (const event of run.eventLogs) events.push(toHistoryEvent(event));
   })();
   const result = run.result
     .then((output): ExecutionResult => ({ status: 'SUCCEEDED', output }), toFailedResult)
@@ -163,7 +154,7 @@ function toFailedResult(error: unknown): ExecutionResult {
   return { status: 'FAILED', error: name, cause: message };
 }
 
-function toHistoryEvent(event: InterpreterEvent, countTries: CountTries): HistoryEvent {
+function toHistoryEvent(event: InterpreterEvent): HistoryEvent {
   const about = 'state' in event ? event.state : 'parentState' in event ? event.parentState : undefined;
   // The event of a Map's iteration has the iteration's input; its parent state has the input of the whole
   // Map.
@@ -176,7 +167,6 @@ function toHistoryEvent(event: InterpreterEvent, countTries: CountTries): Histor
     ...('retry' in event && { attempt: event.retry.attempt }),
     ...(input !== undefined && { input }),
     ...(output !== undefined && { output }),
-    ...(event.type === 'StateFailed' && { tries: countTries(event.state.name, event.Error) }),
     ...('Error' in event && {
       error: event.Error,
       cause: event.Cause instanceof Error ? event.Cause.message : String(event.Cause),

@@ -116,29 +116,6 @@ describe('explain --local', () => {
     expect((await runCommand(['list', '--local', '--out', out])).stdout).not.toContain('ended');
   });
 
-  it('knows the end of a run whose history the disk had no room for', async () => {
-    const out = temporaryDirectory();
-    const write = async (file: string, text: string) => {
-      if (text.length > 10_000) throw Object.assign(new Error(), { code: 'ENOSPC' });
-      await writeFile(file, text);
-    };
-    const history = createHistory(out, write as typeof writeFile);
-    const run = history.begin('full');
-    await history.save();
-    const at = (minute: number) => new Date(Date.UTC(2026, 10, 21, 6, minute)).toISOString();
-    run.events.push(
-      { type: 'ExecutionStarted', time: at(0), input: {} },
-      { type: 'StateEntered', time: at(1), state: 'PlanExport', input: 'x'.repeat(10_000) },
-      { type: 'ExecutionFailed', time: at(5) },
-    );
-    run.result = { status: 'FAILED', cause: JSON.stringify({ ...FAILURE, error: 'DiskFull' }) };
-    await expect(history.save()).rejects.toThrow();
-    const { stdout } = await runCommand(['explain', '--local', '--out', out]);
-    expect(stdout).toMatch(
-      /^failed {2}full\n.*, took 5m\n\nThe export failed: DiskFull\n.*the disk was full\.\n$/s,
-    );
-  });
-
   it('advises what fits this machine, and status too', async () => {
     const { directory: out } = await writeTemporary('history.json', '');
     const write = async (path: string, content: unknown) => {

@@ -128,18 +128,19 @@ describe('an interrupted run', () => {
     expect(explained.stdout).toContain(`To export the rest: ${interrupted.next}\n`);
   });
 
-  it('shows how much of a file has come, and keeps no part of it after Ctrl-C', async () => {
+  it('keeps no part of a file after Ctrl-C', async () => {
     const faults = [`storage stall_after=${24 * 1024 ** 2}`];
     const { args, out } = await startCommandRun(ONE_WINDOW, { report: { bytes: 40e6 }, faults });
     const { child, ended } = startCommand(args);
-    const copying = Promise.withResolvers<void>();
-    child.stderr.on('data', (piece) => /25\.2 MB so far/.test(`${piece}`) && copying.resolve());
-    await Promise.race([copying.promise, ended]);
+    const parts = async () => {
+      const paths = await readdir(out, { recursive: true }).catch(() => []);
+      return paths.filter((path) => path.includes('.uploads'));
+    };
+    // The folders of all uploads and of this one, and two parts.
+    await expect.poll(async () => (await parts()).length).toBeGreaterThan(3);
     child.kill('SIGINT');
-    const { status, stderr } = await ended;
-    expect(status).toBe(130);
-    expect(stderr).toMatch(/Z exports\/.*\/report\.json: 16\.8 MB so far\n/);
-    expect((await readdir(out, { recursive: true })).filter((path) => path.includes('.uploads'))).toEqual([]);
+    expect((await ended).status).toBe(130);
+    expect(await parts()).toEqual([]);
   });
 
   it('continues in AWS after Ctrl-C, and says how to see it', async () => {

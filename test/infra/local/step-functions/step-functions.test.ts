@@ -40,19 +40,6 @@ function machine(
 const refused = new TaskError(functionFailure('Refused', 'no such report', ['Error: no']));
 
 describe('an execution', () => {
-  test.each([
-    ['Refused', 3],
-    ['States.ALL', 3],
-    ['States.TaskFailed', 3],
-    ['Other', 1],
-  ])('whose Retry is for %s has %i tries', async (name, tries) => {
-    const Retry = [{ ErrorEquals: [name], IntervalSeconds: 1, MaxAttempts: 2 }];
-    await using local = machine({ Do: { ...TASK, Retry, End: true } }, () => Promise.reject(refused));
-    const events = await Array.fromAsync(local.start('tried', {}).events);
-    const failed = events.filter(({ type }) => type === 'StateFailed');
-    expect(failed.map((event) => event.tries)).toEqual(Array(tries).fill(tries));
-  });
-
   test('that ends with an error has its name, and a Catch gets a Cause of JSON, like on AWS', async () => {
     const Catch = [{ ErrorEquals: ['Refused'], Next: 'Caught', ResultPath: '$.caught' }];
     const fail = { Type: 'Fail', ErrorPath: '$.caught.Error', CausePath: '$.caught.Cause' };
