@@ -59,16 +59,6 @@ describe('CreateReport', () => {
     await expect(createReport(created, access)).rejects.toMatchObject({ name: 'AnswerLost' });
   });
 
-  it('5: names the faults that the platform found (contract 7.1)', async () => {
-    const { access, window } = await startStep();
-    const request = { ...window.request, metrics: ['no_such_metric'] };
-    await expect(createReport({ ...window, request }, access)).rejects.toMatchObject({
-      name: 'RequestRefused',
-      facts: { status: 422, faults: [expect.stringContaining('no_such_metric')] },
-      message: expect.stringMatching(/"request_id":"[^"]+"/),
-    });
-  });
-
   it('6: names the revision header and its value if the revision is unknown (contract 9.2)', async () => {
     const { access, window } = await startStep();
     const request = { ...window.request, revision: '1999-01-01' };

@@ -119,18 +119,6 @@ describe('ExportList', () => {
     expect(queriesTo(sandbox)).toEqual(['0', '2', '4', '5'].map((offset) => ({ limit: '2', offset })));
   });
 
-  it('sends the filters, and finds the items at the path of the request (contract 4.6, 8)', async () => {
-    const { access, done, server } = await startPages(() => ({ a: [], b: { c: [{ id: 1 }] } }));
-    const filters = { created_at_lte: '2026-11-21T00:00:00Z' };
-    await exportList(stateOf({ filters, items: 'b.c', resource: 'audiences' }), access);
-    const query = 'created_at_lte=2026-11-21T00%3A00%3A00Z&limit=5000';
-    expect(server.requests.map(({ path }) => path)).toEqual([
-      ...[`/audiences?${query}&offset=0`, `/audiences?${query}&offset=1`],
-    ]);
-    const key = KEY.replace('campaigns', 'audiences');
-    expect(done).toEqual([`create ${key} application/x-ndjson`, '{"id":1}\n', 'end']);
-  });
-
   const bounded = { filters: { 'created_at[lt]': '2026-11-21' } };
   it.each<[string, number, Partial<ListRequest>, number[][]]>([
     ['pages with another filter', 1, { limit: 2, filters: { status: 'active' } }, [[1, 2], [3], []]],

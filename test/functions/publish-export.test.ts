@@ -71,7 +71,6 @@ describe('PublishExport', () => {
       warnings: ['w'],
     });
     expect(removed).toEqual([PLAN_KEY]);
-    expect((await publish(results)).result).not.toMatchObject({ already_delivered: 5 });
   });
 
   it('sums up the days that its windows restated, and shows each warning once', async () => {
@@ -99,11 +98,8 @@ describe('PublishExport', () => {
     expect(JSON.parse(JSON.stringify({ rows, empty }))).toEqual(expected);
   });
 
-  it.each([
-    [undefined],
-    [[]],
-  ])('leaves out the number of rows if no window was missing: results %j', async (results) => {
-    const { result, removed } = await publish(results, { windows: [], already_delivered: 2 });
+  it('leaves out the number of rows if no window was missing', async () => {
+    const { result, removed } = await publish(undefined, { windows: [], already_delivered: 2 });
     expect(result).toMatchObject({ windows: [], already_delivered: 2, bytes: 0 });
     expect([result.rows, result.empty, removed]).toEqual([undefined, undefined, [PLAN_KEY]]);
   });

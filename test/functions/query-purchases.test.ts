@@ -121,15 +121,6 @@ describe('QueryPurchases that fails', () => {
     expect([s3.journal, callsTo(sandbox, 'purchases').length]).toEqual([[], 1]);
   });
 
-  it('10: may be repeated after a lost answer', async () => {
-    const { access } = await startStep({ faults: ['purchases reset=after'] });
-    const { s3, createObject } = await startBucket();
-    const querying = queryPurchases(state, { ...access, createObject });
-    const message = expect.stringContaining('when querying the purchases of 2026-01-01 to 2026-09-30');
-    await expect(querying).rejects.toMatchObject({ name: 'PlatformUnavailable', message });
-    expect(s3.journal).toEqual([]);
-  });
-
   it.each<[string, Respond]>([
     ['an HTML page', withLength('<html>', { 'content-type': 'text/html', ...ID })],
     ['an empty body', withLength('', ID)],

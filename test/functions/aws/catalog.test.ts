@@ -33,7 +33,7 @@ async function start() {
 }
 
 describe('the catalog', () => {
-  it('reads the schema that the stack wrote', async () => {
+  it('reads the schema of a table that the stack wrote, and of no other', async () => {
     const { catalog } = await start();
     expect(await catalog.getTable('daily-spend')).toEqual(SCHEMA);
     expect(await catalog.getTable('absent')).toBeUndefined();

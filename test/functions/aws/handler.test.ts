@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod/mini';
 import { createHandler } from '../../../functions/aws/handler.ts';
 import { asServiceError } from '../../../functions/aws/service-error.ts';
-import { RequestRefused, readMessage, TokenRefused } from '../../../functions/workflow/errors.ts';
+import { RequestRefused, readMessage } from '../../../functions/workflow/errors.ts';
 import { type PlatformSettings, READS } from '../../../functions/workflow/settings.ts';
 import { WindowState } from '../../../functions/workflow/states.ts';
 import type { Common } from '../../../functions/workflow/step.ts';
@@ -119,23 +119,6 @@ describe('the log line of a successful call', () => {
     const [first, second] = lambda.lines();
     expect(first).toMatchObject({ ...ABOUT, first: 'kept' });
     expect(second).toEqual({ ...DONE, invocation: 'invocation-2', attempt: 2, second: 'kept' });
-  });
-});
-
-describe('the metrics of a call', () => {
-  const retry = (kind: string) => ({
-    namespace: 'AdReportExport',
-    unit: 'Count',
-    name: 'Retries',
-    value: 1,
-    dimensions: { service: 'exports-test', kind },
-    properties: { ...ABOUT, attempt: '2' },
-  });
-
-  it('show an error that the state machine retries', async () => {
-    await thrownBy(lambda.call(failingHandler(new TokenRefused('401.')), window, 1));
-    await thrownBy(lambda.call(failingHandler(new RequestRefused('422.')), window, 1));
-    expect(lambda.metrics()).toEqual([retry('TokenRefused')]);
   });
 });
 

@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createSecrets } from '../../../functions/aws/secrets.ts';
 import type { Fault } from '../../support/faulty-services.ts';
-import { awsEnvironment, setEnvironment, shortenTimeouts } from '../../support/lambda.ts';
-import { json, listen } from '../../support/listen.ts';
+import { shortenTimeouts } from '../../support/lambda.ts';
 import { CREDENTIAL, errorOf, startAccount, TOKEN } from '../../support/secrets.ts';
 
 const OLD = 'canary-old';
@@ -24,13 +22,6 @@ describe('reading and writing', () => {
     expect(await secrets.read('exports/globex/token')).toBeUndefined();
     await secrets.write(TOKEN, OLD);
     expect(await secrets.read(TOKEN, '0'.repeat(32))).toBeUndefined();
-  });
-
-  it('returns undefined for bytes', async () => {
-    const body = { SecretBinary: btoa('x'), VersionId: 'v1' };
-    await using server = await listen((_, response) => json(response, 200, body));
-    setEnvironment(awsEnvironment({ SECRETS_MANAGER: server.url }));
-    expect(await createSecrets().read(CREDENTIAL)).toBeUndefined();
   });
 });
 

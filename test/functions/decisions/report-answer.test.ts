@@ -1,42 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { afterSuccess, afterThrottle, readReport } from '../../../functions/decisions/report-answer.ts';
-import { windowOf } from '../../support/steps.ts';
-
-describe('readReport', () => {
-  it('returns the URL of a READY report without a warning', () => {
-    const downloadUrl = 'https://storage.example.com/r1?signature=x';
-    expect(readReport({ id: 'r1', status: 'READY', downloadUrl })).toEqual({
-      answer: { url: downloadUrl },
-      said: 'is READY',
-      isOdd: false,
-    });
-  });
-
-  it.each(['CREATED', 'PROCESSING'])('waits for a report that is %s, even with a URL', (status) => {
-    const record = { id: 'r1', status, downloadUrl: 'https://storage.example.com/r1' };
-    expect(readReport(record)).toEqual({ answer: 'generating', said: `is ${status}`, isOdd: false });
-  });
-
-  const noUrl = 'is READY without a valid URL';
-  it.each([
-    [
-      '13: is useless if the report is not there',
-      { id: 'r1', status: undefined },
-      'useless',
-      'does not exist (404)',
-    ],
-    [
-      '14: waits for a status that the contract does not name',
-      { id: 'r1', status: 'QUEUED' },
-      'generating',
-      'has the status QUEUED, which the contract does not name',
-    ],
-    ['15: is useless without a URL', { id: 'r1', status: 'READY' }, 'useless', noUrl],
-    ['15: is useless with text for a URL', { id: 'r1', status: 'READY', downloadUrl: 'x' }, 'useless', noUrl],
-  ])('%s, and is odd', (_, record, answer, said) => {
-    expect(readReport(record as Parameters<typeof readReport>[0])).toEqual({ answer, said, isOdd: true });
-  });
-});
+import { handler as checkReport } from '../../../functions/check-report.ts';
+import { afterSuccess, afterThrottle, waitAfterRedrive } from '../../../functions/decisions/report-answer.ts';
+import { handler as saveReport } from '../../../functions/save-report.ts';
+import type { WindowState } from '../../../functions/workflow/states.ts';
+import { lambdaNow, window as stateOfWindow } from '../../support/any-step.ts';
+import { keepLog, windowOf } from '../../support/steps.ts';
 
 describe('a window after a call', () => {
   const window = windowOf([]);
@@ -49,5 +17,30 @@ describe('a window after a call', () => {
   it('trusts a renewed token after the first success', () => {
     const renewed = { ...window, token: { ...window.token, unproven: true }, throttled: 3 };
     expect(afterSuccess(renewed)).toMatchObject({ throttled: 0, token: { unproven: false } });
+  });
+});
+
+describe('P3, 30: a step that GETs a report', () => {
+  const report = { id: 'r1', created_at: '2026-11-21T05:59:00Z', useless_answers: 0, given_up: false };
+  const pending: WindowState = { ...stateOfWindow, status: 'pending', wait_seconds: 42, reports: [report] };
+
+  // The platform of these settings cannot be reached, so a step that called it would fail.
+  it.each([
+    ['CheckReport', checkReport, pending, 1],
+    ['SaveReport', saveReport, { ...pending, status: 'ready', ready_id: 'r1' }, 1],
+    ['SaveReport', saveReport, { ...pending, ready_id: 'r1', redrive_count: 1 }, 2],
+  ])('waits 10 s first after a redrive, and asks the platform nothing: %s', async (_, handler, state, count) => {
+    const output = await lambdaNow().call(handler as typeof checkReport, state, 0, count);
+    expect(output).toEqual({ ...state, wait_seconds: 10, redrive_count: count });
+  });
+
+  it.each([
+    ['if the execution was never redriven', 0, undefined],
+    ['if the window has already waited after the redrive', 2, 2],
+    ['in a child execution that counts its own redrives from 0', 0, 1],
+  ])('runs at once %s', async (_, redriveCount, seen) => {
+    const step = waitAfterRedrive(async ({ status }: WindowState) => `ran as ${status}`);
+    const state = { ...pending, ...(seen !== undefined && { redrive_count: seen }) };
+    expect(await step(state, { redriveCount, log: keepLog().log })).toBe('ran as pending');
   });
 });

@@ -43,14 +43,6 @@ test.each([
   expect(server.requests.map(queryOf).map(({ limit, offset }) => `${limit} ${offset}`)).toEqual(requests);
 });
 
-test('a page is requested only after the previous one was consumed', async () => {
-  await using server = await campaigns(10);
-  const pages = listPages(platformAt(server.url), bearer, { resource: 'campaigns', limit: 3 }, () => {});
-  await pages.next();
-  expect(server.requests).toHaveLength(1);
-  await pages.return();
-});
-
 test.each([
   [200, [{ id: 1 }]],
   [200, []],
