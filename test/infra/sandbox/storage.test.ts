@@ -1,23 +1,7 @@
-import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { send, startDownload } from './client.ts';
 
 const HOUR = 3600;
-
-test('the URL serves the report without any header, with its length and a strong ETag (contract 2.3)', async () => {
-  const { id, url, sandbox } = await startDownload();
-  const { status, headers, bytes } = await send('GET', url);
-  const expected = sandbox.expected(id);
-  expect(status).toBe(200);
-  expect(headers).toMatchObject({
-    'content-type': 'application/json',
-    'content-length': String(expected.length),
-    'accept-ranges': 'bytes',
-    etag: expect.stringMatching(/^"[0-9a-f]{32}"$/),
-  });
-  expect(createHash('sha256').update(bytes).digest('hex')).toBe(expected.sha256());
-  expect(JSON.parse(bytes.toString())).toHaveLength(expected.rows);
-});
 
 test('the URL is valid for 24 hours, then it is 403 in XML (contract 2.3)', async () => {
   const { url, pass } = await startDownload();

@@ -17,13 +17,6 @@ test('a token response has the fields of contract 2.1 and no refresh_token', asy
   expect(headers['cache-control']).toBe('no-store');
 });
 
-test('client id and secret are form-encoded inside Basic (contract 4.1)', async () => {
-  const { sandbox } = await startClient({ credentials: [{ clientId: 'a:b c', clientSecret: 'p%+é/:' }] });
-  const authorization = basic('a%3Ab+c', 'p%25%2B%C3%A9%2F%3A');
-  const request = { headers: { authorization, ...FORM }, body: 'grant_type=client_credentials' };
-  expect((await send('POST', `${sandbox.baseUrl}/oauth2/token`, request)).status).toBe(200);
-});
-
 test.each([
   ['a wrong secret', { authorization: basic('x', 'y') }],
   ['no credentials', { authorization: '' }],

@@ -34,15 +34,6 @@ it('7, 11, 33: GetToken is repeated after answers 503, an HTML page, and a Secre
   expect(outcome.secrets.filter(({ error }) => error !== undefined)).toHaveLength(6);
 });
 
-it('34: an expires_in of 0 never causes a loop of token requests', async () => {
-  // A minute, the shortest lifetime, takes 2 s: longer than a busy machine needs from one state to the next.
-  await using slower = await startFastWorkflow({ speed: 30 });
-  const outcome = await runExport(slower, { faults: ['token set.expires_in=0 times=always'] });
-  expect(outcome.status).toBe('SUCCEEDED');
-  // An export looks for a token twice: before its windows, and in its window.
-  expect(outcome.callsTo('token').length).toBeLessThanOrEqual(2);
-});
-
 it('35: a platform whose clock is ten minutes ahead of ours costs nothing', async () => {
   await using apart = await startFastWorkflow({ platformAhead: 600 });
   const outcome = await runExport(apart, { faults: ['create status=429 retry_after=date:120'] });
