@@ -28,10 +28,12 @@ export type LedgerReader = (table: string, account: string) => ReadonlyMap<strin
 /** The saved queries `days` and `restatements`, as one row for each metric of a day. */
 const FACTS = `WITH changes AS (${RESTATEMENTS}),
   first AS (
-    SELECT table_name, account, date, metric, first(before ORDER BY changed_at, report_id) AS first FROM changes GROUP BY ALL
+    SELECT table_name, account, date, metric, first(before ORDER BY changed_at, report_id) AS first
+    FROM changes GROUP BY ALL
   ),
   corrected AS (
-    SELECT table_name, account, date, count(DISTINCT (report_id, changed_at)) AS corrections FROM changes GROUP BY ALL
+    SELECT table_name, account, date, count(DISTINCT (report_id, changed_at)) AS corrections
+    FROM changes GROUP BY ALL
   )
 SELECT table_name, account, CAST(date AS VARCHAR) AS date, metric, CAST(value AS DOUBLE) AS value,
   CAST(first AS DOUBLE) AS first, CAST(corrections AS INTEGER) AS corrections

@@ -68,7 +68,7 @@ export const LACK_WORDS: Readonly<Record<Lack, string>> = {
   older_request: 'of an older request',
 };
 
-/** Why a day lacks something. */
+/** The reason why a day lacks something. */
 export const REASONS: Readonly<Record<MissingRange['reason'], string>> = {
   absent: 'not exported',
   failed: 'not exported: the last export failed',

@@ -21,7 +21,7 @@ const MAX_METRICS = 3;
 /** Executions of each export. */
 const MAX_EXECUTIONS = 10;
 
-/** Texts are those of the platform, the config and the manifests, unchanged: only the drawing escapes them. */
+/** Its texts are as the platform, the config and the manifests have them: the drawing escapes them. */
 export interface PageContents {
   /** ISO 8601, UTC. */
   readonly made_at: string;
@@ -37,7 +37,7 @@ export interface PageExport
   extends Pick<ReadExport, 'account' | 'name' | 'executions' | 'newest_day' | 'missing'> {
   readonly kind: 'report' | 'list' | 'purchases';
   readonly remedies: readonly Remedy[];
-  /** By date: those that `missing` judges. */
+  /** The days that `missing` judges, by date. */
   readonly days: readonly PageDay[];
   /** They add up over days, and some day has a value: `spend` first, if there is one. */
   readonly metrics: readonly PageMetric[];

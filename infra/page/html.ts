@@ -15,8 +15,8 @@ class Markup implements Html {
 export type Content = string | number | Html | undefined | false | readonly Content[];
 
 /**
- * Markup with values in it. A value is escaped, unless it is itself the result of this function. It may stand between tags and in a
- * quoted attribute. The invisible characters of escaped texts are shown.
+ * Markup with values in it. A value is escaped, unless it is itself the result of this function. It may stand
+ * between tags and in a quoted attribute. The invisible characters of escaped texts are shown.
  */
 export function html(parts: TemplateStringsArray, ...values: readonly Content[]): Html {
   return new Markup(parts.map((part, at) => part + toMarkup(values[at])).join(''));
@@ -39,10 +39,9 @@ export function dated(text: string): Html {
   return html`${parts.map((part, at) => (at % 2 === 1 ? html`<time>${part}</time>` : part))}`;
 }
 
-/** A command or a query, which one click selects. It is whole, because a part of it would be another one. Line breaks and tabs stay. */
+/** A command, which one click selects. It is whole, because a part of it would be another one. */
 export function copyable(text: string): Html {
-  const shown = text.replace(/[^\n\t]+/g, showInvisible);
-  return new Markup(`<pre class=copy>${escapeMarkup(shown)}</pre>`);
+  return html`<pre class=copy>${text}</pre>`;
 }
 
 /** Details that a click opens. */

@@ -34,7 +34,7 @@ function drawTable(table: Table, rows: readonly (readonly Content[])[]): Html {
   return html`${tabulate(table, rows.slice(0, MAX_ROWS))}${others.length > 0 && fold(`${others.length} more`, tabulate(continued, others))}`;
 }
 
-/** A table that scrolls by itself if it is wider than a phone. Cells need no end tags, which many exports would have many of. */
+/** A table that scrolls by itself if it is wider than a phone. Its cells need no end tags. */
 export function tabulate(
   { title, columns, numbers = [], optional = [] }: Table,
   rows: readonly (readonly Content[])[],
@@ -50,7 +50,7 @@ export function tabulate(
 <tbody>${rows.map((row) => html`<tr>${cells(row)}\n`)}</table></div>`;
 }
 
-/** What days lack, and the command that brings it. */
+/** The days that lack something, and the command that mends them. */
 export function drawRemedies(remedies: readonly Remedy[]): Html {
   const items = remedies.map(({ ranges, command }) => {
     const lines = ranges.map(

@@ -32,7 +32,7 @@ program
   });
 program
   .command('page')
-  .description('Measures the page of two years of three accounts with five exports.')
+  .description('Measures the page of one year and of two of three accounts with five exports.')
   .option('--rounds <n>', 'the table shows their median', positive, 7)
   .option('--folder <dir>', 'keeps the exports there, and uses those of an earlier bench')
   .action(async ({ rounds, folder }: { rounds: number; folder?: string }) => {

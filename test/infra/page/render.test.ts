@@ -24,9 +24,9 @@ describe('texts', () => {
   });
 
   test('commands are escaped, and whole', () => {
-    const command = `run '${'<'.repeat(1_000)}'\n\t"a\u0007"`;
+    const command = `run '${'<'.repeat(1_000)}' "a\u0007"`;
     const page = render({ remedies: [{ aim: '', ranges: [], command }] });
-    expect(page).toContain(`<pre class=copy>run &#39;${'&lt;'.repeat(1_000)}&#39;\n\t&quot;a␇&quot;</pre>`);
+    expect(page).toContain(`<pre class=copy>run &#39;${'&lt;'.repeat(1_000)}&#39; &quot;a␇&quot;</pre>`);
   });
 });
 
