@@ -1,3 +1,5 @@
+import { glob } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
 import pMap from 'p-map';
 import { platformName, type RequestTarget, requestHash } from '../../functions/decisions/request-hash.ts';
 import { covers, type DayState, TO_EXPORT } from '../../functions/deliveries/judge.ts';
@@ -70,7 +72,7 @@ export async function findExports(
 ): Promise<FoundExport[]> {
   const { account } = place;
   const isWanted = (each: ExportId) => each.name === name && (account ?? each.account) === each.account;
-  const here = place.local ? (await listExports(bucket)).filter(isWanted) : [];
+  const here = place.local ? (await listExports(place.out)).filter(isWanted) : [];
   const ids = here.length > 0 ? here : findConfigured(name, place);
   const read = await Promise.all(ids.map((id) => readExport(id, place, bucket, now, from)));
   return read.filter((each) => each !== undefined);
@@ -119,15 +121,11 @@ export async function readExport(
   };
 }
 
-/** The exports that have objects in a folder. */
-export async function listExports(bucket: Pick<RecordStore, 'list'>): Promise<ExportId[]> {
-  const prefixes = (await bucket.list(EXPORTS_PREFIX)).map(
-    (key) => /^exports\/account=([^/]+)\/export=([^/]+)\//.exec(key)?.[0],
-  );
-  return [...new Set(prefixes)].flatMap((prefix = '') => {
-    const [, account, name] = /account=(.+)\/export=(.+)\//.exec(prefix) ?? [];
-    return account === undefined || name === undefined ? [] : [{ account, name }];
-  });
+/** The exports of a folder. Their windows, of which each has a folder, are not listed. */
+export async function listExports(out: string): Promise<ExportId[]> {
+  const folders = await Array.fromAsync(glob(`*/${EXPORTS_PREFIX}account=*/export=*`, { cwd: out }));
+  const nameOf = (folder: string) => basename(folder).replace(/^(account|export)=/, '');
+  return folders.map((folder) => ({ account: nameOf(dirname(folder)), name: nameOf(folder) }));
 }
 
 /** Exports that are read at the same time. Each reads ten manifests at once. */
@@ -142,6 +140,7 @@ export interface LastRequest {
 
 /** The last request of each export of a folder. @param isWanted default: all */
 export async function readLastRequests(
+  out: string,
   bucket: RecordStore,
   isWanted: (id: ExportId) => boolean = () => true,
 ): Promise<LastRequest[]> {
@@ -150,7 +149,7 @@ export async function readLastRequests(
     const request = lastAsked(records);
     return request ? [{ request, target: lastTarget(records) }] : [];
   };
-  return (await pMap((await listExports(bucket)).filter(isWanted), read, { concurrency: PARALLEL })).flat();
+  return (await pMap((await listExports(out)).filter(isWanted), read, { concurrency: PARALLEL })).flat();
 }
 
 function lastTarget({ deliveries }: ExportRecords): RequestTarget | undefined {

@@ -7,7 +7,7 @@ import {
   readRecords,
 } from '../../functions/deliveries/records.ts';
 import { FAILURE, plannedRange, plansPrefix, windowOf } from '../../functions/workflow/keys.ts';
-import { addDays, type DateRange, daysOf } from '../../functions/workflow/request/dates.ts';
+import { addDays, type DateRange, dateIn, daysOf } from '../../functions/workflow/request/dates.ts';
 import type { ExportRequest } from '../../functions/workflow/request/request.ts';
 
 /** An account and the name of its export. */
@@ -48,9 +48,10 @@ async function findRecent(
   request: DateRange | undefined,
 ): Promise<string> {
   const plans = (await store.list(plansPrefix(id))).flatMap((key) => plannedRange(key) ?? []);
-  const [asked] = [request, ...plans].flatMap((range) => range?.start_date ?? []).sort();
-  const range = asked && { start_date: asked, end_date: '9999' };
-  const listed = windowsOf(range ? await listWindows(store, id, range) : []);
+  // Nearly all exports have a window of the last month, whatever the clock of their runs.
+  const lately = addDays(dateIn('UTC', new Date()), -MARGIN_DAYS);
+  const [asked = lately] = [request, ...plans].flatMap((range) => range?.start_date ?? []).sort();
+  const listed = windowsOf(await listWindows(store, id, { start_date: asked, end_date: '9999' }));
   const windows = listed.length > 0 ? listed : windowsOf(await listWindows(store, id));
   const newest = windows.at(-1);
   const open = plans.filter((plan) => !isSettled(plan, windows));

@@ -58,7 +58,7 @@ export async function readExports(
     ...executions.listed.flatMap((one) =>
       one.account && one.export ? [`${one.account}/${one.export}`] : [],
     ),
-    ...(local ? (await listExports(bucket)).map(({ account, name }) => `${account}/${name}`) : []),
+    ...(local ? (await listExports(out)).map(({ account, name }) => `${account}/${name}`) : []),
   ]);
   const names = [...known].filter((id) => name === undefined || id === name || id.endsWith(`/${name}`));
   if (name !== undefined && names.length === 0)

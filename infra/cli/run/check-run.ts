@@ -46,7 +46,7 @@ export async function checkRun(name: string | undefined, given: LocalRunOptions,
   const input = withOptions(await findLocalRequest(name, options, bucket, now), options);
   const checked = checkRequest(input, now);
   refuse([...columnFaults(input), ...futureFaults(checked.request, now)]);
-  const others = await readLastRequests(bucket);
+  const others = await readLastRequests(options.out, bucket);
   const { account } = checked.request;
   const last = others.find(
     ({ request }) => request.account === account && request.name === checked.request.name,

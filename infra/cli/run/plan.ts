@@ -89,7 +89,7 @@ async function findTarget(
 ): Promise<RequestTarget> {
   const isIt = ({ account, name }: Pick<ExportRequest, 'account' | 'name'>) =>
     account === request.account && name === request.name;
-  const [last] = local ? await readLastRequests(store, isIt) : [];
+  const [last] = local ? await readLastRequests(out, store, isIt) : [];
   if (local) return last?.target ?? targetOf(await lastPlatform(out));
   const { base_url, revision } = loadConfig();
   return { platform: platformName(base_url), revision };

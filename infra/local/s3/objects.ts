@@ -64,7 +64,7 @@ export async function listObjects({ directory, bucket, query }: Call): Promise<A
   const prefix = query.get('prefix') ?? '';
   const limit = Math.min(Number(query.get('max-keys') ?? 1000), 1000);
   const after = query.get('continuation-token') ?? query.get('start-after') ?? '';
-  const keys = (await listKeys(directory, bucket, prefix)).filter((key) => key > after);
+  const keys = await listKeys(directory, bucket, prefix, after);
   const page = keys.slice(0, limit);
   const more = keys.length > page.length;
   const listing = {

@@ -127,16 +127,29 @@ export function remove(place: ObjectPlace): void {
   rmSync(metaPath(place), { force: true });
 }
 
-/** The bucket's keys with this prefix, in S3's order (by their UTF-8 bytes). */
-export async function listKeys(directory: string, bucket: string, prefix: string): Promise<string[]> {
-  const root = join(directory, bucket);
-  const entries = await readdir(root, { recursive: true, withFileTypes: true });
-  return entries
-    .filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) => join(parentPath, name).slice(root.length + 1))
-    .filter((key) => ![META, UPLOADS, VERSIONS].includes(key.split('/', 1)[0] ?? ''))
-    .filter((key) => key.startsWith(prefix))
-    .sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+/**
+ * The bucket's keys with this prefix after another one, in S3's order (by their UTF-8 bytes). Folders that have no
+ * such key are not read.
+ */
+export async function listKeys(
+  directory: string,
+  bucket: string,
+  prefix: string,
+  after = '',
+): Promise<string[]> {
+  const walk = async (folder: string): Promise<string[]> => {
+    const entries = await readdir(join(directory, bucket, folder), { withFileTypes: true });
+    const found = entries.map((entry) => {
+      const key = `${folder}${entry.name}`;
+      if (entry.isFile()) return key.startsWith(prefix) && key > after ? [key] : [];
+      const inside = `${key}/`;
+      const isWanted = inside.startsWith(prefix) || prefix.startsWith(inside);
+      const isPassed = inside < after && !after.startsWith(inside);
+      return isWanted && !isPassed && ![META, UPLOADS, VERSIONS].includes(key) ? walk(inside) : [];
+    });
+    return (await Promise.all(found)).flat();
+  };
+  return (await walk('')).sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
 }
 
 /**

@@ -1,3 +1,5 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { manifestKey, planKey } from '../../../functions/workflow/keys.ts';
 import { addDays, type DateRange } from '../../../functions/workflow/request/dates.ts';
@@ -44,6 +46,7 @@ function createBucket(windows: readonly DateRange[]) {
   };
   const read = async () => {
     const place = { local: true, out: temporaryDirectory() } as const;
+    mkdirSync(join(place.out, 'bucket/exports/account=acme/export=daily'), { recursive: true });
     const [found] = await readExports('daily', place, bucket, NOW);
     return found?.found;
   };
