@@ -55,18 +55,6 @@ describe('createFailureReport', () => {
   });
 
   it.each([
-    ['', 'Nothing more is known.'],
-    ['{"errorMessage":""}', 'Nothing more is known.'],
-    ['{"errorMessage":"Once.\\n{\\"a\\":"}', 'Once.\n{"a":'],
-    ['{"errorMessage":"Once.\\n{\\"faults\\":7}"}', 'Once.'],
-    ['{"errorMessage":"Once.\\n{\\"faults\\":[]}"}', 'Once.'],
-  ])('reads what happened from the Cause %j', (Cause, happened) => {
-    const report = createFailureReport({ Error: 'X', Cause }, subject);
-    expect(report).toMatchObject({ happened, request_ids: [] });
-    expect(report).not.toHaveProperty('faults');
-  });
-
-  it.each([
     [{ request_id: 'a' }, ['a']],
     [{ request_ids: ['a', 'b'] }, ['a', 'b']],
     [{ request_id: undefined }, []],

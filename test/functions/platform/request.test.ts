@@ -1,8 +1,6 @@
 import type { Writable } from 'node:stream';
 import { expect, test } from 'vitest';
-import type { Call } from '../../../functions/platform/answer.ts';
 import { createReport, getReport } from '../../../functions/platform/reports.ts';
-import { send } from '../../../functions/platform/request.ts';
 import {
   AnswerLost,
   AnswerUnreadable,
@@ -105,17 +103,4 @@ test('an endless answer is read only to the cap', async () => {
   expect(error.message).toContain('larger');
   // The cap is 1 MiB; the rest is what sockets buffer on the way.
   expect(written).toBeLessThan(16 * 1024 * 1024);
-});
-
-test.each([
-  ['as long as the cap', ['0123456789'], '0123456789', false],
-  ['a byte longer', ['0123456789x'], '0123456789', true],
-  ['a byte shorter', ['012345', '678'], '012345678', false],
-])('a body that is %s is marked as truncated or not', async (_what, pieces, whole, truncated) => {
-  await using server = await listen((_seen, response) => {
-    for (const piece of pieces) response.write(piece);
-    response.end();
-  });
-  const call: Call = { method: 'GET', path: '/r', headers: {}, secrets: [], doing: 'reading' };
-  expect(await send(platformAt(server.url), call, 10)).toMatchObject({ status: 200, text: whole, truncated });
 });

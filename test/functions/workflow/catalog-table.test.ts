@@ -32,17 +32,6 @@ it.each([
   expect(readSchema(catalogTable(schema, 'bucket', WORDS))).toEqual(schema);
 });
 
-it('a table is named without hyphens and stored under its own name, without partitions', () => {
-  const table = catalogTable(REPORT, 'bucket', WORDS);
-  const { Name, Description, StorageDescriptor } = table;
-  expect([Name, Description, StorageDescriptor.Location]).toEqual([
-    'daily_campaigns',
-    'What it is',
-    's3://bucket/tables/daily-campaigns/',
-  ]);
-  expect(table).not.toHaveProperty('PartitionKeys');
-});
-
 it('a report has columns for its account, day, currency and report; a list for its account and snapshot', () => {
   const columnsOf = (schema: TableSchema) =>
     catalogTable(schema, 'bucket', WORDS).StorageDescriptor.Columns.map(({ Name, Type, Comment }) =>

@@ -30,14 +30,6 @@ describe('splitIntoWindows (contract 8)', () => {
       }),
     );
   });
-
-  it('splits 400 days into nine windows, 45 into one and 46 into two', () => {
-    const lengths = [400, 45, 46].map((days) => {
-      const windows = splitIntoWindows({ start_date: '2025-01-01', end_date: addDays('2025-01-01', days) });
-      return windows.map(({ start_date, end_date }) => daysBetween(start_date, end_date));
-    });
-    expect(lengths).toEqual([[40, 45, 45, 45, 45, 45, 45, 45, 45], [45], [1, 45]]);
-  });
 });
 
 describe('a date', () => {

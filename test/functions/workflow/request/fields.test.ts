@@ -5,38 +5,36 @@ const dates = { start_date: '2026-10-01', end_date: '2026-11-01' };
 const undated = { name: 'daily', account: 'acme', advertiser_ids: [ADVERTISER], metrics: ['spend'] };
 const NAME = 'must be 1 to 64 of a-z, 0-9, _ and -, and start with a letter or digit';
 const DATE = 'must be a date that exists, written YYYY-MM-DD';
+const ROUNDED = 'has more digits than a number can hold; write it as a string';
 const TIME_ZONE = 'must be an IANA time zone, such as Europe/Berlin';
 
 describe('36: a field of every request', () => {
+  const instant = 'only_missing: must be true, false or an ISO 8601 instant';
+
   it.each([
     [{ name: 'a'.repeat(65) }, `name: ${NAME}`],
-    [{ name: '' }, `name: ${NAME}`],
     [{ name: '_a' }, `name: ${NAME}`],
+    [{ name: 'ledger' }, 'name: must not be ledger, which is a table of its own'],
     [{ account: 'Acme' }, `account: ${NAME}`],
     [{ account: 7 }, 'account: must be of type string'],
     [{ revision: '2026-13-01' }, `revision: ${DATE}`],
     [{ time_zone: 'Mars/Olympus' }, `time_zone: ${TIME_ZONE}`],
-    [{ time_zone: '' }, `time_zone: ${TIME_ZONE}`],
     [{ scheduled_at: '2026-11-21' }, 'scheduled_at: must be an ISO 8601 instant'],
     [{ scheduled_at: '0001-01-01T00:00:00Z' }, 'scheduled_at: must be an ISO 8601 instant'],
-    [{ only_missing: 1 }, 'only_missing: must be true, false or an ISO 8601 instant'],
-    [{ only_missing: 'yes' }, 'only_missing: must be true, false or an ISO 8601 instant'],
-    [{ only_missing: '2026-11-21' }, 'only_missing: must be true, false or an ISO 8601 instant'],
+    [{ only_missing: 1 }, instant],
+    [{ only_missing: '2026-11-21' }, instant],
     [{ options: [] }, 'options: must be of type record'],
+    [{ options: { id: 2 ** 53 } }, `options.id: ${ROUNDED}`],
+    [{ options: { a: [{ b: 1 }, { b: -(2 ** 53) }] } }, `options.a[1].b: ${ROUNDED}`],
   ])('is refused as %j', (change, fault) => {
     expect(faultsOf({ ...REPORT, ...change })).toEqual([fault]);
   });
 
   it.each([
-    { name: 'a'.repeat(64) },
-    { name: '0-_' },
-    { revision: '2026-02-28' },
-    { time_zone: 'Europe/Berlin' },
-    { time_zone: 'UTC' },
-    { scheduled_at: '2026-11-21T06:00:00+01:00' },
-    { scheduled_at: '2026-11-21T06:00:00.123Z' },
-    { only_missing: false },
-    { only_missing: '2026-11-21T06:00:00Z' },
+    { name: 'a'.repeat(64), time_zone: 'Europe/Berlin', revision: '2026-02-28' },
+    { name: '0-_', scheduled_at: '2026-11-21T06:00:00+01:00', only_missing: false },
+    { scheduled_at: '2026-11-21T06:00:00.123Z', only_missing: '2026-11-21T06:00:00Z' },
+    { options: { id: 2 ** 53 - 1, share: 0.1, text: '9007199254740993', none: null } },
   ])('is accepted as %j', (change) => {
     expect(faultsOf({ ...REPORT, ...change })).toEqual([]);
   });
@@ -61,7 +59,6 @@ describe('36: the range of a request', () => {
     [{ ...dates, end_date: '2026-09-01' }, ['end_date: 2026-09-01 is before start_date 2026-10-01']],
     [{ ...dates, period: 'yesterday' }, both('must not be given with period')],
     [{ period: 'tomorrow' }, ['period: must be yesterday, last_N_days, month_to_date or previous_month']],
-    [{ period: 7 }, ['period: must be of type string']],
     [
       { period: 'last_1000_days' },
       ['period: must be yesterday, last_N_days, month_to_date or previous_month'],
@@ -78,17 +75,5 @@ describe('36: the range of a request', () => {
     [dates, '2026-10-01'],
   ])('of %j begins on %s', (fields, start_date) => {
     expect(parsed({ ...undated, ...fields }).request).toMatchObject({ start_date });
-  });
-});
-
-describe('36: a number that JSON.parse has rounded', () => {
-  const fault = 'has more digits than a number can hold; write it as a string';
-
-  it.each([
-    [{ id: 2 ** 53 }, [`options.id: ${fault}`]],
-    [{ a: [{ b: 1 }, { b: -(2 ** 53) }] }, [`options.a[1].b: ${fault}`]],
-    [{ id: 2 ** 53 - 1, share: 0.1, text: '9007199254740993', none: null }, []],
-  ])('is refused anywhere in the options: %j', (options, faults) => {
-    expect(faultsOf({ ...REPORT, options })).toEqual(faults);
   });
 });

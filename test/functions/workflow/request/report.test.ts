@@ -58,34 +58,19 @@ describe('a report (contract 2.2)', () => {
     ]);
   });
 
-  it('38: does not warn of names in the dictionary, nor of those that have one of its forms', () => {
-    const metrics = [
-      'spend',
-      'impressions',
-      'number_of_purchases',
-      'clicks',
-      'number_of_likes',
-      'cart_value',
-    ];
-    const dimensions = [
-      'campaign_id',
-      'campaign_name',
-      'event_source_id',
-      'event_source_platform',
-      'country',
-    ];
-    expect(parsed({ ...REPORT, metrics, dimensions }).warnings).toEqual([]);
+  it.each([
+    { metrics: ['spend', 'clicks', 'number_of_likes', 'cart_value'] },
+    { dimensions: ['campaign_id', 'event_source_platform', 'country'] },
+    { granularity: 'HOUR' },
+    { format: 'CSV' },
+  ])('38: does not warn of a name that the dictionary has, or a form of it: %j', (change) => {
+    expect(parsed({ ...REPORT, ...change }).warnings).toEqual([]);
   });
 
   it.each([
     [{ metrics: ['spent'] }, 'metrics', 'spent (did you mean spend?)'],
     [{ metrics: ['Spend'] }, 'metrics', 'Spend (did you mean spend?)'],
     [{ metrics: ['impresion'] }, 'metrics', 'impresion (did you mean impressions?)'],
-    [
-      { metrics: ['number_of_purchase'] },
-      'metrics',
-      'number_of_purchase (did you mean number_of_purchases?)',
-    ],
     [{ metrics: ['cpa'] }, 'metrics', 'cpa'],
     [{ metrics: ['speed_of_x'] }, 'metrics', 'speed_of_x'],
     [{ granularity: 'DAYS' }, 'granularity', 'DAYS (did you mean DAY?)'],
@@ -96,10 +81,6 @@ describe('a report (contract 2.2)', () => {
     ]);
   });
 
-  it.each([{ granularity: 'HOUR' }, { format: 'CSV' }])('38: asks nothing about %j', (change) => {
-    expect(parsed({ ...REPORT, ...change }).warnings).toEqual([]);
-  });
-
   const word = 'must be a word of letters, digits and _.:-';
   it.each<[object, string]>([
     [{ metrics: ['a', 'b', 'A', 'b'] }, 'metrics: must not repeat a, b'],
@@ -108,25 +89,15 @@ describe('a report (contract 2.2)', () => {
       { advertiser_ids: [ADVERTISER, ADVERTISER.toUpperCase()] },
       `advertiser_ids: must not repeat ${ADVERTISER}`,
     ],
-    [
-      { metrics: [...createWords(11), ...createWords(11)] },
-      `metrics: must not repeat ${createWords(10).join(', ')}`,
-    ],
     [{ advertiser_ids: ['acme'] }, 'advertiser_ids[0]: must be a UUID'],
     [{ advertiser_ids: [] }, 'advertiser_ids: must not be empty'],
     [{ metrics: [] }, 'metrics: must not be empty'],
-    [{ dimensions: [] }, 'dimensions: must not be empty'],
     [{ metrics: createWords(101) }, 'metrics: must not have more than 100'],
     [{ metrics: ['a b'] }, `metrics[0]: ${word}`],
     [{ dimensions: ['a'.repeat(101)] }, `dimensions[0]: ${word}`],
-    [{ dimensions: [7] }, 'dimensions[0]: must be of type string'],
     [{ format: 'a'.repeat(17) }, 'format: must be 1 to 16 letters or digits'],
     [{ table: 'ledger' }, 'table: must not be ledger, which is a table of its own'],
-    [{ name: 'ledger' }, 'name: must not be ledger, which is a table of its own'],
-    ...['', '.', 'data..items', 'data.'].map((rows): [object, string] => [
-      { rows },
-      'rows: must be a path, such as data.items',
-    ]),
+    [{ rows: 'data.' }, 'rows: must be a path, such as data.items'],
     [{ accept_empty: 'yes' }, 'accept_empty: must be of type boolean'],
     [{ dimension: ['x'] }, 'dimension: is not a field of a request (did you mean dimensions?)'],
     [{ format: '../sh' }, 'format: must be 1 to 16 letters or digits'],

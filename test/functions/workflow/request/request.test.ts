@@ -21,9 +21,11 @@ describe('a request', () => {
   });
 
   it('keeps its time zone, which says when a day is over and which windows are missing', () => {
-    const { request, onlyMissing } = parsed({ ...REPORT, only_missing: true, time_zone: 'Asia/Tokyo' });
-    expect(request).toEqual({ ...NORMALIZED_REPORT, time_zone: 'Asia/Tokyo' });
-    expect(onlyMissing?.timeZone).toBe('Asia/Tokyo');
+    const time_zone = 'Asia/Tokyo';
+    expect(parsed({ ...REPORT, only_missing: true, time_zone })).toMatchObject({
+      request: { ...NORMALIZED_REPORT, time_zone },
+      onlyMissing: { timeZone: time_zone },
+    });
   });
 });
 
@@ -92,7 +94,6 @@ describe('36: a faulty request', () => {
     [{ ot: 1, colour: 1 }, ['ot: is not a field of a request', 'colour: is not a field of a request']],
     [{ max_parallel: 'four' }, ['max_parallel: must be of type number']],
     [{ max_parallel: 0 }, ['max_parallel: must be at least 1']],
-    [{ max_parallel: 41 }, ['max_parallel: must be at most 40']],
     [{ metrics: undefined }, ['metrics: is missing']],
     [{ metrics: ['spend', 7] }, ['metrics[1]: must be of type string']],
   ])('says where each fault is and what is wrong: %j', (change, faults) => {
