@@ -6,7 +6,7 @@ import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { platformName, type RequestTarget, requestHash } from './decisions/request-hash.ts';
 import { MAX_REPLACED_COPIES, MIN_WAIT } from './decisions/waits.ts';
-import { shortenWarnings } from './decisions/warnings.ts';
+import { shortenTexts } from './decisions/warnings.ts';
 import { type Curation, curateList, curateRows } from './tables/curate-file.ts';
 import { openDatabase } from './tables/database.ts';
 import { limitOf, notWritten, reasonOf, TableProblem } from './tables/report.ts';
@@ -151,7 +151,7 @@ function finish(
     status: 'curated',
     object: { ...state.object, rows: rows ?? state.object.rows },
     curated: { ...curated, table_problem: problem ?? curated.table_problem },
-    warnings: [...state.warnings, ...shortenWarnings(added, MAX_WARNINGS)],
+    warnings: [...state.warnings, ...shortenTexts(added, MAX_WARNINGS)],
   };
 }
 

@@ -1,7 +1,7 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { collectOutcomes, countUndelivered, problemOf, sumChanges } from './decisions/outcomes.ts';
-import { shortenWarnings } from './decisions/warnings.ts';
+import { shortenTexts } from './decisions/warnings.ts';
 import { ExportIncomplete } from './workflow/errors.ts';
 import { planKey } from './workflow/keys.ts';
 import { READS } from './workflow/settings.ts';
@@ -56,7 +56,7 @@ export async function publishExport(
     ...sumRows(delivered, already_delivered),
     table_problem: problemOf(outcomes),
     ...sumChanges(delivered),
-    warnings: shortenWarnings(all, MAX_WARNINGS),
+    warnings: shortenTexts(all, MAX_WARNINGS),
   };
 }
 

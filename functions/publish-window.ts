@@ -2,7 +2,7 @@ import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import type { RequestTarget } from './decisions/request-hash.ts';
 import { platformName } from './decisions/request-hash.ts';
-import { shortenWarnings, truncate } from './decisions/warnings.ts';
+import { shortenTexts, truncate } from './decisions/warnings.ts';
 import { writeManifest } from './deliveries/manifest.ts';
 import { readCause } from './workflow/errors.ts';
 import { manifestKey } from './workflow/keys.ts';
@@ -55,7 +55,7 @@ export async function publishWindow(
     table_problem: table_problem && truncate(table_problem, MAX_PROBLEM),
     ...(curated?.table && TableChanges.parse(curated.table)),
     ...(warnings.length > export_warnings && {
-      warnings: shortenWarnings(warnings.slice(export_warnings), MAX_WARNINGS),
+      warnings: shortenTexts(warnings.slice(export_warnings), MAX_WARNINGS),
     }),
   };
 }

@@ -2,7 +2,8 @@ import { type ErrorName, errors, readCause } from '../workflow/errors.ts';
 import type { ExportRequest } from '../workflow/request/request.ts';
 import type { Caught, ReportRef, Window } from '../workflow/state-parts.ts';
 import { Failure, type FailureReport } from '../workflow/states.ts';
-import { truncate, truncateAll } from './warnings.ts';
+import { MAX_REPORTS } from './waits.ts';
+import { shortenTexts, truncate } from './warnings.ts';
 
 /** The next thing that a person does, by error. */
 const NEXT_STEP: Readonly<Record<ErrorName, string>> = {
@@ -69,13 +70,12 @@ export const OTHER_ERROR = 'OtherError';
 /** The runbook's path in the repository. */
 const RUNBOOK = 'infra/RUNBOOK.md';
 
-/** Bytes. A list that is too long loses its end. */
+/** Bytes: of all faults, and of each of three report ids and three request ids. */
 interface Limits {
   readonly error: number;
   readonly happened: number;
   readonly faults: number;
-  /** Applies to the report ids, and again to the request ids. */
-  readonly ids: number;
+  readonly id: number;
 }
 
 /**
@@ -83,13 +83,13 @@ interface Limits {
  * Error, which holds 256. A report without windows has at most 16,000: 8,000 for faults and 8,000 for the
  * rest. With ten windows that failed, it has 10 × 2,200 + 5,000 = 27,000.
  */
-const IN_CAUSE: Limits = { error: 256, happened: 2_000, faults: 8_000, ids: 1_000 };
+const IN_CAUSE: Limits = { error: 256, happened: 2_000, faults: 8_000, id: 330 };
 
 /**
  * The export's state has room for 2,200 bytes per window (see MAX_WINDOWS): 400 for `happened`, 400 for
  * `todo`, 800 for faults, 440 for ids, and 160 for all other fields.
  */
-const IN_STATE: Limits = { error: 60, happened: 400, faults: 800, ids: 220 };
+const IN_STATE: Limits = { error: 60, happened: 400, faults: 800, id: 70 };
 
 interface Subject {
   readonly execution: string;
@@ -136,9 +136,9 @@ function shorten(failure: Failure, limits: Limits): Failure {
     ...failure,
     error: truncate(error, limits.error),
     happened: truncate(happened, limits.happened),
-    report_ids: truncateAll(report_ids, limits.ids),
-    request_ids: truncateAll(request_ids, limits.ids),
-    ...(faults && { faults: truncateAll(faults, limits.faults) }),
+    report_ids: report_ids.slice(0, MAX_REPORTS).map((id) => truncate(id, limits.id)),
+    request_ids: request_ids.slice(0, MAX_REPORTS).map((id) => truncate(id, limits.id)),
+    ...(faults && { faults: shortenTexts(faults, limits.faults) }),
   };
 }
 

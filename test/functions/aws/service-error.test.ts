@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { asServiceError } from '../../../functions/aws/service-error.ts';
-import { shortenWarnings } from '../../../functions/decisions/warnings.ts';
+import { shortenTexts } from '../../../functions/decisions/warnings.ts';
 import { notWritten, reasonOf } from '../../../functions/tables/report.ts';
 
 /** The judgement of an AWS error, which quotes the request. */
@@ -81,5 +81,5 @@ it('a warning that is cut still names the permission', () => {
     's3:PutObject',
   );
   const warning = notWritten('t'.repeat(64), reasonOf(denied) ?? '', ' from 2026-10-02 on (30 of 31 days)');
-  expect(shortenWarnings([warning], 1_000)).toEqual([expect.stringMatching(/ needs s3:PutObject,.*…$/)]);
+  expect(shortenTexts([warning], 1_000)).toEqual([expect.stringMatching(/ needs s3:PutObject,.*…$/)]);
 });
