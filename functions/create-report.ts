@@ -1,5 +1,5 @@
 import { createHandler } from './aws/handler.ts';
-import { afterSuccess, afterThrottle, describeReports, idsOf } from './decisions/report-answer.ts';
+import { afterSuccess, afterThrottle, idsOf, sayLastAnswers } from './decisions/report-answer.ts';
 import { MAX_LOST_ANSWERS, MAX_REPORTS, MIN_WAIT } from './decisions/waits.ts';
 import { createReport as postReport } from './platform/reports.ts';
 import {
@@ -53,7 +53,7 @@ function acceptLostAnswer(error: unknown, lostAnswers: number, { log }: Platform
 
 /** The message begins with the last answers, because an export shows only its first 400 bytes. */
 function replacementsUsedUp({ reports }: ReportWindow): ReportStuck {
-  return new ReportStuck(`No report could be delivered: ${describeReports(reports)}.`, idsOf(reports));
+  return new ReportStuck(`No report could be delivered: ${sayLastAnswers(reports)}.`, idsOf(reports));
 }
 
 export const handler = createHandler(READS.CreateReport, ReportWindow, createReport, createPlatformAccess);

@@ -52,7 +52,7 @@ export async function describeFailure(
   const key = asked && failureKey(asked, asked);
   const failure = {
     ...createFailureReport(state.caught, { ...dependencies, execution: state.execution, request: asked }),
-    ...(planned && (await describeWindows(planned, dependencies))),
+    ...(planned && (await sumUpWindows(planned, dependencies))),
     ...(published && { windows_delivered: published.windows.length }),
     ...(key !== undefined && { bucket: dependencies.store.bucket, key }),
   };
@@ -75,7 +75,7 @@ async function failWindow(
 }
 
 /** If the windows that failed have the same error, the export gets that error and what to do about it. */
-async function describeWindows(
+async function sumUpWindows(
   { execution, request, windows, results }: PlannedExport,
   dependencies: Dependencies,
 ): Promise<Partial<FailureReport>> {

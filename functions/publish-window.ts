@@ -35,7 +35,7 @@ export async function publishWindow(
   dependencies: Dependencies,
 ): Promise<DeliveredWindow> {
   const { request, window, object, ready_id, curated, export_warnings = state.warnings.length } = state;
-  const death = describeDeath(state);
+  const death = sayDeath(state);
   const warnings = [...state.warnings, ...(death === undefined ? [] : [death])];
   // An export without a table lacks no days.
   const table_problem = (tableOf(request) && death) ?? curated?.table_problem;
@@ -61,7 +61,7 @@ export async function publishWindow(
 }
 
 /** If CurateReport was killed, it may have written some months. The file is delivered all the same. */
-function describeDeath({ caught }: SavedWindow): string | undefined {
+function sayDeath({ caught }: SavedWindow): string | undefined {
   if (!caught) return undefined;
   const [happened] = readCause(caught.Cause ?? '').happened.split('\n', 1);
   return `the rows were not read, or the table may lack days (${caught.Error}): ${happened}`;

@@ -14,8 +14,8 @@ import {
 import { readSettings, type SettingName, type Settings } from '../workflow/settings.ts';
 import {
   type Common,
-  describeOutput,
-  describeState,
+  fieldsOfOutput,
+  fieldsOfState,
   Invocation,
   type LambdaContext,
   type Log,
@@ -56,7 +56,7 @@ export function createHandler<N extends SettingName, S extends z.ZodMiniType, D,
     container ??= startContainer(names, wire);
     const { dependencies, logger, log, meter, step, now } = container;
     const { state, retry_count, redrive_count: redriveCount = 0 } = Invocation.parse(event);
-    const about = { ...describeState(state), attempt: retry_count + 1 };
+    const about = { ...fieldsOfState(state), attempt: retry_count + 1 };
     // A line can be found by execution, window and attempt.
     logger.resetKeys();
     logger.appendKeys({ step, invocation: context.awsRequestId, ...about });
@@ -65,7 +65,7 @@ export function createHandler<N extends SettingName, S extends z.ZodMiniType, D,
       const millisecondsLeft = () => context.getRemainingTimeInMillis();
       const common: Common = { log, now, millisecondsLeft, redriveCount };
       const output = await run(schema.parse(state), { ...dependencies, ...common });
-      log.info('done', describeOutput(output));
+      log.info('done', fieldsOfOutput(output));
       measureStep(state, output, now()).forEach(measure);
       return output;
     } catch (thrown) {

@@ -1,16 +1,31 @@
 import { AccessRefused, DiskFull, ServiceUnavailable } from '../workflow/errors.ts';
 
-/** AWS errors that repeat until a person changes a permission, a key or a bucket. */
-const REFUSALS =
-  /^(AccessDenied|AccessDeniedException|AllAccessDisabled|NoSuchBucket|NotFound|PermanentRedirect|InvalidAccessKeyId|SignatureDoesNotMatch|UnrecognizedClientException|InvalidBucketOwnerAWSAccountID|DecryptionFailure|LimitExceededException|InvalidRequestException|EncryptionFailure|ResourceNotFoundException|GlueEncryptionException|ResourceNumberLimitExceededException|KmsAccessDeniedException|KmsInvalidStateException|KMS\..*|.*KMS.*)$/;
+/** AWS errors that repeat until a person changes a permission, a key or a bucket, besides those of KMS. */
+const REFUSALS: readonly string[] = [
+  ...['AccessDenied', 'AccessDeniedException', 'AllAccessDisabled', 'InvalidAccessKeyId'],
+  ...['SignatureDoesNotMatch', 'UnrecognizedClientException', 'InvalidBucketOwnerAWSAccountID'],
+  ...[
+    'NoSuchBucket',
+    'NotFound',
+    'ResourceNotFoundException',
+    'PermanentRedirect',
+    'InvalidRequestException',
+  ],
+  ...['LimitExceededException', 'ResourceNumberLimitExceededException'],
+  ...['DecryptionFailure', 'EncryptionFailure', 'GlueEncryptionException'],
+];
 
 /**
  * Errors that look like refusals but pass: a wrong clock, which the SDK corrects after such an answer;
  * credentials that it renews; a body that did not arrive as it was sent; and a service or a KMS that is
  * overloaded or does not answer.
  */
-const TEMPORARY =
-  /^(RequestTimeTooSkewed|RequestInTheFuture|RequestExpired|ExpiredToken(Exception)?|TokenRefreshRequired|RequestTimeout|IncompleteBody|BadDigest|XAmz\w+Mismatch|(Throttling|TooManyRequests|OperationTimeout)(Exception)?|InternalService(Error|Exception)|KMS\.?(Throttling|DependencyTimeout|KeyUnavailable|KMSInternal)Exception)$/i;
+const TEMPORARY = [
+  /^(RequestTimeTooSkewed|RequestInTheFuture|RequestExpired|ExpiredToken(Exception)?|TokenRefreshRequired)$/,
+  /^(RequestTimeout|IncompleteBody|BadDigest|XAmz\w+Mismatch|InternalService(Error|Exception))$/,
+  /^(Throttling|TooManyRequests|OperationTimeout)(Exception)?$/,
+  /^KMS\.?(Throttling|DependencyTimeout|KeyUnavailable|KMSInternal)Exception$/i,
+];
 
 /**
  * Turns the error of an AWS call into AccessRefused or DiskFull (a person must act), or into
@@ -20,14 +35,14 @@ const TEMPORARY =
  * @param permission the IAM action that the call needs
  */
 export function asServiceError(error: unknown, doing: string, permission: string): Error {
-  const { name, status, requestId } = describe(error);
+  const { name, status, requestId } = identify(error);
   // A fault of the SDK or of ours, which no other try would mend. Its own name and message say most.
   if (status === undefined && (error instanceof TypeError || error instanceof RangeError)) return error;
   const facts = { aws_error: name, status, aws_request_id: requestId };
   if (/^(ENOSPC|EDQUOT)$/.test(name))
     return new DiskFull(`There was no room to ${doing} (${name}).`, facts, { cause: error });
-  const isTemporary = TEMPORARY.test(name);
-  if (!isTemporary && (REFUSALS.test(name) || status === 403)) {
+  const isTemporary = TEMPORARY.some((pattern) => pattern.test(name));
+  if (!isTemporary && (REFUSALS.includes(name) || /kms/i.test(name) || status === 403)) {
     return new AccessRefused(
       // The permission comes first: a warning is cut, and doing may name a long key.
       `The function's role needs ${permission}, and the key that encrypts it. AWS refused to ${doing} (${name}).`,
@@ -44,16 +59,17 @@ export function asServiceError(error: unknown, doing: string, permission: string
 }
 
 /** Keeps names and numbers only: an SDK error's message may quote the request. */
-function describe(error: unknown): { name: string; status?: number; requestId?: string } {
-  if (!(error instanceof Error)) return { name: 'unknown' };
-  const { $metadata, code } = error as {
-    readonly $metadata?: { readonly httpStatusCode?: number; readonly requestId?: string };
+function identify(error: unknown) {
+  const {
+    name = 'unknown',
+    code,
+    $metadata,
+  } = Object(error) as {
+    readonly name?: string;
     readonly code?: string;
+    readonly $metadata?: { readonly httpStatusCode?: number; readonly requestId?: string };
   };
-  return {
-    // Node's own errors are all an `Error`.
-    name: error.name === 'Error' ? (code ?? error.name) : error.name,
-    ...($metadata?.httpStatusCode !== undefined && { status: $metadata.httpStatusCode }),
-    ...($metadata?.requestId !== undefined && { requestId: $metadata.requestId }),
-  };
+  // Node's own errors are all an `Error`.
+  const own = name === 'Error' ? (code ?? name) : name;
+  return { name: own, status: $metadata?.httpStatusCode, requestId: $metadata?.requestId };
 }

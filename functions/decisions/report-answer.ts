@@ -72,7 +72,7 @@ export function noteAnswer(
 }
 
 /** The last answer about each report, for the message of a failure. */
-export function describeReports(reports: readonly ReportRef[]): string {
+export function sayLastAnswers(reports: readonly ReportRef[]): string {
   const sentences = reports.map(({ id, last_answer: { said, request_id } = { said: 'was never polled' } }) =>
     [`report ${id} ${said}`, ...(request_id === undefined ? [] : [`request_id ${request_id}`])].join(', '),
   );

@@ -4,7 +4,7 @@ import type { ListRequest } from '../workflow/request/request.ts';
 import type { Answer } from './answer.ts';
 import { type Authorization, type Platform, segment } from './connection.ts';
 import { parseBody, unreadable } from './failures.ts';
-import { apiCall, callApi } from './request.ts';
+import { callApi } from './request.ts';
 
 /** Bytes: 5,000 items of 12 kB. A page is read into memory, and a Lambda has room for a few of them. */
 const PAGE_CAP = 64 * 1024 * 1024;
@@ -65,8 +65,8 @@ async function readPage(
 ): Promise<{ answer: Answer; items: readonly unknown[] }> {
   const query = { ...filters, limit: String(limit), offset: String(offset) };
   const about = { path: `/${segment(resource)}`, query, doing: `listing ${resource}` };
-  const call = apiCall(platform, authorization, { method: 'GET', ...about });
-  const answer = await callApi(platform, call, 200, PAGE_CAP);
+  const get = { method: 'GET', ...about } as const;
+  const answer = await callApi(platform, authorization, get, 200, PAGE_CAP);
   const items = findItems(answer, path);
   if (items.length > limit) throw unreadable(answer, `${items.length} items where the limit is ${limit}`);
   return { answer, items };

@@ -65,7 +65,7 @@ export async function createReport(
   const doing = `creating a report for ${describeDays(window)}`;
   const body = reportBody(request, window);
   const post = { method: 'POST', path: '/reports', body, doing, creates: true } as const;
-  return readRecord(await callApi(platform, apiCall(platform, authorization, post), 201));
+  return readRecord(await callApi(platform, authorization, post, 201));
 }
 
 /** GET /reports/{id} (contract 4.4). The caller must leave 10 s or more between two calls for one report. */

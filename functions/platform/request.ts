@@ -42,18 +42,20 @@ export function apiCall(
 }
 
 /**
- * Sends a call and returns its answer if that has the status of success.
+ * Sends an API call and returns its answer if that has the status of success.
  *
  * @param success the status that the contract names
  * @param cap bytes; see {@link send}
  */
 export async function callApi(
   platform: Platform,
-  call: Call,
+  authorization: Authorization,
+  request: ApiRequest,
   success: number,
   cap?: number,
 ): Promise<Answer> {
-  return requireSuccess(platform, await send(platform, call, cap), success);
+  const answer = await send(platform, apiCall(platform, authorization, request), cap);
+  return requireSuccess(platform, answer, success);
 }
 
 /** @throws the error of an answer that has another status, or that is over the cap */

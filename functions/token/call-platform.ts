@@ -1,5 +1,5 @@
 import { createSecrets } from '../aws/secrets.ts';
-import { describeReports, idsOf } from '../decisions/report-answer.ts';
+import { idsOf, sayLastAnswers } from '../decisions/report-answer.ts';
 import {
   isOutOfTime,
   MAX_THROTTLED,
@@ -102,7 +102,7 @@ function retryAfter(
 }
 
 function outOfTime({ begun_at, reports }: CallState): OutOfTime {
-  const last = reports.length === 0 ? '' : ` At last, ${describeReports(reports)}.`;
+  const last = reports.length === 0 ? '' : ` At last, ${sayLastAnswers(reports)}.`;
   const happened = `The window began at ${begun_at}, more than ${MAX_WINDOW_HOURS} h ago.${last}`;
   return new OutOfTime(happened, idsOf(reports));
 }

@@ -49,7 +49,7 @@ const FROM = 'from.';
 export function catalogTable(schema: TableSchema, bucket: string, words: TableWords): CatalogTable {
   const { table, kind, columns, date_column, requests, currencies } = schema;
   const names = columns.map(({ name, from }) => [name, from] as const);
-  return describeTable(table, tableColumns(schema), bucket, words, {
+  return createCatalogTable(table, tableColumns(schema), bucket, words, {
     table,
     kind,
     date_column,
@@ -63,7 +63,7 @@ export function catalogTable(schema: TableSchema, bucket: string, words: TableWo
 }
 
 /** Also of a table that CurateReport writes without a schema of its own, such as the ledger. */
-export function describeTable(
+export function createCatalogTable(
   table: string,
   columns: readonly TableColumn[],
   bucket: string,

@@ -17,7 +17,7 @@ import {
  *     PlanExport       PlanExportInput       → ExportPlan
  *     GetToken         TokenRequest          → the same with `token`, for the export and for each window
  *     CreateReport     ReportWindow          → ReportWindow
- *     CheckReport      ReportWindow          → ReadyWindow once a report is READY, until then ReportWindow
+ *     CheckReport      ReportWindow          → ReadyWindow once a report is READY, else ReportWindow
  *     SaveReport       ReadyWindow           → SavedWindow, ReadyWindow with a `checkpoint`, or ReportWindow
  *     QueryPurchases   PurchasesWindow       → SavedWindow
  *     ExportList       ListWindow            → SavedWindow

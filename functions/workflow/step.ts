@@ -39,7 +39,7 @@ export const Invocation = z.object({
 export type Invocation = z.infer<typeof Invocation>;
 
 /** Fields for every log line of a call. The state is not checked yet. */
-export function describeState(state: unknown): LogFields {
+export function fieldsOfState(state: unknown): LogFields {
   const { execution, window, request, ready_id, reports } = Object(state) as Partial<WindowState>;
   const [report, ...others] = reports ?? [];
   return {
@@ -53,7 +53,7 @@ export function describeState(state: unknown): LogFields {
 }
 
 /** Fields for the log line that ends a successful call. */
-export function describeOutput(output: unknown): LogFields {
+export function fieldsOfOutput(output: unknown): LogFields {
   const { status, outcome, wait_seconds, reports, ready_id } = Object(output) as Partial<WindowState> & {
     outcome?: string;
   };

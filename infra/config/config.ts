@@ -3,7 +3,7 @@ import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
 import { checkUrl } from '../../functions/platform/safe-hosts.ts';
 import { isCalendarDate } from '../../functions/workflow/request/dates.ts';
-import { describeIssue, wordIssue } from '../../functions/workflow/request/issues.ts';
+import { nameFaults, wordIssue } from '../../functions/workflow/request/issues.ts';
 import { PART_BYTES } from '../../functions/workflow/state-parts.ts';
 import project from '../../package.json' with { type: 'json' };
 import { accountFaults, exportFaults, targetFaults } from './export-faults.ts';
@@ -201,7 +201,7 @@ export function parseConfig(
   const issues = parsed.error?.issues ?? [];
   const faults = [
     ...issues.flatMap((issue) =>
-      describeIssue(issue, 'the config', 'is not a setting', Object.keys(ConfigFile.shape)),
+      nameFaults(issue, 'the config', 'is not a setting', Object.keys(ConfigFile.shape)),
     ),
     ...exportFaults(context),
     ...accountFaults(context),

@@ -5,7 +5,11 @@ import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { Bucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
-import { type CatalogTable, catalogTable, describeTable } from '../../functions/workflow/catalog-table.ts';
+import {
+  type CatalogTable,
+  catalogTable,
+  createCatalogTable,
+} from '../../functions/workflow/catalog-table.ts';
 import { catalogName, LEDGER, LEDGER_COLUMNS, type TableSchema } from '../../functions/workflow/table.ts';
 import type { ConfiguredEntry } from '../config/exports.ts';
 import { savedQueries } from '../config/queries.ts';
@@ -64,7 +68,7 @@ export class ExportTables extends Construct {
     const tables = new Construct(this, 'Tables');
     for (const schema of props.tables)
       createTable(tables, database, catalogTable(schema, bucketName, tableWords(schema, props.exports)));
-    createTable(tables, database, describeTable(LEDGER, LEDGER_COLUMNS, bucketName, LEDGER_WORDS));
+    createTable(tables, database, createCatalogTable(LEDGER, LEDGER_COLUMNS, bucketName, LEDGER_WORDS));
     const queries = new Construct(this, 'Queries');
     for (const [name, { description, sql }] of Object.entries(savedQueries(props.tables)))
       new CfnNamedQuery(queries, name, {

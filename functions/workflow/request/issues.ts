@@ -18,7 +18,7 @@ export function wordIssue(issue: z.core.$ZodRawIssue): string | undefined {
  * @param unknown the fault of an unknown field
  * @param fields of the whole, to name the one that an unknown field resembles
  */
-export function describeIssue(
+export function nameFaults(
   issue: z.core.$ZodIssue,
   whole: string,
   unknown: string,

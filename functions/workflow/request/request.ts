@@ -3,7 +3,7 @@ import { InvalidInput } from '../errors.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import { type DateRange, splitIntoWindows } from './dates.ts';
 import { type Moment, type Normalized, today } from './fields.ts';
-import { describeIssue, wordIssue } from './issues.ts';
+import { nameFaults, wordIssue } from './issues.ts';
 import { ListInput, ListRequest, listFaults, normalizeList } from './list.ts';
 import { normalizePurchases, PurchasesInput, PurchasesRequest, purchasesFaults } from './purchases.ts';
 import { MAX_WINDOWS, normalizeReport, ReportInput, ReportRequest, reportFaults } from './report.ts';
@@ -101,7 +101,7 @@ function checkWith<S extends z.ZodMiniObject>(
   if (!error) return { faults, normalize: () => normalize(data, now) };
   const fields = Object.keys(schema.shape);
   const issues = error.issues.flatMap((issue) =>
-    describeIssue(issue, 'the request', 'is not a field of a request', fields),
+    nameFaults(issue, 'the request', 'is not a field of a request', fields),
   );
   return { faults: [...issues, ...faults] };
 }
