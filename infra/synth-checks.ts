@@ -120,8 +120,8 @@ export function checkTemplate({ templateFullPath }: CloudFormationStackArtifact)
 }
 
 /**
- * Warns about metrics whose type is a guess, and about what an existing topic has to allow: without it, alarms
- * are lost, and only their own history says so.
+ * Warns about metrics whose type is a guess, and about what an existing topic has to allow: without it,
+ * alarms are lost, and only their own history says so.
  *
  * @param awsAccount to which the stack would be deployed, if it is known
  */

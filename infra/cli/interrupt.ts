@@ -4,7 +4,7 @@ export const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 /** npm sends SIGTERM to the shell that it started, which ends without passing it on. */
 const CHECK_PARENT_MS = 1_000;
 
-/** Aborts its signal when the command is told to stop, until it is disposed of. A second time, the process just ends. */
+/** Aborts its signal when the command is told to stop. A second time, the process just ends. */
 export function catchInterrupt(): Disposable & { readonly signal: AbortSignal } {
   const interrupted = new AbortController();
   const interrupt = () => interrupted.abort();

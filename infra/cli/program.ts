@@ -8,7 +8,7 @@ const PACKAGE = new URL('../../package.json', import.meta.url);
 
 type Load = () => Promise<{ createCommand(): Command }>;
 
-/** Only the code of the command that runs is loaded: zod and each client of AWS's SDK take tens of milliseconds. */
+/** Only the code of the command that runs is loaded: zod and AWS's SDK take tens of milliseconds. */
 const COMMANDS: Readonly<Record<string, readonly [description: string, load: Load]>> = {
   run: ['Start an export and follow it until it ends.', () => import('./run/run.ts')],
   missing: [
@@ -109,8 +109,8 @@ function reportError(thrown: unknown): number {
 }
 
 /**
- * An export continues when its output cannot be written. A closed pipe, as with `| head`, is not a failure. A full disk is,
- * because the result was lost.
+ * An export continues when its output cannot be written. A closed pipe, as with `| head`, is not a failure. A
+ * full disk is, because the result was lost.
  */
 export function continueWithoutOutput(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});

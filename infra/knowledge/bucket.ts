@@ -56,7 +56,7 @@ export async function openToRead({ local, out }: Folder): Promise<ReadableBucket
   return bucket === undefined ? NO_OBJECTS : readFolder(out, bucket);
 }
 
-/** Reads the files where they are: a server between would take 3 ms of CPU for each, and loading the SDK 0.2 s. */
+/** Reads files in place: a server between would take 3 ms of CPU for each, and loading the SDK 0.2 s. */
 function readFolder(directory: string, bucket: string): ReadableBucket {
   // A key that leads out of the bucket, as a manifest may have it, names no object.
   const find = (key: string) => {

@@ -52,8 +52,8 @@ export function targetRegion(): { region?: string } {
 }
 
 /**
- * Finds the stack by CloudFormation, with the credentials and the Region of the environment. A file of the last deployment could
- * name the stack of another AWS account.
+ * Finds the stack by CloudFormation, with the credentials and the Region of the environment. A file of the
+ * last deployment could name the stack of another AWS account.
  *
  * @throws UsageError if there is no such stack
  * @throws CommandFailed if AWS refuses the call

@@ -1,7 +1,7 @@
 import { TableProblem } from '../../functions/tables/report.ts';
 import { type ErrorName, ExportError, InvalidInput } from '../../functions/workflow/errors.ts';
 
-/** The command line, its input or cdk.json has faults. Nothing was started. The message has one line per fault. */
+/** The command line, its input or cdk.json has faults, one per line. Nothing was started. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
   readonly faults: readonly string[];
@@ -121,12 +121,12 @@ export function isPlatformFailure(error: unknown): error is ExportError {
   return error instanceof ExportError && PLATFORM_ERRORS.includes(error.name);
 }
 
-/** What happened, and the platform's id of the answer. Contains no secret. */
+/** Says what happened, with the platform's id of the answer. Contains no secret. */
 export function sayPlatformFailure({ happened, facts: { request_id } }: ExportError): string {
   return request_id === undefined ? happened : `${happened} Its request_id is ${request_id}.`;
 }
 
-/** Characters that move a terminal's cursor or reverse the direction of writing, as text of the platform may have. */
+/** Characters that move a terminal's cursor or reverse writing, as text of the platform may have. */
 const UNPRINTABLE = /[\p{Cc}\p{Bidi_Control}]+/gu;
 
 /** Makes a line safe for a terminal. */

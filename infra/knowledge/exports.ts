@@ -29,7 +29,7 @@ export interface FoundExport extends RecentRecords {
   /** The input of an execution: see {@link requestOf} and {@link inputOf}. */
   readonly input: unknown;
   readonly target: RequestTarget;
-  /** Of the request. */
+  /** The hash of the request. */
   readonly hash: string;
   /** The part of its table that it fills; undefined if it has none. */
   readonly table: AccountTable | undefined;
@@ -165,8 +165,8 @@ export function describeRanges(ranges: readonly DateRange[], max: number): strin
 }
 
 /**
- * The latest failure that is not settled: a day of its range still has to be exported. A list or a query for purchases settles it with
- * its next delivery.
+ * The latest failure that is not settled: a day of its range still has to be exported. A list or a query for
+ * purchases settles it with its next delivery.
  *
  * @param days of a report, judged
  */

@@ -30,9 +30,9 @@ export interface JudgedRange extends DateRange {
   readonly days: readonly {
     readonly day: string;
     readonly state: DayState;
-    /** Of the table, if it has the day. */
+    /** The rows of the table, if it has the day. */
     readonly rows: number | undefined;
-    /** The reason why the table could not take the day, or what its older request left out, if it is known. */
+    /** The reason why the table could not take the day, or what its older request left out. */
     readonly problem: string | undefined;
   }[];
 }
@@ -40,11 +40,11 @@ export interface JudgedRange extends DateRange {
 /** Days in a row that need the same. */
 interface MissingRange extends Days {
   readonly reason: Exclude<DayState, 'present'>;
-  /** Of the table, or what an older request left out, if it is known. */
+  /** The problem of the table, or what an older request left out, if it is known. */
   readonly problem?: string;
 }
 
-/** The five things that a day may lack. Each day counts once. `older_request` is no trouble: its day is shown. */
+/** A day lacks one of these. `older_request` is no trouble: its day is shown. */
 export const LACKS = ['not_delivered', 'not_in_table', 'not_renewed', 'held', 'older_request'] as const;
 export type Lack = (typeof LACKS)[number];
 
@@ -81,7 +81,7 @@ export const REASONS: Readonly<Record<MissingRange['reason'], string>> = {
   held: 'held: the newest report has no rows, and the table keeps its own',
 };
 
-/** @param options their range is for a report only @throws UsageError if the export has no days, if `to` is before `from`, or if `from` is in the future */
+/** @param options their range is for a report only @throws UsageError if there are no such days */
 export async function judgeRange(
   found: FoundExport,
   readShown: ShownReader,
@@ -144,7 +144,7 @@ export function groupMissing(
   };
 }
 
-/** What a request asks for and an older form of it did not: its metrics and advertisers, in words. */
+/** Names the metrics and advertisers that a request asks for and its older form did not. */
 function describeAdded(request: ExportRequest, older: ExportRequest | undefined): string | undefined {
   if (request.kind !== 'report' || older?.kind !== 'report') return undefined;
   const metrics = request.metrics.filter((name) => !older.metrics.includes(name));
@@ -160,7 +160,7 @@ export function lackOf(state: DayState): Lack | undefined {
   return NOT_DELIVERED.has(state) ? 'not_delivered' : (state as Lack);
 }
 
-/** The days that were asked for: by default the known ones of the request, its windows and plans. Not today. */
+/** The days that were asked for, or the known ones of the request, its windows and plans. Not today. */
 function findRange(
   { request, deliveries, plans, oldest, since }: FoundExport,
   { from, to }: AskedDays,

@@ -22,7 +22,7 @@ const PARALLEL = 10;
 /** Holds the footer of a month of 10,000 rows. That of a month of 100 million rows takes a second call. */
 const END_BYTES = 64 * 1024;
 
-/** Ends a Parquet file, after its footer: the footer's length in four bytes, and MAGIC, with which the file begins too. */
+/** Ends a Parquet file: the footer's length in four bytes, and MAGIC, with which the file begins too. */
 const TAIL_BYTES = 8;
 const MAGIC = 'PAR1';
 

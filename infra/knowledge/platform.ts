@@ -5,7 +5,7 @@ import { platformName } from '../../functions/decisions/request-hash.ts';
 import { parseJson } from '../../functions/workflow/json.ts';
 import { EXAMPLE_REVISION } from '../sandbox/settings.ts';
 
-/** In the folder of local runs: the platform of the last one. The credential is a path, nothing of its content. */
+/** In the folder of local runs: the platform of the last one. The credential is a path only. */
 const FILE = 'platform.json';
 
 /** Without --base-url, a run exports from a sandbox. */

@@ -22,8 +22,8 @@ export interface RecentRecords extends ExportRecords {
 }
 
 /**
- * Reads the records since a month before the newest window, the request and what is still asked for: their number does
- * not grow with the history.
+ * Reads the records since a month before the newest window, the request and what is still asked for: their
+ * number does not grow with the history.
  *
  * @param request default: the last one that the records have
  * @param from an earlier day to begin with

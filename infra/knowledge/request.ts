@@ -3,7 +3,7 @@ import { hintAt } from '../../functions/workflow/request/issues.ts';
 import { type ExportRequest, parseRequest } from '../../functions/workflow/request/request.ts';
 import { UsageError } from './errors.ts';
 
-/** An execution's input for a request. Only a report names how many windows run at once, and a list names no days. */
+/** An execution's input. Only a report says how many windows run at once, and a list names no days. */
 export function inputOf(request: ExportRequest): unknown {
   if (request.kind === 'report') return request;
   const { max_parallel, start_date, end_date, ...input } = request;

@@ -30,7 +30,7 @@ export interface ReadExport {
   readonly days: JudgedRange['days'] | undefined;
   /** As `missing` shows them. */
   readonly missing: MissingDays | undefined;
-  /** The latest one that later deliveries have not settled, with the advice of this machine for a local run. */
+  /** The latest one that later deliveries have not settled. A local run has the advice of this machine. */
   readonly failure: StoredFailure | undefined;
 }
 
@@ -94,7 +94,7 @@ export async function readExports(
   return pMap(names.sort(), read, { concurrency: PARALLEL });
 }
 
-/** What an execution that runs has not delivered yet is no trouble. */
+/** Leaves out the plans of executions that run: their days are no trouble yet. */
 function withoutRunning(found: FoundExport, executions: readonly ExecutionSummary[]): FoundExport {
   const running = executions.filter(({ outcome }) => outcome === 'running');
   const isOver = (plan: { readonly execution: string }) =>

@@ -26,7 +26,7 @@ export interface LocalTable {
   readonly paths: readonly string[];
 }
 
-/** @returns by name, the ledger too; other folders are left out @throws UsageError if two folders have the same table */
+/** The tables by name, with the ledger. @throws UsageError if two folders have the same table */
 export function findTables(out: string): ReadonlyMap<string, LocalTable> {
   const objects = Map.groupBy(globSync(`*/${TABLES_PREFIX}*/*.parquet`, { cwd: out }), dirname);
   const found = new Map<string, LocalTable & { readonly folder: string }>();
@@ -45,8 +45,8 @@ export function findTables(out: string): ReadonlyMap<string, LocalTable> {
 }
 
 /**
- * The tables that a statement may read. A view reads the footer of each of its files, so tables that the statement does not name
- * are left out, unless it names none, such as SHOW TABLES.
+ * The tables that a statement may read. A view reads the footer of each of its files, so tables that the
+ * statement does not name are left out, unless it names none, such as SHOW TABLES.
  */
 export function tablesNamedIn(sql: string, tables: ReadonlyMap<string, LocalTable>): readonly LocalTable[] {
   const words = new Set(sql.toLowerCase().match(/\w+/g));
@@ -55,7 +55,7 @@ export function tablesNamedIn(sql: string, tables: ReadonlyMap<string, LocalTabl
   );
 }
 
-/** Creates a view of each table, and of each report's table two views over the ledger, which a table of such a name replaces. */
+/** Creates a view of each table, and two over the ledger for a report's, unless tables have their names. */
 export async function createViews(
   connection: DuckDBConnection,
   tables: readonly LocalTable[],

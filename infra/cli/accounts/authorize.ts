@@ -30,13 +30,13 @@ export interface AuthorizeOptions {
 /** 256 bits; RFC 6749 section 10.10 asks for 128. */
 const STATE_BYTES = 32;
 
-/** Nothing listens there. The browser's address bar shows the redirect, on whatever machine the browser is. */
+/** Nothing listens there. The browser's address bar shows the redirect, on any machine. */
 const LOOPBACK = 'http://127.0.0.1:47115/callback';
 
 /**
- * The authorization code flow (contract 4.1, 4.2, 5.2): the user consents in a browser and pastes the redirected
- * address, whose code the platform exchanges for a refresh token. That is stored in the account's credential
- * secret. The code is exchanged only if the address has this login's state.
+ * The authorization code flow (contract 4.1, 4.2, 5.2): the user consents in a browser and pastes the
+ * redirected address, whose code the platform exchanges for a refresh token. That is stored in the account's
+ * credential secret. The code is exchanged only if the address has this login's state.
  *
  * @returns the granted scopes, space-separated; undefined if the platform does not name them
  * @throws CommandFailed; the signal's reason if it ended the wait

@@ -50,7 +50,7 @@ export function unknown(check: Check['check'], found: string, todo?: string): Ch
   return { check, status: 'unknown', found, ...(todo !== undefined && { todo }) };
 }
 
-/** Checks one account, from its secret to its revision. Stops at the first fault that prevents the other checks. */
+/** Checks an account, from its secret to its revision. Stops at a fault that prevents the other checks. */
 export async function* diagnose(
   account: Account,
   needs: Needs,
@@ -159,9 +159,9 @@ function checkScopes(
 }
 
 /**
- * Asks for a report that does not exist, so it creates nothing and breaks no report's 10 s limit. The platform checks the
- * revision after authentication and before everything else (contract 5.6, 9.2), so any answer other than 400 and 401 means
- * that it knows the revision.
+ * Asks for a report that does not exist, so it creates nothing and breaks no report's 10 s limit. The
+ * platform checks the revision after authentication and before everything else (contract 5.6, 9.2), so any
+ * answer other than 400 and 401 means that it knows the revision.
  */
 async function checkRevision(
   platform: Connection,

@@ -97,8 +97,8 @@ function checkCredential(account: string, content: string): Credential {
 }
 
 /**
- * Changes the secret of a client that has logged in, and keeps the login: without its refresh token, a person would have to
- * log in again.
+ * Changes the secret of a client that has logged in, and keeps the login: without its refresh token, a person
+ * would have to log in again.
  *
  * @returns whether there was a login to keep; otherwise nothing was written
  */

@@ -7,7 +7,7 @@ import { missingCommand, type NamedExport } from '../../knowledge/next-command.t
 import { DELIVERED, FAILED, INTERRUPTED, NOT_IN_TABLE } from '../exit-status.ts';
 import { alignColumns, printDocument, printLines } from '../layout.ts';
 
-/** Where the objects of an outcome are, and how to go on after a failure. `local` and `out` name the folder of a local run. */
+/** The place of an outcome's objects, and the way to go on after a failure. */
 export interface Place extends Partial<Folder> {
   /** The place of the buckets, with a slash at the end: `s3://`, or a folder. */
   readonly root: string;

@@ -28,7 +28,7 @@ const PERMISSIONS = "what the managed policy of the stack's output ReaderPolicyA
 const PLACE_FAULT = /work ?group|output (location|bucket)/i;
 const PLACE_ADVICE = `Deploy the stack with tables, which makes the workgroup, or give another --stack. Your AWS user or role needs ${PERMISSIONS}.`;
 
-/** Where the tables of the deployed stack are. @throws UsageError if no stack with tables was deployed from here */
+/** Finds the tables of the deployed stack. @throws UsageError if there is no stack with tables */
 export async function readAthenaPlace() {
   const deployment = await readDeployment();
   const workgroup = requireOutput(deployment, 'workgroup');

@@ -22,7 +22,7 @@ const HOW_TO_GET_TABLES =
   "Run 'npm start' for an example, or 'npm start -- NAME' for an export of cdk.json; or give another --out. " +
   "'npm run export -- missing NAME --local' says why a delivered file is not in its table.";
 
-/** DuckDB cannot read a file of Parquet. A run may have replaced it during the query, so the query is repeated. */
+/** DuckDB cannot read a file, which a run may have replaced during the query: the query is repeated. */
 const UNREADABLE = /^Invalid (Input )?Error/;
 const MAX_TRIES = 3;
 
@@ -43,7 +43,7 @@ export async function runLocalQuery(sql: string, out: string, tries = 1): Promis
   try {
     await checkCount(connection, sql);
     await createViews(connection, read, ledger);
-    // A streamed result that fails halfway looks complete, so DuckDB holds the whole of it. Only its pieces become objects.
+    // A streamed result that fails halfway looks complete, so DuckDB holds the whole of it.
     const result = await connection.run(sql);
     const types = result.columnTypes();
     return {
@@ -63,7 +63,7 @@ export async function runLocalQuery(sql: string, out: string, tries = 1): Promis
   }
 }
 
-/** The saved queries for the tables of a folder. A run with --speed leaves times in the future, so today is that of its clock. */
+/** The saved queries for the tables of a folder. Today is that of its clock, which --speed sets ahead. */
 export async function readSavedQueries(out: string, dates: QueryDates) {
   const tables = [...findTables(out).values()];
   const { rows } = await runLocalQuery(

@@ -4,7 +4,7 @@ import stringWidth from 'string-width';
 import { toPrintable, toPrintableJson } from '../../knowledge/errors.ts';
 import { alignColumns, printLines } from '../layout.ts';
 
-/** A value of a result. Types whose values a JSON number cannot hold, such as decimals and bigints, are strings. */
+/** Values that a JSON number cannot hold, such as decimals and bigints, are strings. */
 export type Value = null | boolean | number | string | readonly Value[] | { readonly [name: string]: Value };
 
 export interface QueryResult {

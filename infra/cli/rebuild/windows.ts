@@ -33,7 +33,8 @@ import { SCRATCH } from '../../local/lambda/lambda-instance.ts';
 /**
  * The schema of a table.
  *
- * @param exports of a folder, whose tables are those that a local run defines. Undefined: those of the deployed stack
+ * @param exports of a folder, whose tables are those that a local run defines. Undefined: those of the
+ * deployed stack
  * @throws UsageError if no stack with tables was deployed from here
  */
 export async function findSchema(
@@ -52,7 +53,7 @@ export async function findSchema(
   return createCatalog({ GLUE_DATABASE }).getTable(table);
 }
 
-/** Gives this process the memory of CurateReport, or more, and in a folder of local runs the place for its files. */
+/** Gives this process the memory of CurateReport or more, and in a folder of local runs its scratch files. */
 export function prepareProcess({ local, out }: Folder): void {
   if (local) {
     process.env.TMPDIR = join(out, SCRATCH);
@@ -72,9 +73,9 @@ export interface Rebuilt extends DateRange, Result {
 
 interface Result {
   /**
-   * `written` · `unchanged`: the table shows it already · `older`: the table shows newer reports · `other_request`: not the
-   * configured one, so it may not write · `replaced`: another object is where the manifest's was · `removed`: its object was
-   * removed · `failed`
+   * `written` · `unchanged`: the table shows it already · `older`: the table shows newer reports ·
+   * `other_request`: not the configured one, so it may not write · `replaced`: another object is where the
+   * manifest's was · `removed`: its object was removed · `failed`
    */
   readonly outcome: 'written' | 'unchanged' | 'older' | 'other_request' | 'replaced' | 'removed' | 'failed';
   /** If it was written. */
@@ -97,7 +98,7 @@ export interface Rebuilding {
 /** A person may stop the command at any time. */
 const NO_LIMIT_MS = 24 * 60 * 60 * 1000;
 
-/** Writes the delivered files of an export into its table, the newest report first: then each day is written once. */
+/** Writes the delivered files into the table, the newest report first: then each day is written once. */
 export async function* rebuildWindows(rebuilding: Rebuilding): AsyncGenerator<Rebuilt> {
   const { found, range } = rebuilding;
   const newestFirst = found.deliveries
@@ -146,7 +147,7 @@ async function rebuildWindow(delivery: StoredDelivery, rebuilding: Rebuilding): 
   }
 }
 
-/** The window's state after SaveReport. CurateReport calls the platform no more, so the token does not matter. */
+/** The window's state after SaveReport. CurateReport does not call the platform, so the token is empty. */
 function asState({ manifest, created_at }: StoredDelivery, request: ExportRequest): SavedWindow {
   const { start_date, end_date, report_id, copied_at, checksum, execution } = manifest;
   const { key, bytes, version_id, content_type, content_encoding } = manifest;
@@ -180,7 +181,8 @@ function describe({ curated = {}, warnings }: SavedWindow): Result {
 }
 
 /**
- * Brings all months of an account to the table's columns, whatever the range, and adds to the ledger what their last writers could not.
+ * Brings all months of an account to the table's columns, whatever the range, and adds to the ledger what
+ * their last writers could not.
  *
  * @returns how many did not have the columns
  * @throws CommandFailed if a column has another type in a month

@@ -6,7 +6,7 @@ import type { ExportRequest } from '../../../functions/workflow/request/request.
 import { requestOf } from '../../config/exports.ts';
 import { UsageError } from '../../knowledge/errors.ts';
 import { findConfigured } from '../../knowledge/exports.ts';
-import { checkOneAccount, checkRequest } from '../../knowledge/request.ts';
+import { checkOneAccount } from '../../knowledge/request.ts';
 import { EXAMPLE_ADVERTISERS } from '../../sandbox/settings.ts';
 
 /** The length that Step Functions allows for an execution's name. */
@@ -37,7 +37,7 @@ export function findConfiguredRequest(name: string, account?: string): unknown {
 /** The options that say what to export. */
 export interface RequestOptions {
   readonly input?: string;
-  /** Of a named export. */
+  /** The account of a named export. */
   readonly account?: string;
   /** Replaces the dates or the period. */
   readonly from?: string;
@@ -64,7 +64,8 @@ export async function findGivenRequest(
 }
 
 /**
- * Replaces the dates of a request, and sets `only_missing`. Anything but an object stays unchanged: {@link checkRequest} refuses it.
+ * Replaces the dates of a request, and sets `only_missing`. Anything but an object stays unchanged, and is
+ * refused later.
  *
  * @throws UsageError
  */
@@ -102,8 +103,9 @@ export function futureFaults({ kind, start_date, end_date }: ExportRequest, now:
 }
 
 /**
- * The name of an execution: export, range and start, such as `daily-campaigns-20261001-20261101-20261121T041500123Z`. The
- * start makes it unique, because Step Functions refuses a name that was used in the last 90 days.
+ * The name of an execution: export, range and start, such as
+ * `daily-campaigns-20261001-20261101-20261121T041500123Z`. The start makes it unique, because Step Functions
+ * refuses a name that was used in the last 90 days.
  */
 export function executionName(
   { name, start_date, end_date }: Pick<ExportRequest, 'name' | 'start_date' | 'end_date'>,

@@ -25,7 +25,7 @@ export interface LocalRunOptions extends PlatformOptions, RequestOptions {
   readonly speed: number;
   /** The name of an export that the folder has. */
   readonly again?: string;
-  /** Of the sandbox. */
+  /** For the sandbox of the run. */
   readonly restatedDays?: number;
 }
 
@@ -67,7 +67,7 @@ async function withLastPlatform(name: string | undefined, options: LocalRunOptio
   return { ...last, ...options, isLast: last.baseUrl !== undefined && options.revision === undefined };
 }
 
-/** A folder has one platform, and one request under a name or for a table; that of a name in cdk.json may change. */
+/** A folder has one platform, and one request under a name or for a table. cdk.json may change its own. */
 function folderFaults(
   request: ExportRequest,
   others: readonly LastRequest[],

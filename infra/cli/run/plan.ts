@@ -96,8 +96,8 @@ async function findTarget(
 }
 
 /**
- * The median time from a report's creation to its manifest, over the latest manifests of the export. A sandbox says nothing about
- * the platform's time, and its clock may be faster.
+ * The median time from a report's creation to its manifest, over the latest manifests of the export. A
+ * sandbox says nothing about the platform's time, and its clock may be faster.
  */
 async function medianSeconds(store: ReadableBucket, request: ExportRequest): Promise<number | undefined> {
   const keys = await store.list(exportPrefix(request));

@@ -27,8 +27,10 @@ import { lockFolder } from './out-lock.ts';
 /**
  * Runs the workflow on this machine, against the platform that the options name or against a sandbox.
  *
- * @returns its outcome, the command that exports what it did not deliver, and one that queries what was delivered
- * @throws UsageError with every fault of the command line, the request and cdk.json, before anything is started
+ * @returns its outcome, the command that exports what it did not deliver, and one that queries what was
+ * delivered
+ * @throws UsageError with every fault of the command line, the request and cdk.json, before anything is
+ * started
  */
 export async function runLocal(
   name: string | undefined,
@@ -69,8 +71,8 @@ function describeInterrupted(execution: string, next: string): Interrupted {
 }
 
 /**
- * A run with --speed leaves times in the future. The clock starts after them, because an export's table keeps the report that was
- * created last.
+ * A run with --speed leaves times in the future. The clock starts after them, because an export's table keeps
+ * the report that was created last.
  */
 async function createClock({
   out,

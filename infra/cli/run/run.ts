@@ -46,7 +46,7 @@ async function run(name: string | undefined, options: RunOptions): Promise<void>
   printOutcome(outcome, { ...options, root: 's3://', next });
 }
 
-/** The last lines are a query of what was exported, and the page of the folder. With --json, they go to stderr. */
+/** The last lines are a query and the page of the folder. With --json, they go to stderr. */
 async function runAndPrintLocal(name: string | undefined, options: RunOptions): Promise<void> {
   const { outcome, next, query } = await runLocal(name, options);
   printOutcome(outcome, { ...options, root: `${options.out}/`, next });

@@ -16,8 +16,8 @@ import {
 } from './executions.ts';
 
 /**
- * A client for the Region of an ARN. Its operations allow 250 calls at once, and then 5 or 10 a second: the SDK tries again.
- * A failure is a CommandFailed that names the permission.
+ * A client for the Region of an ARN. Its operations allow 250 calls at once, and then 5 or 10 a second: the
+ * SDK tries again. A failure is a CommandFailed that names the permission.
  */
 export function createStepFunctions(arn: string): SFN {
   const sfn = new SFN({ region: arn.split(':')[3] ?? '', maxAttempts: 10 });

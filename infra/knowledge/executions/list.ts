@@ -13,7 +13,7 @@ export async function listExecutions({ local, out }: Folder, limit: number): Pro
 export interface KnownExecutions {
   /** All of a folder, or those of a stack that are running. Newest first. */
   readonly listed: readonly ExecutionSummary[];
-  /** Finds another one by its name. @returns undefined if AWS has forgotten it, which it does after 90 days */
+  /** Finds another one by its name. @returns undefined if AWS has forgotten it, as after 90 days */
   find(execution: string): Promise<ExecutionSummary | undefined>;
 }
 

@@ -17,8 +17,8 @@ import {
 } from './executions.ts';
 
 /**
- * The executions of a local run's folder, newest first. history.json has those of the last run; of earlier ones,
- * events.jsonl has the end.
+ * The executions of a local run's folder, newest first. history.json has those of the last run; of earlier
+ * ones, events.jsonl has the end.
  *
  * @throws UsageError if the folder has neither file
  */

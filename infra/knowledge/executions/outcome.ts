@@ -72,7 +72,7 @@ export interface LocalRunFacts extends PlatformOptions {
   readonly out: string;
 }
 
-/** Of the folder that stands for the bucket. The local S3 answers with the code. */
+/** The code of the local S3's answer, if the folder is full or cannot be written. */
 const DISK_ERROR = /\((ENOSPC|EDQUOT|EACCES|EPERM|EROFS)\)/;
 
 /** Says what to do next on this machine. A failure report speaks of secrets, functions and AWS. */
