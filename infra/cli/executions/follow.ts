@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { SFN } from '@aws-sdk/client-sfn';
+import { ExecutionDoesNotExist, type SFN } from '@aws-sdk/client-sfn';
 import { parseJson } from '../../../functions/workflow/json.ts';
 import { CommandFailed, refuse } from '../../knowledge/errors.ts';
 import { createStepFunctions, hasEnded } from '../../knowledge/executions/deployed.ts';
@@ -12,6 +12,9 @@ import { executionName, futureFaults } from '../requests/request.ts';
 
 /** DescribeExecution costs nothing, and an export takes minutes. */
 const FOLLOW_EVERY_MS = 5_000;
+
+/** Polls that may be too early: Step Functions may not know a new execution yet. */
+const MAX_UNKNOWN = 3;
 
 /**
  * Starts an execution and follows it until it ends.
@@ -50,14 +53,15 @@ async function follow(sfn: SFN, executionArn: string, every: number): Promise<Ou
     show(await describeProgress(sfn, executionArn));
     return undefined;
   };
-  for (;;) {
-    // Step Functions may not know a new execution at once.
-    await wait(every, undefined, { signal }).catch(() => undefined);
-    if (signal.aborted) return describeInterrupted(executionArn);
+  for (let polls = 1; ; polls += 1) {
     const outcome = await describe().catch((error) => {
-      throw error instanceof CommandFailed ? describeUnseen(error, executionArn) : error;
+      if (!(error instanceof CommandFailed)) throw error;
+      const isUnknown = error.cause instanceof ExecutionDoesNotExist && polls <= MAX_UNKNOWN;
+      if (!isUnknown) throw describeUnseen(error, executionArn);
     });
     if (outcome) return outcome;
+    await wait(every, undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) return describeInterrupted(executionArn);
   }
 }
 

@@ -22,10 +22,11 @@ async function run(options: { onlyMissing?: true } = {}, changes = {}) {
 }
 
 describe('run', () => {
-  it('starts an execution with the whole request, follows it, and returns what it delivered', async () => {
+  it('starts an execution with the whole request, follows it once it is visible, and returns what it delivered', async () => {
     const output = { version: '1', execution: 'e', windows: [], bytes: 7 };
     const { started } = await startExecutions([], {
       end: { status: 'SUCCEEDED', output: JSON.stringify(output) },
+      failedPolls: 3,
     });
     expect(await run()).toEqual({ outcome: 'delivered', ...output });
     expect(started).toEqual([
