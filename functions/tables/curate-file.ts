@@ -137,7 +137,7 @@ async function writeDays(
     (await eachMonth([...own, ...others], merging.signal, async (month, some) => {
       await mergeLedger(merging, request, month, some);
     }));
-  const { curated, warnings } = describe(request.kind, schema?.table, days, merged, problem);
+  const { curated, warnings } = describe(schema, days, merged, problem);
   return {
     curated,
     warnings: [...warnings, ...(unlogged === undefined ? [] : [`the ledger is not written: ${unlogged}`])],
@@ -166,31 +166,26 @@ async function eachMonth<T extends DayFacts>(
 
 /** Describes the changes of the table, and warns about them. */
 function describe(
-  kind: ExportRequest['kind'],
-  table: string | undefined,
+  schema: TableSchema | undefined,
   days: readonly DayFacts[],
   merged: readonly MergedDay[],
   problem: string | undefined,
 ): Curation {
-  if (table === undefined) return { curated: {}, warnings: [] };
-  const curated: { table?: Curated['table']; table_problem?: string } = {};
-  const warnings: string[] = [];
-  const [first] = merged;
-  if (problem !== undefined) {
-    const absent = days.slice(merged.length);
-    const part = ` from ${absent[0]?.day} on (${absent.length} of ${days.length} days)`;
-    curated.table_problem = notWritten(table, problem, first && part);
-    warnings.push(curated.table_problem);
-  }
-  if (!first) return { curated, warnings };
-  const of = (outcome: MergedDay['outcome']) => merged.filter((each) => each.outcome === outcome);
-  const held = of('held');
+  if (!schema) return { curated: {}, warnings: [] };
+  const { table: name } = schema;
+  const [absent] = days.slice(merged.length);
+  const part = ` from ${absent?.day} on (${days.length - merged.length} of ${days.length} days)`;
+  const table_problem = problem && notWritten(name, problem, merged.length > 0 ? part : '');
+  const warnings = table_problem ? [table_problem] : [];
+  if (merged.length === 0) return { curated: { table_problem }, warnings };
+  const withOutcome = (outcome: MergedDay['outcome']) => merged.filter((each) => each.outcome === outcome);
+  const held = withOutcome('held');
   const restated = merged.filter((each) => each.restated);
   const taken = merged.filter(({ tookOver }) => tookOver);
-  curated.table = {
-    name: table,
-    days: of('shown').length,
-    kept: of('kept').length,
+  const table = {
+    name,
+    days: withOutcome('shown').length,
+    kept: withOutcome('kept').length,
     restated: restated.length,
     first_restated: restated[0]?.day,
     last_restated: restated.at(-1)?.day,
@@ -198,22 +193,15 @@ function describe(
     first_held: held[0]?.day,
     last_held: held.at(-1)?.day,
   };
-  if (held.length > 0) {
-    const rows = held.reduce((sum, { keeps }) => sum + keeps, 0);
-    const happened =
-      kind === 'list'
-        ? `the list is empty; the table keeps the ${count(rows, 'item')} that it shows`
-        : `${count(held.length, 'day')} that had ${count(rows, 'row')} ${held.length === 1 ? 'has' : 'have'} none in the new report; the table keeps them`;
-    warnings.push(`${happened}; see DaysHeld in infra/RUNBOOK.md`);
-  }
+  const rows = held.reduce((sum, { keeps }) => sum + keeps, 0);
+  if (rows > 0)
+    warnings.push(
+      `days that have no rows any more: ${held.length}; the table keeps those that it shows (${rows}); see DaysHeld in infra/RUNBOOK.md`,
+    );
   // Rows that only the other request asked for, such as those of another advertiser, are gone.
   if (taken[0])
     warnings.push(
-      `days of table ${table} that showed another request (other advertisers, columns or options) until now: ${taken.length}, the first is ${taken[0].day}`,
+      `days of table ${name} that showed another request (other advertisers, columns or options) until now: ${taken.length}, the first is ${taken[0].day}`,
     );
-  return { curated, warnings };
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+  return { curated: { table, table_problem }, warnings };
 }

@@ -71,14 +71,11 @@ export class TableProblem extends Error {
   override readonly name = 'TableProblem';
 }
 
-/**
- * The problem of a table's object that cannot be read, or that something else wrote.
- *
- * @param object its key
- */
-export function damaged(object: string): TableProblem {
+/** The problem of a table's object that cannot be read, or that something else wrote. */
+export function damaged(key: string, cause?: Error): TableProblem {
   return new TableProblem(
-    `${object} is damaged or was not written by this stack; restore an earlier version of the object, or remove it and write its days again with 'npm run export -- rebuild NAME'`,
+    `${key} is damaged or was not written by this stack; restore an earlier version of the object, or remove it and write its days again with 'npm run export -- rebuild NAME'`,
+    { cause },
   );
 }
 

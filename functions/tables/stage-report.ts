@@ -1,5 +1,6 @@
 import { DownloadRefused } from '../workflow/errors.ts';
 import { describeDays } from '../workflow/request/dates.ts';
+import type { Window } from '../workflow/state-parts.ts';
 import { ADVERTISER_COLUMN, type Column, DATE_COLUMN, type TableColumn } from '../workflow/table.ts';
 import { type Database, identifier, literal, type Row } from './database.ts';
 import {
@@ -20,35 +21,13 @@ import { stageRows } from './rows.ts';
  *
  * @param path the Parquet file to write, in the order of the report: `date` (DATE), the columns of the schema
  *   by name and type, and others whose names have a blank. Of use only without a table problem
- * @throws DownloadRefused if the file is no report of this window
+ * @throws DownloadRefused if the file is no report of this window; TableProblem if its rows cannot be read
  */
 export async function stageReport(
   database: Database,
   file: ReportFile,
   path: string,
   options: ReportOptions,
-): Promise<ReportFacts> {
-  const problems: string[] = [];
-  const facts = await readFacts(database, file, path, options, problems).catch((error): ReportFacts => {
-    if (!(error instanceof TableProblem)) throw error;
-    problems.push(error.message);
-    return { sums: {}, days: [], warnings: [] };
-  });
-  if (problems.length === 0) return facts;
-  const table_problem = problems.join('; ');
-  const none = { ...facts, sums: {}, days: [] };
-  if (options.schema) return { ...none, table_problem };
-  // Without a table, they only explain why there are no sums.
-  return { ...none, warnings: [...facts.warnings, `the report has no sums: ${table_problem}`] };
-}
-
-/** @param problems gets the reasons why the rows do not fit the table */
-async function readFacts(
-  database: Database,
-  file: ReportFile,
-  path: string,
-  options: ReportOptions,
-  problems: string[],
 ): Promise<ReportFacts> {
   const { window, schema, granularity = 'DAY' } = options;
   const date: Column = { name: 'date', type: 'string', from: schema?.date_column ?? DATE_COLUMN };
@@ -63,7 +42,7 @@ async function readFacts(
     throw new TableProblem(`the first line of the CSV file names no column: ${list(names)}`);
 
   const metrics = metricsOf(columns);
-  const [total = {}, ...days] = await addUp(database, path, metrics, options);
+  const [total = {}, ...days] = await addUp(database, path, columns, window);
   const rows = Number(total['number of rows']);
   const requested = new Set(options.columns.map(({ name }) => name));
   const asked = columns.filter(({ name }) => requested.has(name) && name !== ADVERTISER_COLUMN);
@@ -86,6 +65,8 @@ async function readFacts(
   if (schema && unknown.size > 0)
     warnings.push(`the table leaves out fields that it has no column for: ${list([...unknown])}`);
 
+  // Reasons why the rows do not fit the table.
+  const problems: string[] = [];
   if (file.isRagged) problems.push('rows of the CSV file have more fields than its first line');
   const repeated = all.map(fieldsOf).filter(({ length }) => length > 1);
   if (repeated.length > 0)
@@ -94,41 +75,53 @@ async function readFacts(
   if (missing.length > 0 && (rows > 0 || file.layout === 'csv')) problems.push(`no row has ${list(missing)}`);
   const bad = total['bad row'] as Row | null;
   if (bad) problems.push(describeBadValue(bad, all));
-  else if (schema) warnings.push(...(await findDuplicates(database, path, columns)));
+  else if (schema && total.duplicates !== '0')
+    warnings.push(
+      `rows with the same date and dimensions as another row: ${total.duplicates}; the table counts all of them`,
+    );
+  const table_problem = problems.join('; ');
+  // Without a table, they only explain why there are no sums.
+  if (table_problem && !schema) warnings.push(`the report has no sums: ${table_problem}`);
 
   const [first, last] = [total['first date'], total['last date']];
   // Some dates of a report without a table may not be days, such as hours.
-  const isDaily = Number(total['rows with a date']) === rows;
+  const isDaily = days.every((row) => row.date !== null);
   return {
     // With a comma or a quote too many, a line may hold a part of a row, or more than one.
     ...(!file.isRagged && { rows }),
     ...(first !== null && { first_date: String(first), last_date: String(last) }),
-    sums: readSums(total, metrics),
-    days: (isDaily ? days : []).map((row) => ({
+    sums: table_problem ? {} : readSums(total, metrics),
+    days: (isDaily && !table_problem ? days : []).map((row) => ({
       day: String(row.date),
       rows: Number(row['number of rows']),
       sums: readSums(row, metrics),
     })),
     warnings,
+    ...(table_problem && schema && { table_problem }),
   };
 }
 
 /**
+ * Compares hashes of rows: two of 5 million different rows have the same with a probability of
+ * 5e6 ** 2 / 2 ** 65 = 1 in a million.
+ *
  * @returns the whole report, and each day: rows, first and last date, sums, the first row that does not fit
- *   or is outside
+ *   or is outside, and of the whole report, how many rows have the date and dimensions of another one
  */
 async function addUp(
   database: Database,
   path: string,
-  metrics: readonly Column[],
-  { window }: ReportOptions,
+  columns: readonly Column[],
+  { start_date, end_date }: Window,
 ): Promise<readonly Row[]> {
-  const isOutside = `date < ${literal(window.start_date)} OR date >= ${literal(window.end_date)}`;
   const first = `arg_min({row: file_row_number + 1, date: date, "column": "bad column", value: "bad value"}, file_row_number)`;
+  const dimensions = columns.filter(({ type }) => type === 'string').map(({ name }) => identifier(name));
   return database.query(
-    `SELECT ${[...sumExpressions(metrics), 'date', 'count(*) AS "number of rows"', 'count(date) AS "rows with a date"']},
+    `SELECT ${[...sumExpressions(metricsOf(columns)), 'date', 'count(*) AS "number of rows"']},
        min(date) AS "first date", max(date) AS "last date",
-       ${first} FILTER ("bad column" IS NOT NULL) AS "bad row", ${first} FILTER (${isOutside}) AS "row outside"
+       ${first} FILTER ("bad column" IS NOT NULL) AS "bad row",
+       ${first} FILTER (date < ${literal(start_date)} OR date >= ${literal(end_date)}) AS "row outside",
+       (SELECT count(*) - count(DISTINCT hash(${['date', ...dimensions]})) FROM ${literal(path)}) AS duplicates
      FROM read_parquet(${literal(path)}, file_row_number = true)
      GROUP BY GROUPING SETS ((date), ()) ORDER BY grouping(date) DESC, date`,
   );
@@ -138,26 +131,6 @@ function describeBadValue({ row, column, value }: Row, columns: readonly Column[
   const { name, type } = columns[Number(column)] as Column;
   const text = value === null ? 'no value' : shorten(String(value));
   return `row ${row} has ${text} in the column ${name}, where ${Number(column) === 0 ? 'a date' : type} belongs`;
-}
-
-/**
- * Compares hashes: two of 5 million different rows have the same with a probability of 5e6 ** 2 / 2 ** 65 = 1
- * in a million.
- */
-async function findDuplicates(
-  database: Database,
-  path: string,
-  columns: readonly Column[],
-): Promise<string[]> {
-  const dimensions = columns.filter(({ type }) => type === 'string').map(({ name }) => identifier(name));
-  const [found] = await database.query(
-    `SELECT count(*) - count(DISTINCT hash(${['date', ...dimensions]})) AS duplicates FROM ${literal(path)}`,
-  );
-  const duplicates = Number(found?.duplicates);
-  if (duplicates === 0) return [];
-  return [
-    `rows with the same date and dimensions as another row: ${duplicates}; the table counts all of them`,
-  ];
 }
 
 /** A double has 15 digits, but the last ones of a sum depend on the order of the rows, which may change. */
