@@ -193,10 +193,9 @@ function describe(
     first_held: held[0]?.day,
     last_held: held.at(-1)?.day,
   };
-  const rows = held.reduce((sum, { keeps }) => sum + keeps, 0);
-  if (rows > 0)
+  if (held.length > 0)
     warnings.push(
-      `days that have no rows any more: ${held.length}; the table keeps those that it shows (${rows}); see DaysHeld in infra/RUNBOOK.md`,
+      `days that have no rows any more: ${held.length}; the table keeps those that it shows; see DaysHeld in infra/RUNBOOK.md`,
     );
   // Rows that only the other request asked for, such as those of another advertiser, are gone.
   if (taken[0])

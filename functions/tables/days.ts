@@ -43,12 +43,8 @@ export interface MergedDay extends DayFacts {
   readonly restated: boolean;
   /** The report of another request that the table showed before. A retry says the same. */
   readonly tookOver?: ReportVersion | undefined;
-  /** The number of rows that the table keeps if the day is held. */
-  readonly keeps: number;
-  /** The day of the new object, if it changes. */
+  /** The day of the new object, if it changes. If the day is shown, the object gets the report's rows. */
   readonly entry?: ShownDay;
-  /** The new object has the report's rows. */
-  readonly isWritten?: true;
 }
 
 /**
@@ -76,14 +72,16 @@ export async function mergeMonth(
     const shown = shownIn(old, key);
     // Refuses other types, even if nothing is written.
     const kept = old && selectOld(old, columns, constants);
-    const before = old && (await sumShown(merging.database, days, shown, old, offer));
-    const result = days.map((each) => judge(each, shown[each.day], offer, before?.get(each.day)));
-    const changed = result.flatMap(({ day, entry }) => (entry ? [[day, entry] as const] : []));
-    if (changed.length === 0 && (!old || hasColumns(old, columns)))
-      return { result: { days: result, before: shown } };
+    const before = old && (await sumShown(merging.database, days, old, offer.schema));
+    const merged = days.map((each) => judge(each, shown[each.day], offer, before?.get(each.day)));
+    const result = { days: merged, before: shown };
+    const changed = merged.flatMap(({ day, entry }) => (entry ? [[day, entry] as const] : []));
+    if (changed.length === 0 && (!old || hasColumns(old, columns))) return { result };
     const listed = Object.entries({ ...shown, ...Object.fromEntries(changed) });
     const next = Object.fromEntries(listed.toSorted(([one], [other]) => (one < other ? -1 : 1)));
-    const written = result.flatMap(({ day, isWritten }) => (isWritten ? [literal(day)] : []));
+    const written = merged.flatMap(({ day, entry, outcome }) =>
+      entry && outcome === 'shown' ? [literal(day)] : [],
+    );
     const values = {
       ...constants,
       report_id: literal(offer.version.report_id),
@@ -95,7 +93,7 @@ export async function mergeMonth(
       ...(kept ? [written.length > 0 ? `${kept} WHERE date NOT IN (${written})` : kept] : []),
       ...weeks.map((some) => `SELECT ${select(columns, values)} FROM ${offer.rows} WHERE date IN (${some})`),
     ].join(' UNION ALL ');
-    return { next: { rows, days: next }, result: { days: result, before: shown } };
+    return { next: { rows, days: next }, result };
   });
 }
 
@@ -119,10 +117,10 @@ export async function mergeList(
   return mergeObject<Merged>(merging, key, async (old) => {
     const before = shownIn(old, key);
     const [[shownDay = day, shown] = []] = Object.entries(before);
-    const { entry, isWritten, ...judged } = judge(snapshot, shown, offer);
+    const { entry, ...judged } = judge(snapshot, shown, offer);
     const result = { days: [{ ...judged, restated: false, tookOver: undefined }], before };
     if (!entry) return { result };
-    if (old && !isWritten)
+    if (old && judged.outcome === 'held')
       return { result, next: { rows: `FROM ${parquet(old.path)}`, days: { [shownDay]: entry } } };
     // The text of the item, as it was written; the other columns are fields of its top level.
     const fields = LIST_COLUMNS.map(({ name }) => [name, `json->>'$.${name}'`]);
@@ -138,17 +136,14 @@ export async function mergeList(
   });
 }
 
-/** Adds up older reports' rows of these days in the object: the metrics that it and the table have. */
+/** Adds up the rows of these days in the object: the metrics that it and the table have. */
 async function sumShown(
   database: Database,
   days: readonly DayFacts[],
-  shown: ShownDays,
   { path, columns }: OldObject,
-  { schema, version }: Offer,
+  schema: TableSchema,
 ): Promise<ReadonlyMap<string, Sums>> {
-  const isOlder = (each: ShownDay) => each.rows > 0 && compareReports(each, version) < 0;
-  const dates = days.flatMap(({ day }) => (shown[day] && isOlder(shown[day]) ? [literal(day)] : []));
-  if (dates.length === 0) return new Map();
+  const dates = ['NULL', ...days.map(({ day }) => literal(day))];
   const metrics = metricsOf(schema.columns).filter(({ name }) => columns.has(name));
   const sums = await database.query(
     `SELECT ${['date', ...sumExpressions(metrics)]} FROM ${parquet(path)} WHERE date IN (${dates}) GROUP BY date`,
@@ -157,8 +152,13 @@ async function sumShown(
 }
 
 /**
- * Says what becomes of a report's day, and how the object shows it then. The newest report of a request wins,
- * whoever writes last; but no report without rows takes rows away.
+ * Says what becomes of a report's day, and how the object shows it then:
+ *
+ * | the report is, beside the shown one | it has rows, or the shown one has none | only the shown one has rows |
+ * |---|---|---|
+ * | older, of the same request | `kept` | `kept` |
+ * | the same | `shown`, as it is | `shown`, as it is |
+ * | newer, or of another request | `shown` | `held`, unless the request accepts it |
  *
  * @param before the sums of the rows that the object shows
  */
@@ -169,7 +169,7 @@ function judge(
   before: Sums = {},
 ): MergedDay {
   const { day, rows, sums } = offered;
-  const none = { ...offered, restated: false, keeps: 0 };
+  const none = { ...offered, restated: false };
   const lead = shown ? compareReports(shown, version) : -1;
   if (lead > 0) return { ...none, outcome: 'kept' };
   if (shown && lead === 0) {
@@ -178,8 +178,7 @@ function judge(
   }
   const leadOfHeld = shown?.held ? compareReports(shown.held, version) : -1;
   if (shown && shown.rows > 0 && rows === 0 && !acceptEmpty(day)) {
-    const held: MergedDay = { ...none, outcome: 'held', keeps: shown.rows };
-    return leadOfHeld < 0 ? { ...held, entry: { ...shown, held: version } } : held;
+    return { ...none, outcome: 'held', ...(leadOfHeld < 0 && { entry: { ...shown, held: version } }) };
   }
   const isOther = Object.entries(before).some(([name, sum]) => sums[name] !== sum);
   const restated = shown !== undefined && (shown.rows !== rows || isOther);
@@ -189,7 +188,7 @@ function judge(
   const took_over = tookOver && versionOf(tookOver);
   const ledger = { ...window, copied_at, sums, ...(took_over && { took_over }) };
   const entry = { ...version, rows, restated, ...(isHeld && { held: shown?.held }), ledger };
-  return { ...offered, outcome: 'shown', restated, tookOver, keeps: 0, entry, isWritten: true };
+  return { ...offered, outcome: 'shown', restated, tookOver, entry };
 }
 
 function versionOf({ report_id, created_at, request_hash }: ReportVersion): ReportVersion {
