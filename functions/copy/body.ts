@@ -5,18 +5,14 @@ import type { HostPolicy } from '../platform/safe-hosts.ts';
 
 /**
  * The bytes of a response, in buffers that are used again. This file is why the copy is faster than a plain
- * pipe, by three means. (1) Node reads each connection into the same two buffers in turn (`onread`). It would
- * otherwise allocate memory for each read, and let 60 MB of garbage pile up. (2) Full TLS records are joined:
- * Node decrypts 16 KiB at a time, and passing each one through undici would take a tenth more CPU. (3)
- * undici's dispatcher is used without its stream, which would keep chunks. The price: a chunk may change as
- * soon as its handler has returned, so a chunk that must wait is copied.
+ * pipe, by two means. (1) Node reads each connection into the same two buffers in turn (`onread`). It would
+ * otherwise allocate memory for each read, and let 60 MB of garbage pile up. (2) undici's dispatcher is used
+ * without its stream, which would keep chunks. The price: a chunk may change as soon as its handler has
+ * returned, so a chunk that must wait is copied.
  */
 
 // With a fast host, the kernel has this much at once. Reads of 64 KiB cost a sixth more CPU.
 const READ_BYTES = 256 * 1024;
-
-/** The largest TLS record. */
-const RECORD_BYTES = 16 * 1024;
 
 /** A host that sends less than this in one idle window is stalled. A pause of `write` does not count. */
 const MIN_BYTES = 1024;
@@ -141,9 +137,6 @@ export function createFileAgent(policy: Pick<HostPolicy, 'allowLoopback'>): Agen
  * undici keeps pieces of the headers until the last one has come. It refuses more than 16 KiB of names and
  * values, which is at most 64 KiB with their colons and line ends. A buffer is filled again only after the
  * other one has got 128 KiB.
- *
- * A full TLS record waits for the next turn of the event loop, because more usually follow at once. A short
- * record, which may be the last one, never waits.
  */
 export function createFileConnector(
   createConnector: (onread: OnReadOpts) => buildConnector.connector,
@@ -151,33 +144,20 @@ export function createFileConnector(
   return (target, callback) => {
     let filling = Buffer.allocUnsafeSlow(READ_BYTES);
     let other = Buffer.allocUnsafeSlow(READ_BYTES);
-    // `filling` holds `at` bytes so far. The socket has the first `pushed` of them.
+    // `filling` holds this many bytes so far.
     let at = 0;
-    let pushed = 0;
-    let push: Socket['push'] | undefined;
     let socket: Socket | undefined;
-    const handOver = (): boolean => {
-      const waiting = filling.subarray(pushed, at);
-      pushed = at;
-      return waiting.length === 0 || push?.(waiting) === true;
-    };
     const onread = {
       buffer: () => filling.subarray(at),
       callback(bytes: number): boolean {
         if (socket === undefined) throw new Error('Bytes came before the connection was made');
+        const wantsMore = socket.push(filling.subarray(at, at + bytes));
         at += bytes;
-        const isFull = at > READ_BYTES / 2;
-        if (bytes === RECORD_BYTES && !isFull && socket.readableLength === 0) {
-          setImmediate(handOver);
-          return true;
-        }
-        const wantsMore = handOver();
-        if (isFull) {
+        if (at > READ_BYTES / 2) {
           // If undici has paused, the other buffer may still have unread bytes: a new one takes its place.
           const isRead = socket.readableLength <= at;
           [filling, other] = [isRead ? other : Buffer.allocUnsafeSlow(READ_BYTES), filling];
           at = 0;
-          pushed = 0;
         }
         return wantsMore;
       },
@@ -185,12 +165,6 @@ export function createFileConnector(
     createConnector(onread)(target, (...[error, connected]: Parameters<buildConnector.Callback>) => {
       if (error) return callback(error, null);
       socket = connected;
-      push = socket.push.bind(socket);
-      // Node ends the stream with push(null). The waiting bytes go first.
-      socket.push = (end) => {
-        handOver();
-        return push?.(end) === true;
-      };
       callback(null, socket);
     });
   };

@@ -1,6 +1,6 @@
 import { createS3Client } from '../aws/s3.ts';
 import { checkUrl, type HostPolicy } from '../platform/safe-hosts.ts';
-import { CopyFailed, ExportError, ServiceUnavailable, UrlExpired } from '../workflow/errors.ts';
+import { CopyFailed, ServiceUnavailable, UrlExpired } from '../workflow/errors.ts';
 import type { CopySettings } from '../workflow/settings.ts';
 import type { Checkpoint } from '../workflow/state-parts.ts';
 import { createFileAgent, type Write } from './body.ts';
@@ -59,15 +59,14 @@ export async function copyFile(options: CopyOptions): Promise<WrittenObject | Co
     if (copying === undefined) throw new Error('The download ended without a file');
     return await copying.writer.end();
   } catch (error) {
-    const failure = explain(error, deadline);
-    if (copying === undefined) throw failure;
-    if (mayKeepUpload(failure, isDownloaded)) {
+    if (copying === undefined) throw error;
+    if (mayKeepUpload(error, isDownloaded)) {
       const checkpoint = await suspend(copying);
       if (checkpoint) return checkpoint;
-      if (stored) throw failure;
+      if (stored) throw error;
     }
     await copying.writer.abort();
-    throw failure;
+    throw error;
   }
 }
 
@@ -78,14 +77,6 @@ async function resume(
   const kind = { contentType: content_type, contentEncoding: content_encoding };
   const writer = await resumeObjectWriter(destination, kind, upload_id, stored_bytes);
   return writer && { kind, etag, writer };
-}
-
-/** The end of the call's time, if that is the cause. */
-function explain(error: unknown, deadline: AbortSignal): unknown {
-  if (!deadline.aborted || error instanceof ExportError) return error;
-  return new CopyFailed(
-    'The call ended before it stored a part that the next call could resume from. Try again.',
-  );
 }
 
 /** The next call can continue the upload, also if S3 could not complete it or the URL expired at once. */

@@ -41,7 +41,7 @@ export class RemainderRefused extends CopyFailed {
  *
  * @param begin called before the first byte. Returns the function that takes the bytes
  * @throws UrlExpired (fetch a fresh URL), CopyFailed (try again), RemainderRefused (start again),
- *   DownloadRefused (a person must act); what `begin` and `write` throw; the signal's reason
+ *   DownloadRefused (a person must act); what `begin` and `write` throw
  */
 export async function download(
   { url, dispatcher, timeouts }: Source,
@@ -71,7 +71,8 @@ export async function download(
   try {
     await readResponse({ url, dispatcher, headers, timeouts }, judge, signal);
   } catch (error) {
-    signal.throwIfAborted();
+    if (signal.aborted)
+      throw new CopyFailed('The call ended before it stored a part that the next call could resume from.');
     const { code, name } = error as { code?: unknown; name?: unknown };
     // Node and undici give a code to failures of the network, TLS and HTTP. Others are ours.
     if (error instanceof ExportError || (typeof code !== 'string' && name !== 'HTTPParserError')) throw error;

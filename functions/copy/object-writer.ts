@@ -24,34 +24,18 @@ export const SETTLE_MS = 30_000;
 
 export type WrittenObject = Omit<StoredObject, 'copied_at' | 'rows'>;
 
-/** Writes one object: by one PUT, or in parts if it is larger than a part. Visible only after `end`. */
-export interface ObjectWriter {
-  /**
-   * Copies the chunk. A returned promise asks the caller to wait before it writes again.
-   *
-   * @throws DownloadRefused if the object grows larger than is allowed, and what the calls of S3 throw
-   */
-  write(chunk: Buffer): Promise<void> | undefined;
-  /** @throws CopyFailed, AccessRefused, ServiceUnavailable */
-  end(): Promise<WrittenObject>;
-  /**
-   * Waits for the parts on their way, and leaves the upload to a later call. Fails a pending `write`; never
-   * throws.
-   *
-   * @returns the upload, and the bytes of the parts 1, 2, 3 … that are stored; undefined if this writer
-   *   stored no new one
-   */
-  suspend(): Promise<{ readonly uploadId: string; readonly bytes: number } | undefined>;
-  /** Removes what was uploaded. Fails a pending `write`; never throws. */
-  abort(): Promise<void>;
-}
+export type ObjectWriter = ReturnType<typeof createObjectWriter>;
 
-/** @param resumed an upload of an earlier call */
+/**
+ * Writes one object: by one PUT, or in parts if it is larger than a part. It is visible only after `end`.
+ *
+ * @param resumed an upload of an earlier call
+ */
 export function createObjectWriter(
   to: Destination,
   kind: Kind,
   resumed?: { readonly uploadId: string; readonly parts: readonly Part[] },
-): ObjectWriter {
+) {
   const { partBytes = PART_BYTES } = to;
   const buffers: Buffer[] = [];
   const stopping = new AbortController();
@@ -74,6 +58,11 @@ export function createObjectWriter(
     return buffer;
   }
 
+  /**
+   * Copies the chunk. A returned promise asks the caller to wait before it writes again.
+   *
+   * @throws DownloadRefused if the object grows larger than is allowed, and what the calls of S3 throw
+   */
   function write(chunk: Buffer): Promise<void> | undefined {
     throwFailure();
     checkSize(number * partBytes + used + chunk.length, to);
@@ -104,6 +93,7 @@ export function createObjectWriter(
     crc = 0;
   }
 
+  /** @throws CopyFailed, AccessRefused, ServiceUnavailable */
   async function end(): Promise<WrittenObject> {
     const { contentType, contentEncoding } = kind;
     return {
@@ -126,6 +116,12 @@ export function createObjectWriter(
     return parts.toSorted((one, other) => one.number - other.number);
   }
 
+  /**
+   * Waits for the parts on their way, and leaves the upload to a later call. Fails a pending `write`; never
+   * throws.
+   *
+   * @returns the upload, and the bytes of the parts 1, 2, 3 … that are stored; undefined if none is new
+   */
   async function suspend() {
     failure ??= { error: new CopyFailed('The next call resumes the copy.') };
     const timer = setTimeout(() => stopping.abort(), SETTLE_MS);
@@ -137,6 +133,7 @@ export function createObjectWriter(
     return uploadId !== undefined && isNew ? { uploadId, bytes: stored * partBytes } : undefined;
   }
 
+  /** Removes what was uploaded. Fails a pending `write`; never throws. */
   async function abort(): Promise<void> {
     // A part that S3 stores after the abort would stay until the lifecycle rule removes it.
     stopping.abort();

@@ -1,7 +1,5 @@
 import type { OnReadOpts } from 'node:net';
 import { Readable } from 'node:stream';
-import { buffer } from 'node:stream/consumers';
-import { setImmediate } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import { describe, expect, test } from 'vitest';
 import { createFileConnector, readResponse } from '../../../functions/copy/body.ts';
@@ -127,31 +125,5 @@ describe('a connection', () => {
       for (const bytes of waiting) receive(bytes);
       expect(Buffer.concat(waiting).equals(socket.read())).toBe(true);
     }
-  });
-});
-
-describe('full TLS records', () => {
-  const RECORDS = ['a', 'b', 'c'].map((letter) => Buffer.alloc(16 * KiB, letter));
-
-  test('wait for a short one, and reach the socket with it', () => {
-    const { socket, receive } = connect();
-    for (const record of RECORDS) receive(record);
-    expect(socket.read()).toBeNull();
-    receive(Buffer.from('short'));
-    expect(socket.read()).toEqual(Buffer.concat([...RECORDS, Buffer.from('short')]));
-  });
-
-  test('do not wait for bytes that come later', async () => {
-    const { socket, receive } = connect();
-    for (const record of RECORDS) receive(record);
-    await setImmediate();
-    expect(socket.read()).toEqual(Buffer.concat(RECORDS));
-  });
-
-  test('come before the end of the connection', async () => {
-    const { socket, receive } = connect();
-    for (const record of RECORDS) receive(record);
-    socket.push(null);
-    expect(await buffer(socket)).toEqual(Buffer.concat(RECORDS));
   });
 });
