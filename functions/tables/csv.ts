@@ -10,23 +10,18 @@ const MAX_LINE_CHARACTERS = 2_000_000;
  */
 const CSV = new Papa.Parser({ delimiter: ',', newline: '\n' });
 
-/** Facts about a file, complete once all of its lines were read. */
-export interface CsvFacts {
-  /** The first line. */
-  header: readonly string[];
-  /** A line has more fields than the first one. */
-  isRagged: boolean;
-}
-
 /**
  * Yields each line after the header as a JSON array of texts, null where a field is empty. DuckDB's own
  * reader of CSV takes a header with an open quote and all that follows for the header, maps columns by
  * position and leaves out long lines without an error.
  *
- * @param facts are set
+ * @param file gets the fields of the first line
  * @throws DownloadRefused if the file does not parse; TableProblem
  */
-export async function* readCsv(chunks: AsyncIterable<Buffer>, facts: CsvFacts): AsyncGenerator<string> {
+export async function* readCsv(
+  chunks: AsyncIterable<Buffer>,
+  file: { header: readonly string[] },
+): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let rest = '';
   const takeLines = (isLast: boolean) => {
@@ -35,33 +30,34 @@ export async function* readCsv(chunks: AsyncIterable<Buffer>, facts: CsvFacts): 
     // A line that is not complete yet may have errors.
     const fault = errors.find(({ row = 0 }) => isLast || row < data.length);
     if (fault) throw refused(`cannot be read: ${fault.message}`);
-    return data.map((fields) => toJsonLine(fields, facts)).join('');
+    return data.map((fields) => toJsonLine(fields, file)).join('');
   };
   for await (const chunk of chunks) {
     rest += decoder.decode(chunk, { stream: true });
     yield takeLines(false);
-    if (rest.length <= MAX_LINE_CHARACTERS) continue;
-    if (CSV.parse(rest, 0, false).errors.length > 0)
-      throw refused(`has a quote that is not closed within ${MAX_LINE_CHARACTERS} characters`);
-    throw new TableProblem(`a line of the file is longer than ${MAX_LINE_CHARACTERS} characters`);
+    if (rest.length > MAX_LINE_CHARACTERS)
+      throw new TableProblem(
+        `a line of the file is longer than ${MAX_LINE_CHARACTERS} characters, or a quote in it is not closed`,
+      );
   }
   rest += decoder.decode();
   yield takeLines(true);
 }
 
-function toJsonLine(fields: readonly string[], facts: CsvFacts): string {
+function toJsonLine(fields: readonly string[], file: { header: readonly string[] }): string {
   const texts = fields.with(-1, (fields.at(-1) ?? '').replace(/\r$/, ''));
   if (texts.length === 1 && texts[0] === '') return '';
-  const { header } = facts;
+  const { header } = file;
   if (header.length === 0) {
-    facts.header = texts.map((text) => text.trim());
+    file.header = texts.map((text) => text.trim());
     // Otherwise all lines would be the header of a report without rows.
-    if (facts.header.some((name) => /\r(?!\n)/.test(name)))
+    if (file.header.some((name) => /\r(?!\n)/.test(name)))
       throw new TableProblem('lines of the CSV file end with a carriage return alone; they need a line feed');
     return '';
   }
   if (texts.length < header.length)
     throw refused('cannot be read: a line has fewer fields than the first one');
-  if (texts.length > header.length) facts.isRagged = true;
+  if (texts.length > header.length)
+    throw new TableProblem('a line of the CSV file has more fields than the first one');
   return `${JSON.stringify(texts.map((text) => (text === '' ? null : text)))}\n`;
 }

@@ -6,12 +6,6 @@ import { refused, shorten, TableProblem } from './report.ts';
 /** Keys of the path to the rows, such as `data.rows`, if the request does not name it. */
 const MAX_KEYS = 2;
 
-/**
- * Keys and positions that a request's path may have. Deeper values are not looked at: that would take longer
- * with each level.
- */
-const MAX_DEPTH = 100;
-
 /** Objects and arrays that a token opens. */
 const OPENS: Record<string, number> = { startObject: 1, startArray: 1, endObject: -1, endArray: -1 };
 
@@ -40,7 +34,6 @@ export async function* cutRows(
   // Sees each value that is not in a row, with the keys and positions that lead to it.
   const filter = (stack: (string | number | null)[], { name }: Token) => {
     if (stack.length === 0 && ++values > 1) throw new Error('another value follows');
-    if (stack.length > MAX_DEPTH) return false;
     const isItem = typeof stack.at(-1) === 'number';
     const keys = isItem ? stack.slice(0, -1) : stack;
     if (keys.length === 0 || keys.some((key) => typeof key === 'number')) return false;
@@ -54,7 +47,7 @@ export async function* cutRows(
   };
   const decoder = new TextDecoder('utf-8', { fatal: true });
   const parse = jsonParser({ streamValues: false, jsonStreaming: true });
-  const select = pick({ filter, maxDepth: Number.POSITIVE_INFINITY });
+  const select = pick({ filter });
   const write = stringer({ useValues: true });
   // Open objects and arrays.
   let depth = 0;
@@ -82,10 +75,9 @@ export async function* cutRows(
   const none = path !== undefined && chosen.size === 0 && `no array at ${shorten(path)}`;
   if (none && !hasOthers)
     throw refused(`is an object with ${none}, the path that "rows" of the request names`);
-  if (none || chosen.size > 1) {
+  if (none || chosen.size > 1)
     throw new TableProblem(
       `the file is an object with ${none || 'several arrays of objects'}; set "rows" to the path of the array that holds the rows, such as "data.items". It begins with ${start}`,
     );
-  }
   found.isArray = chosen.size > 0;
 }

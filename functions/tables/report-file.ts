@@ -4,7 +4,7 @@ import type { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createGunzip, createZstdCompress, createZstdDecompress } from 'node:zlib';
 import type { StoredObject } from '../workflow/state-parts.ts';
-import { type CsvFacts, readCsv } from './csv.ts';
+import { readCsv } from './csv.ts';
 import { cutRows } from './envelope.ts';
 import { type ReportFile, refused, shorten } from './report.ts';
 
@@ -57,9 +57,9 @@ export async function findRows(
   const rows = `${copy}.rows.zst`;
   if (/^csv$/i.test(format)) {
     if (isJson) throw refused('is JSON, but CSV was requested');
-    const facts: CsvFacts = { header: [], isRagged: false };
-    await rewrite(path, (text) => readCsv(text, facts), rows, signal);
-    return { path: rows, layout: 'csv', ...facts };
+    const file = { path: rows, layout: 'csv' as const, header: [] };
+    await rewrite(path, (text) => readCsv(text, file), rows, signal);
+    return file;
   }
   const shown = shorten(start, SHOWN);
   if (!isJson) throw refused(`is not JSON: it begins with ${shown}`);

@@ -13,8 +13,6 @@ export interface ReportFile {
   readonly layout: 'array' | 'lines' | 'items' | 'csv';
   /** The first line of CSV. */
   readonly header?: readonly string[];
-  /** Lines of CSV have more fields than the first one. */
-  readonly isRagged?: boolean;
 }
 
 export interface ReportOptions {

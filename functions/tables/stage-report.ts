@@ -67,7 +67,6 @@ export async function stageReport(
 
   // Reasons why the rows do not fit the table.
   const problems: string[] = [];
-  if (file.isRagged) problems.push('rows of the CSV file have more fields than its first line');
   const repeated = all.map(fieldsOf).filter(({ length }) => length > 1);
   if (repeated.length > 0)
     problems.push(`several fields have the same name, whatever its case: ${list(repeated.flat())}`);
@@ -87,8 +86,7 @@ export async function stageReport(
   // Some dates of a report without a table may not be days, such as hours.
   const isDaily = days.every((row) => row.date !== null);
   return {
-    // With a comma or a quote too many, a line may hold a part of a row, or more than one.
-    ...(!file.isRagged && { rows }),
+    rows,
     ...(first !== null && { first_date: String(first), last_date: String(last) }),
     sums: table_problem ? {} : readSums(total, metrics),
     days: (isDaily && !table_problem ? days : []).map((row) => ({

@@ -13,7 +13,7 @@ const ROW = { date: '2026-10-01', campaign_id: 'a', spend: 1, impressions: 1 };
 const BODY = JSON.stringify([ROW]);
 const AS_CSV = { format: 'CSV' };
 const LONG_ROW = 'a row of the file, with the blanks around it, is longer than 16 MB';
-const LONG_LINE = 'a line of the file is longer than 2000000 characters';
+const LONG_LINE = expect.stringMatching(/^a line of the file is longer than 2000000 characters/);
 const LARGE = 'x'.repeat(60_000_000);
 
 describe('the work on a file is bounded, whatever it holds:', () => {
@@ -64,12 +64,6 @@ describe('the work on a file is bounded, whatever it holds:', () => {
       { rows: 2, table_problem: 'row 1 has no value in the column date, where a date belongs' },
     ],
     ['a value nested 3,000 deep', () => BODY.replace('"a"', deep), {}, { rows: 1, warnings: [] }],
-    [
-      'an object nested 600,000 deep beside the rows',
-      () => `{"deep":${nest(600_000)},"rows":${BODY}}`,
-      {},
-      { rows: 1, warnings: [] },
-    ],
     [
       'a number of 120 MB',
       () => gzipSync(BODY.replace('"a"', '7'.repeat(120_000_000))),
