@@ -141,7 +141,7 @@ const report = fc.record(
   { requiredKeys: ['secondsToReady', 'urlSeconds'] },
 );
 
-const s3Fault = fc.oneof(
+const s3Fault: fc.Arbitrary<Fault> = fc.oneof(
   fc.record({
     operation: fc.constantFrom('PutObject', 'PutObject', 'CreateMultipartUpload', 'CompleteMultipartUpload'),
     answer: fc.constantFrom(
@@ -164,13 +164,13 @@ const s3Fault = fc.oneof(
     answer: fc.constantFrom('InternalError', 'SlowDown', 'AccessDenied', 'reset', 'lost answer'),
     times: fc.constantFrom(1, 2, 20),
   }),
-) as fc.Arbitrary<Fault>;
+);
 
 const secretsFault: fc.Arbitrary<Fault> = fc.record({
   operation: fc.constantFrom('GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'),
   answer: fc.constantFrom(
-    ...(['ThrottlingException', 'InternalServiceError', 'reset', 'lost answer'] as const),
-    ...(['AccessDeniedException', 'DecryptionFailure', 'ResourceNotFoundException'] as const),
+    ...['ThrottlingException', 'InternalServiceError', 'reset', 'lost answer'],
+    ...['AccessDeniedException', 'DecryptionFailure', 'ResourceNotFoundException'],
   ),
   times: fc.constantFrom(1, 1, 2, 5),
 });
@@ -183,7 +183,7 @@ const changingReport: fc.Arbitrary<Scenario['report']> = fc.record({
 });
 
 /** The answers of an object that another run writes at the same time, and of a busy S3. */
-const monthFault = fc.record({
+const monthFault: fc.Arbitrary<Fault> = fc.record({
   operation: fc.constantFrom('PutObject', 'GetObject'),
   key: fc.constantFrom('.parquet', 'tables/ledger/'),
   answer: fc.constantFrom(
@@ -191,13 +191,13 @@ const monthFault = fc.record({
     ...['reset', 'lost answer'],
   ),
   times: fc.constantFrom(1, 1, 2, 5),
-}) as fc.Arbitrary<Fault>;
+});
 
 const glueFault: fc.Arbitrary<Fault> = fc.record({
   operation: fc.constant('GetTable'),
   answer: fc.constantFrom(
-    ...(['ThrottlingException', 'InternalServiceException', 'ConcurrentModificationException'] as const),
-    ...(['AccessDeniedException', 'reset', 'lost answer'] as const),
+    ...['ThrottlingException', 'InternalServiceException', 'ConcurrentModificationException'],
+    ...['AccessDeniedException', 'reset', 'lost answer'],
   ),
   times: fc.constantFrom(1, 1, 3, 20),
 });

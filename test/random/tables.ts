@@ -71,7 +71,8 @@ export function wrongDays(
   { name, metrics, days, curations }: Table,
   { earlier, healthy, emptied }: { earlier: readonly Curation[]; healthy: boolean; emptied: boolean },
 ): string[] {
-  const versionsOf = memoize((id) => sumVersions(sandbox, id, metrics, emptied));
+  const ids = [...earlier, ...curations].map(({ report }) => report.id);
+  const versions = new Map(ids.map((id) => [id, sumVersions(sandbox, id, metrics, emptied)]));
   const all = [...earlier, ...curations].map((each) => ({ ...each, covers: new Set(daysOf(each)) }));
   const covered = new Set(all.flatMap(({ covers }) => [...covers]));
   const unknown = [...days.keys()].filter((day) => !covered.has(day));
@@ -82,7 +83,9 @@ export function wrongDays(
     if (newest < 0 && !shown) return [];
     if (!shown) return [`P7: ${name} has no object of ${day}`];
     const none = { rows: 0, sums: Object.fromEntries(metrics.map((metric) => [metric, 0n])) };
-    const offered = covering.map(({ report }) => versionsOf(report.id).map((each) => each.get(day) ?? none));
+    const offered = covering.map(({ report: { id } }) =>
+      (versions.get(id) ?? []).map((each) => each.get(day) ?? none),
+    );
     // A report without rows is held: the day shows an older one, unless there is none.
     const last = offered.findLastIndex((sums, at) => at <= newest && sums.every(({ rows }) => rows > 0));
     const possible = offered.slice(Math.max(0, last)).flat();
@@ -133,15 +136,6 @@ function sumFile(
   const sums = known.get(key) ?? sumDays(Buffer.concat([...file.read()]).toString(), metrics);
   summed.set(sandbox, known.set(key, sums));
   return sums;
-}
-
-function memoize<T>(compute: (key: string) => T): (key: string) => T {
-  const known = new Map<string, T>();
-  return (key) => {
-    const value = known.get(key) ?? compute(key);
-    known.set(key, value);
-    return value;
-  };
 }
 
 function isEqual(one: DaySums, other: DaySums): boolean {

@@ -77,7 +77,7 @@ export function asLambda(environment: Readonly<Record<string, string>>): Lambda 
         const { timestamp, service, sampling_rate, ...line } = JSON.parse(text);
         return line;
       }),
-    metrics: () => metricsIn(takeLines(true).map((text) => ({ function: 'step', stream: 'stdout', text }))),
+    metrics: () => metricsIn(takeLines(true)),
   };
 }
 

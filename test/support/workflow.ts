@@ -34,9 +34,6 @@ export interface WorkflowOptions {
   readonly assembly?: Assembly;
   /** The text of each account's credential secret. Default: the sandbox's credentials. */
   readonly credentials?: Readonly<Record<string, string>>;
-  /** Default: the sandbox's URL and revision. */
-  readonly baseUrl?: string;
-  readonly revision?: string;
   /** Time-outs of the functions of these steps, in real seconds. Default: the stack's. */
   readonly functionSeconds?: Readonly<Record<string, number>>;
   /** Makes the functions' own time-outs and pauses, which are real time, 20 times shorter. */
@@ -84,8 +81,8 @@ export async function startWorkflow(options: WorkflowOptions = {}): Promise<Work
     await startLocal({
       clock,
       out,
-      baseUrl: options.baseUrl ?? sandbox.baseUrl,
-      revision: options.revision ?? sandbox.revision,
+      baseUrl: sandbox.baseUrl,
+      revision: sandbox.revision,
       credentials: Object.fromEntries(credentials.map(([account, text]) => [account, { text }])),
       assembly: { ...assembly, functions: options.shortTimeouts ? preload(functions, out) : functions },
       ...(options.settings && { settings: options.settings }),

@@ -63,7 +63,7 @@ describe('other output', () => {
 
 it('writes a metric as one line to stdout, bypassing the console that the runtime wraps', () => {
   const metrics = run("throw new TokenRefused('401.')").lines.filter((text) => text.includes('_aws'));
-  expect(metricsIn(metrics.map((text) => ({ function: 'f', stream: 'stdout', text })))).toEqual([
+  expect(metricsIn(metrics)).toEqual([
     {
       namespace: 'AdReportExport',
       name: 'Retries',

@@ -6,7 +6,7 @@ import {
   runExport,
   shareWorkflow,
 } from '../../support/run-export.ts';
-import { openUploads } from '../../support/workflow-objects.ts';
+import { countUploads } from '../../support/s3.ts';
 import { forgetTokens } from '../../support/workflow-secrets.ts';
 
 const MiB = 1024 * 1024;
@@ -17,7 +17,7 @@ const workflow = await shareWorkflow({ settings: { MAX_CURATE_BYTES: '5000000' }
 
 async function download(bytes: number, conditions: Conditions): Promise<Outcome> {
   const outcome = await runExport(workflow, { ...conditions, sandbox: { report: { bytes } } });
-  expect(await openUploads(workflow)).toBe(0);
+  expect(await countUploads(workflow.out, workflow.bucket)).toBe(0);
   return outcome;
 }
 
