@@ -89,8 +89,17 @@ export const accept_empty = z.optional(z.boolean());
 /** The place of an array in a JSON object, such as `data.items`. */
 export const path = z.string().check(z.regex(/^[^.]+(\.[^.]+)*$/, 'must be a path, such as data.items'));
 
-/** Fields of the platform's body that the contract does not name. */
-export const options = z._default(z.record(z.string(), z.json()), {});
+/**
+ * Fields of the platform's body that the contract does not name.
+ *
+ * @param own fields that the request has itself
+ */
+export function optionsBeside(own: readonly string[]) {
+  const key = z
+    .string()
+    .check(z.refine((name) => !own.includes(name), 'belongs at the top level of the request'));
+  return z._default(z.record(key, z.json()), {});
+}
 
 /** The fields of a request that decide which day it is. */
 export interface Moment {
@@ -137,23 +146,13 @@ export function rangeFaults(fields: JsonObject, minDays: number, maxDays: number
   return [`end_date: ${days} days are more than the ${maxDays} that one export may span; split it`];
 }
 
-/** @param ownFields fields of the platform's body that `options` must not repeat */
-export function optionFaults({ options }: JsonObject, ownFields: readonly string[]): string[] {
-  if (!isObject(options)) return [];
-  const repeated = Object.keys(options).filter((key) => ownFields.includes(key));
-  return [
-    ...repeated.map((key) => `options.${key}: belongs at the top level of the request`),
-    ...roundedFaults(options, 'options'),
-  ];
-}
-
 /** JSON.parse rounds a number of 19 digits, so an id written as a number becomes another id. */
-export function roundedFaults(value: unknown, path: string): string[] {
+export function roundedFaults(value: unknown, path = ''): string[] {
   if (Array.isArray(value)) return value.flatMap((item, index) => roundedFaults(item, `${path}[${index}]`));
   if (isObject(value))
     return Object.entries(value).flatMap(([key, inner]) => roundedFaults(inner, `${path}.${key}`));
   if (!Number.isInteger(value) || Number.isSafeInteger(value)) return [];
-  return [`${path}: has more digits than a number can hold; write it as a string`];
+  return [`${path.slice(1)}: has more digits than a number can hold; write it as a string`];
 }
 
 /** The date must be a calendar date too, because a period is counted from it. */

@@ -1,5 +1,4 @@
 import * as z from 'zod/mini';
-import { isObject, type JsonObject } from '../json.ts';
 import { addDays } from './dates.ts';
 import {
   accept_empty,
@@ -9,7 +8,6 @@ import {
   type Normalized,
   ofKind,
   path,
-  roundedFaults,
   table,
   today,
 } from './fields.ts';
@@ -28,6 +26,9 @@ export const RESOURCES: readonly string[] = [
   'impression_tracking',
 ];
 
+/** Query parameters that each page sets. */
+const RESERVED = ['limit', 'offset'];
+
 /** A list (contract 4.6, 8). */
 export const ListInput = z.strictObject({
   ...commonFields,
@@ -41,7 +42,13 @@ export const ListInput = z.strictObject({
   /** Query parameters, which are texts. */
   filters: z._default(
     z.record(
-      z.string().check(z.minLength(1)),
+      z.string().check(
+        z.minLength(1),
+        z.refine(
+          (name) => !RESERVED.includes(name),
+          'is set by the export itself (limit is a field of the request)',
+        ),
+      ),
       z.pipe(
         z.union([z.string(), z.number(), z.boolean()], 'must be a string, a number or a boolean'),
         z.transform(String),
@@ -59,15 +66,6 @@ type ListInput = z.infer<typeof ListInput>;
 
 export type ListRequest = Dated<ListInput, 'snapshot_date' | 'time_zone'>;
 export const ListRequest = ofKind<ListRequest>('list');
-
-export function listFaults({ filters }: JsonObject): string[] {
-  if (!isObject(filters)) return [];
-  const reserved = ['limit', 'offset'].filter((key) => Object.hasOwn(filters, key));
-  return [
-    ...reserved.map((key) => `filters.${key}: is set by the export itself (limit is a field of the request)`),
-    ...roundedFaults(filters, 'filters'),
-  ];
-}
 
 export function normalizeList(input: ListInput, now: Date): Normalized<ListRequest> {
   const { scheduled_at, time_zone, only_missing, snapshot_date, ...fields } = input;

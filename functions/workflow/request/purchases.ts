@@ -5,8 +5,7 @@ import {
   type Dated,
   type Normalized,
   ofKind,
-  optionFaults,
-  options,
+  optionsBeside,
   rangeFaults,
   rangeFields,
   resolveRange,
@@ -22,7 +21,7 @@ export const PurchasesInput = z.strictObject({
   kind: z.literal('purchases'),
   ...rangeFields,
   advertiser_id: uuid,
-  options,
+  options: optionsBeside(['advertiser_id', 'start_date', 'end_date']),
 });
 
 type PurchasesInput = z.infer<typeof PurchasesInput>;
@@ -32,10 +31,7 @@ export const PurchasesRequest = ofKind<PurchasesRequest>('purchases');
 
 /** The contract does not say whether end_date is exclusive (contract 2.4), so a range may have 0 days. */
 export function purchasesFaults(fields: JsonObject): string[] {
-  return [
-    ...rangeFaults(fields, 0, MAX_DAYS),
-    ...optionFaults(fields, ['advertiser_id', 'start_date', 'end_date']),
-  ];
+  return rangeFaults(fields, 0, MAX_DAYS);
 }
 
 export function normalizePurchases(input: PurchasesInput, now: Date): Normalized<PurchasesRequest> {

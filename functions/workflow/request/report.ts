@@ -8,8 +8,7 @@ import {
   type Dated,
   type Normalized,
   ofKind,
-  optionFaults,
-  options,
+  optionsBeside,
   path,
   rangeFaults,
   rangeFields,
@@ -34,23 +33,50 @@ const MAX_NAMES = 100;
 const MAX_NAMES_SHOWN = 10;
 
 /** Renamed on the current platform (contract 9.5). */
-const RENAMED_DIMENSIONS: ReadonlyMap<unknown, string> = new Map([
+const RENAMED_DIMENSIONS: ReadonlyMap<string, string> = new Map([
   ['conv_integration_id', 'event_source_id'],
   ['conv_integration_os', 'event_source_platform'],
 ]);
 
-const names = z
-  .array(word)
-  .check(z.minLength(1, 'must not be empty'), z.maxLength(MAX_NAMES, `must not have more than ${MAX_NAMES}`));
+const dimension = word.check(
+  z.refine((name) => !RENAMED_DIMENSIONS.has(name), {
+    error: ({ input }) => `${input} is now called ${RENAMED_DIMENSIONS.get(String(input))}`,
+  }),
+);
+
+/** A list without repetitions, whatever else is wrong with it. */
+function listOf(item: z.ZodMiniType<string>, max = Number.POSITIVE_INFINITY) {
+  return z.array(item).check(
+    z.minLength(1, 'must not be empty'),
+    z.maxLength(max, `must not have more than ${max}`),
+    z.refine((list) => repeated(list).length === 0, {
+      error: ({ input }) =>
+        `must not repeat ${repeated(input as unknown[])
+          .slice(0, MAX_NAMES_SHOWN)
+          .join(', ')}`,
+      when: ({ value }) => Array.isArray(value),
+    }),
+  );
+}
+
+function repeated(list: readonly unknown[]): string[] {
+  const texts = list.filter((item) => typeof item === 'string').map((text) => text.toLowerCase());
+  return [...new Set(texts.filter((text, index) => texts.indexOf(text) !== index))];
+}
+
+/** Fields of the POST body that the request has itself (contract 2.2). */
+const BODY_FIELDS = [
+  ...['start_date', 'end_date', 'advertiser_ids', 'metrics', 'dimensions', 'granularity', 'format'],
+];
 
 /** The input of a person or a schedule. Field names are the platform's if it has them (contract 2.2). */
 export const ReportInput = z.strictObject({
   ...commonFields,
   kind: z._default(z.literal('report'), 'report'),
   ...rangeFields,
-  advertiser_ids: z.array(uuid).check(z.minLength(1, 'must not be empty')),
-  metrics: names,
-  dimensions: z.optional(names),
+  advertiser_ids: listOf(uuid),
+  metrics: listOf(word, MAX_NAMES),
+  dimensions: z.optional(listOf(dimension, MAX_NAMES)),
   granularity: z._default(word, 'DAY'),
   format: z._default(
     z.string().check(z.regex(/^[A-Za-z0-9]{1,16}$/, 'must be 1 to 16 letters or digits')),
@@ -60,7 +86,7 @@ export const ReportInput = z.strictObject({
   /** The place of the rows, if the file is a JSON object. Default: its only array of objects. */
   rows: z.optional(path),
   accept_empty,
-  options,
+  options: optionsBeside(BODY_FIELDS),
   max_parallel: z._default(z.int().check(z.minimum(1), z.maximum(40)), 8),
 });
 type ReportInput = z.infer<typeof ReportInput>;
@@ -100,47 +126,13 @@ function warnOfUnknown(
   return [`${field}: not documented, so the platform decides: ${shown}${more}`];
 }
 
-/** Fields of the POST body that the request has itself (contract 2.2). */
-const BODY_FIELDS = [
-  'start_date',
-  'end_date',
-  'advertiser_ids',
-  'metrics',
-  'dimensions',
-  'granularity',
-  'format',
-];
-
 /** Checks the raw input, so that a fault in another field does not hide a fault here. */
 export function reportFaults(fields: JsonObject): string[] {
-  return [
-    ...rangeFaults(fields, 1, MAX_WINDOWS * MAX_WINDOW_DAYS),
-    ...['advertiser_ids', 'metrics', 'dimensions'].flatMap((field) => repetitionFaults(field, fields[field])),
-    ...dimensionFaults(fields),
-    ...tableFaults(fields),
-    ...optionFaults(fields, BODY_FIELDS),
-  ];
+  return [...rangeFaults(fields, 1, MAX_WINDOWS * MAX_WINDOW_DAYS), ...tableFaults(fields)];
 }
 
 function tableFaults({ table, granularity }: JsonObject): string[] {
   if (typeof table !== 'string' || typeof granularity !== 'string' || granularity.toUpperCase() === 'DAY')
     return [];
   return [`table: needs the granularity DAY, because a table has days`];
-}
-
-function repetitionFaults(field: string, list: unknown): string[] {
-  if (!Array.isArray(list)) return [];
-  const texts = list.filter((item) => typeof item === 'string').map((text) => text.toLowerCase());
-  const repeated = [...new Set(texts.filter((text, index) => texts.indexOf(text) !== index))];
-  return repeated.length > 0
-    ? [`${field}: must not repeat ${repeated.slice(0, MAX_NAMES_SHOWN).join(', ')}`]
-    : [];
-}
-
-function dimensionFaults({ dimensions }: JsonObject): string[] {
-  if (!Array.isArray(dimensions)) return [];
-  return dimensions.flatMap((name, index) => {
-    const newName = RENAMED_DIMENSIONS.get(name);
-    return newName === undefined ? [] : [`dimensions[${index}]: ${name} is now called ${newName}`];
-  });
 }

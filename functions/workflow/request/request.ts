@@ -2,9 +2,9 @@ import * as z from 'zod/mini';
 import { InvalidInput } from '../errors.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import { type DateRange, splitIntoWindows } from './dates.ts';
-import { type Moment, type Normalized, today } from './fields.ts';
+import { type Moment, type Normalized, roundedFaults, today } from './fields.ts';
 import { nameFaults, wordIssue } from './issues.ts';
-import { ListInput, ListRequest, listFaults, normalizeList } from './list.ts';
+import { ListInput, ListRequest, normalizeList } from './list.ts';
 import { normalizePurchases, PurchasesInput, PurchasesRequest, purchasesFaults } from './purchases.ts';
 import { MAX_WINDOWS, normalizeReport, ReportInput, ReportRequest, reportFaults } from './report.ts';
 
@@ -76,14 +76,14 @@ interface Checked {
 function check(input: unknown, now: Date): Checked {
   if (!isObject(input)) return checkWith(ReportInput, input, [], normalizeReport, now);
   const checked = checkKind(input, now);
-  return { ...checked, faults: [...checked.faults, ...sizeFaults(input)] };
+  return { ...checked, faults: [...checked.faults, ...roundedFaults(input), ...sizeFaults(input)] };
 }
 
 function checkKind(input: JsonObject, now: Date): Checked {
   const { kind = 'report', ...rest } = input;
   if (kind === 'purchases')
     return checkWith(PurchasesInput, input, purchasesFaults(input), normalizePurchases, now);
-  if (kind === 'list') return checkWith(ListInput, input, listFaults(input), normalizeList, now);
+  if (kind === 'list') return checkWith(ListInput, input, [], normalizeList, now);
   // An unknown kind is checked as a report, to name its other faults too.
   const kindFaults = kind === 'report' ? [] : ['kind: must be "report", "purchases" or "list"'];
   return checkWith(ReportInput, rest, [...kindFaults, ...reportFaults(input)], normalizeReport, now);

@@ -85,7 +85,7 @@ function describeFailed(
     `The export failed: ${failure.error}`,
     failure.happened,
     ...faults.map((fault) => `  ${fault}`),
-    ...sumUpWindows(report),
+    ...describeWindows(report),
     ...(table_problem === undefined ? [] : [`warning: ${table_problem}`, adviseOnTable(named, place)]),
     `execution: ${failure.execution}`,
     ...(report_ids.length > 0 ? [`report_id: ${report_ids.join(', ')}`] : []),
@@ -104,7 +104,7 @@ function describeInterrupted({ execution, continues, next }: Interrupted): strin
 }
 
 /** Names the windows of an export with several. The failure report lists only the first ten that failed. */
-function sumUpWindows(report: Partial<FailureReport>): string[] {
+function describeWindows(report: Partial<FailureReport>): string[] {
   const { windows_failed = 0, failed_windows = [], windows_delivered = 0 } = report;
   const all = windows_failed + windows_delivered;
   if (all < 2) return [];
