@@ -14,9 +14,6 @@ import { READS } from './workflow/settings.ts';
 import { type AuthorizedWindow, ListWindow, type SavedWindow } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 
-/** Items that are turned into text together: with 12 kB each, 6 MB. */
-const BATCH = 500;
-
 /** Takes up to 200 bytes per item for its id: 600 MB of the function's 1,024 MB. */
 const MAX_ITEMS = 3_000_000;
 
@@ -80,10 +77,7 @@ async function writeItems(
     if (page.length > 0) count += 1;
     const newItems = page.filter((item) => addIfNew(item, seen));
     rows += newItems.length;
-    for (let start = 0; start < newItems.length; start += BATCH) {
-      const lines = newItems.slice(start, start + BATCH).map((item) => `${JSON.stringify(item)}\n`);
-      await object.write(Buffer.from(lines.join('')));
-    }
+    for (const item of newItems) await object.write(Buffer.from(`${JSON.stringify(item)}\n`));
     const isLate = millisecondsLeft() < STOP_BEFORE_MS;
     if (isLate || rows > maxItems) {
       const happened = isLate

@@ -96,7 +96,7 @@ function startContainer<N extends SettingName, D>(
 /** Logs the failure and returns an error without secrets. */
 function logFailure(thrown: unknown, log: Log): Error {
   if (thrown instanceof ExportError) {
-    log.warn('failed', { error: thrown.name, happened: thrown.message.split('\n', 1)[0], ...thrown.facts });
+    log.warn('failed', { error: thrown.name, happened: thrown.happened, ...thrown.facts });
     // Lambda also sends the stack, which begins with the message and would fill the Cause with it.
     thrown.stack = thrown.name;
     // Lambda's runtime prints the error whole, and an error of AWS may quote its request.
