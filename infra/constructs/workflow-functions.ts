@@ -25,24 +25,19 @@ import type { ExportTables } from './export-tables.ts';
 import type { StepName } from './retries.ts';
 import type { StepFunctions } from './workflow-states.ts';
 
-/** The timeout and the environment of a function. Its memory is in cost.ts. */
-interface Limits {
-  readonly timeout: Duration;
-  readonly environment?: Readonly<Record<string, string>>;
-}
-
 /** A request to the platform times out after 60 s. The other 30 s are for secrets and a cold start. */
-function calls(requests: number): Limits {
-  return { timeout: Duration.seconds(60 * requests + 30) };
+function calls(requests: number): Duration {
+  return Duration.seconds(60 * requests + 30);
 }
 
 /** Calls AWS only. */
-const INTERNAL: Limits = { timeout: Duration.seconds(30) };
+const INTERNAL = Duration.seconds(30);
 
-/** 15 minutes is Lambda's maximum. */
-const LONG: Limits = { timeout: Duration.minutes(15) };
+/** Lambda's maximum. */
+const LONG = Duration.minutes(15);
 
-const COPIES: Limits = { ...LONG, environment: COPY_ENVIRONMENT };
+/** Steps that copy a file to S3. */
+const COPIES: readonly StepName[] = ['SaveReport', 'QueryPurchases'];
 
 /**
  * MB of /tmp that CurateReport needs: the file itself, as much again for the rows that DuckDB moves out of
@@ -53,15 +48,15 @@ function curateStorage({ max_curate_bytes }: Config): StorageSize {
   return StorageSize.mebibytes(512 + 2 * Math.ceil(max_curate_bytes / 1024 ** 2));
 }
 
-const LIMITS: Readonly<Record<StepName, Limits>> = {
+const TIMEOUTS: Readonly<Record<StepName, Duration>> = {
   // With `only_missing`, it reads each manifest of the range.
-  PlanExport: { timeout: Duration.minutes(5) },
+  PlanExport: Duration.minutes(5),
   // Its call is over when its lease is, also by a clock that is 5 s ahead.
-  GetToken: { timeout: Duration.seconds(LEASE_SECONDS - 5) },
+  GetToken: Duration.seconds(LEASE_SECONDS - 5),
   CreateReport: calls(1),
   CheckReport: calls(MAX_REPORTS),
-  SaveReport: COPIES,
-  QueryPurchases: COPIES,
+  SaveReport: LONG,
+  QueryPurchases: LONG,
   ExportList: LONG,
   CurateReport: LONG,
   PublishWindow: INTERNAL,
@@ -69,7 +64,7 @@ const LIMITS: Readonly<Record<StepName, Limits>> = {
   DescribeFailure: INTERNAL,
 };
 
-const STEPS = Object.keys(LIMITS) as StepName[];
+const STEPS = Object.keys(TIMEOUTS) as StepName[];
 
 interface WorkflowFunctionsProps {
   readonly config: Config;
@@ -94,13 +89,12 @@ export class WorkflowFunctions extends Construct {
 
   private function(step: StepName, props: WorkflowFunctionsProps): LambdaFunction {
     const { config, bundles } = props;
-    const { timeout, environment } = LIMITS[step];
     return new LambdaFunction(this, step, {
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
       code: Code.fromAsset(join(bundles, fileName(step))),
       handler: 'index.handler',
-      timeout,
+      timeout: TIMEOUTS[step],
       memorySize: MEMORY[step],
       ...(step === 'CurateReport' && { ephemeralStorageSize: curateStorage(config) }),
       ...this.roleAndLogs(step, props),
@@ -108,7 +102,7 @@ export class WorkflowFunctions extends Construct {
       loggingFormat: LoggingFormat.JSON,
       environment: {
         ...this.settings(step, props),
-        ...environment,
+        ...(COPIES.includes(step) && COPY_ENVIRONMENT),
         POWERTOOLS_SERVICE_NAME: config.stack,
         POWERTOOLS_LOG_LEVEL: 'INFO',
       },
