@@ -3,12 +3,7 @@ import { basename, dirname } from 'node:path';
 import pMap from 'p-map';
 import { platformName, type RequestTarget, requestHash } from '../../functions/decisions/request-hash.ts';
 import { covers, type DayState, TO_EXPORT } from '../../functions/deliveries/judge.ts';
-import type {
-  ExportRecords,
-  RecordStore,
-  StoredDelivery,
-  StoredFailure,
-} from '../../functions/deliveries/records.ts';
+import type { ExportRecords, RecordStore, StoredFailure } from '../../functions/deliveries/records.ts';
 import { EXPORTS_PREFIX } from '../../functions/workflow/keys.ts';
 import { type DateRange, describeDays } from '../../functions/workflow/request/dates.ts';
 import type { ExportRequest } from '../../functions/workflow/request/request.ts';
@@ -20,7 +15,7 @@ import { UsageError } from './errors.ts';
 import type { AccountTable } from './months.ts';
 import type { NamedExport } from './next-command.ts';
 import { lastPlatform, targetOf } from './platform.ts';
-import { type ExportId, lastAsked, type RecentRecords, readRecent } from './recent.ts';
+import { type ExportId, lastAsked, latest, type RecentRecords, readRecent } from './recent.ts';
 import { checkOneAccount, checkRequest, inputOf, suggest } from './request.ts';
 
 /** An export of cdk.json or of a local run, and its records. */
@@ -55,10 +50,8 @@ export async function findExport(
   from?: string,
 ): Promise<FoundExport> {
   const found = await findExports(name, place, bucket, now, from);
-  checkOneAccount(
-    name,
-    found.map(({ request }) => request.account),
-  );
+  const requests = found.map(({ request }) => request);
+  checkOneAccount(name, requests);
   return found[0] as FoundExport;
 }
 
@@ -153,9 +146,7 @@ export async function readLastRequests(
 }
 
 function lastTarget({ deliveries }: ExportRecords): RequestTarget | undefined {
-  const isLater = (one: StoredDelivery, other: StoredDelivery) =>
-    Date.parse(one.published_at) - Date.parse(other.published_at);
-  return deliveries.toSorted(isLater).at(-1)?.manifest;
+  return latest(deliveries.map(({ published_at: at, manifest }) => ({ at, manifest })))?.manifest;
 }
 
 /** The last ranges of days, in words. @param max how many are named */
@@ -178,8 +169,5 @@ export function latestFailure(
     days
       ? days.some(({ day, state }) => TO_EXPORT.has(state) && covers(failure, day))
       : deliveries.every(({ published_at }) => Date.parse(published_at) < Date.parse(failure.at));
-  return failures
-    .filter(isOpen)
-    .toSorted((one, other) => Date.parse(one.at) - Date.parse(other.at))
-    .at(-1);
+  return latest(failures.filter(isOpen));
 }

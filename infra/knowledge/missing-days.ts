@@ -126,22 +126,13 @@ export function groupMissing(
     }),
   );
   ranges.sort((one, other) => one.start_date.localeCompare(other.start_date));
-  const lacking = Object.fromEntries(
-    LACKS.map((lack) => [lack, ranges.filter(({ reason }) => lackOf(reason) === lack)]),
-  ) as Record<Lack, MissingRange[]>;
-  const counts = Object.fromEntries(
-    LACKS.map((lack) => [lack, lacking[lack].reduce((sum, { days }) => sum + days, 0)]),
-  ) as Record<Lack, number>;
-  return {
-    outcome: 'ok',
-    account,
-    name,
-    start_date,
-    end_date,
-    days: days.length,
-    counts,
-    ...lacking,
-  };
+  const forEach = <T>(find: (lack: Lack) => T) =>
+    Object.fromEntries(LACKS.map((lack) => [lack, find(lack)])) as Record<Lack, T>;
+  const lacking = forEach((lack) =>
+    ranges.filter((each): each is MissingRange => lackOf(each.reason) === lack),
+  );
+  const counts = forEach((lack) => lacking[lack].reduce((sum, { days }) => sum + days, 0));
+  return { outcome: 'ok', account, name, start_date, end_date, days: days.length, counts, ...lacking };
 }
 
 /** Names the metrics and advertisers that a request asks for and its older form did not. */
@@ -214,7 +205,7 @@ export function findRemedies(
   folder: Folder,
 ): Remedy[] {
   const rebuild = (acceptEmpty: boolean) => (range: DateRange) =>
-    rebuildCommand(named, range, folder, { acceptEmpty });
+    rebuildCommand(named, range, folder, acceptEmpty);
   const exportDays = (range: DateRange) => exportDaysCommand(named, range, folder);
   const isUnannounced = ({ reason }: MissingRange) => reason === 'unannounced';
   const toExport = [...not_delivered.filter((each) => !isUnannounced(each)), ...not_renewed].toSorted(

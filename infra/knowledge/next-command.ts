@@ -71,7 +71,7 @@ export function rebuildCommand(
   { name, account }: NamedExport,
   { start_date, end_date }: DateRange,
   folder: Folder,
-  { acceptEmpty }: { readonly acceptEmpty: boolean },
+  acceptEmpty: boolean,
 ): string {
   const range = ['--from', start_date, '--to', end_date, ...(acceptEmpty ? ['--accept-empty'] : [])];
   return commandLine(['rebuild', name, ...accountOption(account), ...folderOptions(folder), ...range]);

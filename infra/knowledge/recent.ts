@@ -76,8 +76,10 @@ export function lastAsked({ plans, deliveries }: ExportRecords): ExportRequest |
   const delivered = deliveries.map(({ published_at: at, manifest }) => {
     return { at, request: requestOf(manifest) };
   });
-  return [...delivered, ...plans]
-    .filter(({ request }) => request)
-    .toSorted((one, other) => Date.parse(one.at) - Date.parse(other.at))
-    .at(-1)?.request;
+  return latest([...delivered, ...plans].filter(({ request }) => request))?.request;
+}
+
+/** The one with the last instant. */
+export function latest<T extends { readonly at: string }>(all: readonly T[]): T | undefined {
+  return all.toSorted((one, other) => Date.parse(one.at) - Date.parse(other.at)).at(-1);
 }

@@ -11,8 +11,8 @@ export function inputOf(request: ExportRequest): unknown {
 }
 
 /** @throws UsageError if several accounts have an export */
-export function checkOneAccount(name: string, accounts: readonly string[]): void {
-  const distinct = [...new Set(accounts)].sort();
+export function checkOneAccount(name: string, found: readonly { readonly account: string }[]): void {
+  const distinct = [...new Set(found.map(({ account }) => account))].sort();
   if (distinct.length < 2) return;
   throw new UsageError([`${distinct.join(' and ')} have an export ${name}; choose one with --account`]);
 }

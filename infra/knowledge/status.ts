@@ -11,6 +11,7 @@ import { type FoundExport, latestFailure, listExports, readExport } from './expo
 import { groupMissing, type JudgedRange, judgeRange, type MissingDays } from './missing-days.ts';
 import { shownReader } from './months.ts';
 import { lastPlatform } from './platform.ts';
+import { latest } from './recent.ts';
 import { suggest } from './request.ts';
 
 /** Exports that are read at the same time. Each reads ten manifests or months at once. */
@@ -109,9 +110,10 @@ async function findLast(
   { find }: KnownExecutions,
 ): Promise<ExecutionSummary | undefined> {
   const delivered = deliveries.map(({ published_at: at, execution }) => ({ at, execution }));
-  const last = [...delivered, ...failures, ...plans]
-    .filter((each) => running.every(({ execution }) => execution !== each.execution))
-    .toSorted((one, other) => Date.parse(one.at) - Date.parse(other.at))
-    .at(-1);
+  const last = latest(
+    [...delivered, ...failures, ...plans].filter((each) =>
+      running.every(({ execution }) => execution !== each.execution),
+    ),
+  );
   return last && find(last.execution);
 }

@@ -36,7 +36,7 @@ async function explain(named: string | undefined, options: CommonOptions): Promi
   const execution = named ?? (await listExecutions(options, 1))[0]?.execution;
   if (execution === undefined) throw new UsageError(['nothing has run yet']);
   const details = options.local ? await readLocal(options.out, execution) : await findDeployed(execution);
-  const failed = options.local ? await readLocalFailure(details, options) : readFailure(details);
+  const failed = await readFailure(details, options);
   if (!options.json) return printLines(describeExecution(details, failed, options));
   const { outcome: ending, ...failure } = failed ?? {};
   const { summary, windows, console } = details;
@@ -48,27 +48,16 @@ async function findDeployed(execution: string): Promise<ExplainedExecution> {
   return readDeployed(await findExecution(execution));
 }
 
-function readFailure({ summary, end }: ExplainedExecution): Outcome | undefined {
-  return isUnderWay(summary) || summary.outcome === 'delivered' ? undefined : outcomeOf(end);
-}
-
-/** A run that was interrupted says how to continue it. */
-async function readLocalFailure(
+async function readFailure(
   details: ExplainedExecution,
-  { out }: CommonOptions,
+  { local, out }: CommonOptions,
 ): Promise<Outcome | undefined> {
-  const { execution, outcome, account = '' } = details.summary;
-  if (outcome === 'stopped')
-    return {
-      outcome: 'interrupted',
-      version: '1',
-      execution,
-      continues: false,
-      next: nextLocal(details, out),
-    };
-  const failure = readFailure(details);
-  if (failure?.outcome !== 'failed') return failure;
-  return adviseLocally(failure, { ...(await lastPlatform(out)), account, out });
+  const { summary, end } = details;
+  if (isUnderWay(summary) || summary.outcome === 'delivered') return undefined;
+  if (!local) return outcomeOf(end);
+  const failure = outcomeOf(end, nextLocal(details, out));
+  if (failure.outcome !== 'failed') return failure;
+  return adviseLocally(failure, { ...(await lastPlatform(out)), account: summary.account ?? '', out });
 }
 
 /** The history keeps the command of its run only; `missing` prints one for the days of an earlier run. */

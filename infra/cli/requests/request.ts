@@ -27,10 +27,7 @@ async function readRequest(file: string): Promise<unknown> {
 /** The request of an export in cdk.json. @throws UsageError */
 export function findConfiguredRequest(name: string, account?: string): unknown {
   const found = findConfigured(name, account === undefined ? {} : { account });
-  checkOneAccount(
-    name,
-    found.map((entry) => entry.account),
-  );
+  checkOneAccount(name, found);
   return found[0] && requestOf(found[0]);
 }
 

@@ -3,12 +3,7 @@ import { join } from 'node:path';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import { catalogName, TABLES_PREFIX, tableOf } from '../../../functions/workflow/table.ts';
 import { loadConfig } from '../../knowledge/config.ts';
-import {
-  adviseLocally,
-  type Interrupted,
-  type Outcome,
-  outcomeOf,
-} from '../../knowledge/executions/outcome.ts';
+import { adviseLocally, type Outcome, outcomeOf } from '../../knowledge/executions/outcome.ts';
 import { quote, repeatCommand } from '../../knowledge/next-command.ts';
 import { keepPlatform } from '../../knowledge/platform.ts';
 import { type Clock, scaledClock } from '../../local/clock.ts';
@@ -59,15 +54,11 @@ export async function runLocal(
   interrupt.signal.addEventListener('abort', () => execution.abort());
   await showProgress(execution, local, process.stderr);
   const result = await execution.result;
-  if (result.status === 'ABORTED') return { outcome: describeInterrupted(execution.name, next), next };
-  const outcome = outcomeOf({ name: execution.name, ...result });
-  if (outcome.outcome !== 'failed')
+  const outcome = outcomeOf({ name: execution.name, ...result }, next);
+  if (outcome.outcome === 'interrupted') return { outcome, next };
+  if (outcome.outcome === 'delivered')
     return { outcome, next, query: firstQuery(request, { out: options.out, bucket: local.bucket }) };
   return { outcome: adviseLocally(outcome, { ...options, account: request.account }), next };
-}
-
-function describeInterrupted(execution: string, next: string): Interrupted {
-  return { outcome: 'interrupted', version: '1', execution, continues: false, next };
 }
 
 /**

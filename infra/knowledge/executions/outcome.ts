@@ -34,9 +34,11 @@ export interface ExecutionEnd {
   readonly cause?: string | undefined;
 }
 
-export function outcomeOf(end: ExecutionEnd): Outcome {
+/** @param next the command that exports the rest of an execution that somebody stopped */
+export function outcomeOf(end: ExecutionEnd, next = resumeCommand(end.name ?? '')): Outcome {
   if (end.status === 'SUCCEEDED') return { outcome: 'delivered', ...(end.output as ExportResult) };
-  if (end.status === 'ABORTED') return describeStop(end.name);
+  if (end.status === 'ABORTED')
+    return { outcome: 'interrupted', version: '1', execution: end.name ?? '', continues: false, next };
   return { outcome: 'failed', ...(readFailureReport(end.cause) ?? describeUnreported(end)) };
 }
 
@@ -48,11 +50,6 @@ function readFailureReport(cause = ''): FailureReport | undefined {
   } catch {
     return undefined;
   }
-}
-
-function describeStop(execution = ''): Interrupted {
-  const next = resumeCommand(execution);
-  return { outcome: 'interrupted', version: '1', execution, continues: false, next };
 }
 
 function describeUnreported({ name = '', status = '', error, cause }: ExecutionEnd): Unreported {
