@@ -29,16 +29,6 @@ describe('a faulty cdk.json', () => {
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
   });
 
-  it('is reported as JSON with --json', async () => {
-    const { status, stdout } = await checkout.run(faultyConfig(), ['run', '--local', '--json']);
-    expect(status).toBe(2);
-    expect(JSON.parse(stdout)).toEqual({
-      outcome: 'failed',
-      error: 'InvalidInput',
-      faults: [expect.stringContaining('cdk.json: stack'), expect.stringContaining('cdk.json: revision')],
-    });
-  });
-
   it('that is not JSON is reported', async () => {
     const { status, stderr } = await checkout.run('{"app":', ['run', 'daily-campaigns']);
     expect(stderr).toMatch(/^error: cdk\.json: it is not JSON: .+\n$/);

@@ -4,7 +4,6 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
-import { servingOptions } from '../../../infra/cli/sandbox.ts';
 import { MAIN, runCommand, startCommand } from '../../support/cli.ts';
 import { listen } from '../../support/listen.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -58,12 +57,6 @@ describe('sandbox', () => {
     expect(stderr).toContain(fault);
   });
 
-  it('exits 2 if --credential cannot be written', async () => {
-    const file = join(temporaryDirectory(), 'absent', 'credential.json');
-    const { status, stderr } = await runCommand(['sandbox', '--credential', file]);
-    expect([status, stderr]).toEqual([2, `error: --credential ${file} cannot be written (ENOENT)\n`]);
-  });
-
   it('ends when npm ends, which passes SIGTERM to its shell only', async () => {
     const command = `"${process.execPath}" "${MAIN}" sandbox; exit`;
     const env = { ...process.env, npm_lifecycle_event: 'export' };
@@ -72,13 +65,6 @@ describe('sandbox', () => {
     shell.kill('SIGTERM');
     // Both have this output.
     await once(shell, 'close');
-  });
-
-  it.each([
-    [1, 3_600],
-    [1_000, 10_000],
-  ])('at %i times the speed, gives tokens for %i s', (speed, tokenSeconds) => {
-    expect(servingOptions(speed, [])).toMatchObject({ tokenSeconds });
   });
 
   it.each([

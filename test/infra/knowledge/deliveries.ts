@@ -14,6 +14,7 @@ import { base64Crc } from '../../../infra/local/s3/body.ts';
 import { ACCOUNT } from '../../../infra/local/s3/server.ts';
 import { runCommand } from '../../support/cli.ts';
 import { startTestS3 } from '../../support/s3.ts';
+import { manifestOf } from './manifests.ts';
 
 export const BUCKET = 'bucket';
 
@@ -82,33 +83,27 @@ export async function deliver({ put }: Folder, delivery: Delivery): Promise<void
   const prefix = `exports/account=${account}/export=${name}/start_date=${window.start_date}/end_date=${window.end_date}`;
   const key = `${prefix}/${request.kind === 'list' ? `${request.resource}.ndjson` : 'report.json'}`;
   await put(key, replacedBy ?? file);
+  const { export_request, request_hash, report_id, report_created_at, ...common } = manifestOf(
+    { ...request, ...window },
+    `e-${created}`,
+    { platform, revision },
+  );
   const manifest = {
-    version: '1',
-    account,
-    export: name,
-    kind: request.kind,
-    ...window,
+    ...common,
     request: sentRequest(request, window),
     time_zone: request.kind === 'report' ? request.time_zone : undefined,
     ...(!delivery.old && {
       export_request: request,
       request_hash: requestHash(request, { platform, revision }),
     }),
-    platform,
-    revision,
     ...(request.kind === 'report' && {
       report_id: delivery.report_id ?? `r-${created}`,
       report_created_at: timeOf(created),
     }),
-    bucket: BUCKET,
-    key,
     bytes: file.length,
-    content_type: 'application/json',
     checksum: { algorithm: 'CRC32', type: 'FULL_OBJECT', value: base64Crc(crc32(file)) },
     copied_at: timeOf(created),
     published_at: timeOf(created),
-    execution: `e-${created}`,
-    warnings: [],
     table_problem: delivery.table_problem,
   };
   await put(`${prefix}/_manifest.json`, JSON.stringify(manifest));

@@ -1,5 +1,4 @@
-import { readdir, readFile, symlink } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { type Account, createAccount } from '../../../../infra/cli/accounts/account.ts';
 import { readClient, storeRefreshToken } from '../../../../infra/cli/accounts/authorize.ts';
@@ -41,16 +40,6 @@ describe('a credential in a file', () => {
     const error: unknown = await readClient(account).catch((one) => one);
     expect(String(error)).toMatch(message);
     expect(String(error)).not.toContain('canary');
-  });
-
-  test('is replaced at the target of a symbolic link', async () => {
-    const { directory, file, readStored } = await createFile(JSON.stringify(CLIENT));
-    const link = join(directory, 'link.json');
-    await symlink(file, link);
-    const account = await createLocalAccount(link);
-    await storeRefreshToken(account, TOKEN);
-    expect(await readStored()).toHaveProperty('refresh_token', TOKEN);
-    expect(await readdir(directory)).toEqual(['credential.json', 'link.json']);
   });
 });
 

@@ -5,7 +5,7 @@ import { type Check, diagnose, type Needs } from '../../../../infra/cli/accounts
 import { EXAMPLE_REVISION, type SandboxOptions } from '../../../../infra/sandbox/settings.ts';
 import { runCommand } from '../../../support/cli.ts';
 import { startBucket } from '../../knowledge/executions/operated-executions.ts';
-import { logIn, type Platform, startDeployedAccount, startPlatform } from '../support.ts';
+import { type Platform, startDeployedAccount, startPlatform } from '../support.ts';
 
 const NEEDS: Needs = {
   revisions: [EXAMPLE_REVISION],
@@ -89,17 +89,6 @@ describe('the token', () => {
       todo: expect.stringContaining('login --account acme'),
     });
     expect(JSON.stringify(checks)).not.toContain('canary');
-  });
-
-  test('5.2: a rotated refresh token is stored, so that the next diagnosis works', async () => {
-    const { sandbox, file, readStored } = await startPlatform({ rotateRefreshTokens: true });
-    await logIn({ sandbox, file });
-    const { refresh_token: before } = await readStored();
-    for (let time = 1; time <= 2; time += 1) {
-      const checks = await diagnosePlatform(sandbox.baseUrl, file);
-      expect(summarize(checks).slice(0, 3)).toEqual(['secret ok', 'token ok', 'scopes ok']);
-    }
-    expect((await readStored()).refresh_token).not.toBe(before);
   });
 });
 

@@ -62,17 +62,6 @@ it('list shows the last run, and the announced ends of the runs before it', asyn
   ]);
 });
 
-it('list says of a run whose history is gone when it ended, in words', async () => {
-  const { stdout } = await runCommand(['list', '--local', '--out', out]);
-  expect(stdout.split('\n').map((line) => line.slice(0, 6))).toEqual([
-    'began ',
-    '2026-1',
-    'ended ',
-    'ended ',
-    '',
-  ]);
-});
-
 it('explain shows how long each window of the last run took, and which file has its states', async () => {
   const { windows, ...summary } = await show('explain');
   expect(summary).toMatchObject({ execution: last.execution, outcome: 'delivered', export: 'daily' });

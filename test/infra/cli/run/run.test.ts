@@ -89,17 +89,6 @@ describe('run', () => {
       todo: expect.stringContaining(`states:${denied}`),
     });
   });
-
-  it('36: starts no execution of a request that a state cannot carry', async () => {
-    const { started } = await startExecutions([], { end: DELIVERED });
-    const large = JSON.stringify({ ...REQUEST, options: { filter: 'f'.repeat(255_000) } });
-    const { file: input } = await writeTemporary('request.json', large);
-    await expect(runDeployed(undefined, { input }, 1)).rejects.toMatchObject({
-      name: 'UsageError',
-      faults: [expect.stringMatching(/^the request has 255\d{3} bytes, more than the 30000 /)],
-    });
-    expect(started).toEqual([]);
-  });
 });
 
 it('the name of an execution has export, range and start in 80 characters', () => {
