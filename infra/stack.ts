@@ -25,7 +25,8 @@ export class ExportStack extends Stack {
       // Saves a quarter of a large template.
       suppressTemplateIndentation: true,
     });
-    const { exports, accounts } = config;
+    const { exports } = config;
+    const accounts = Object.keys(config.accounts);
     const encryptionKey = createEncryptionKey(this, 'Key', config.kms_key);
 
     const secrets = new AccountSecrets(this, 'Secrets', { accounts, encryptionKey });

@@ -7,8 +7,8 @@ import type { CloudFormationStackArtifact } from 'aws-cdk-lib/cx-api';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { EXPORTS_PREFIX, FAILURE, LEASES_PREFIX, MANIFEST, PLANS } from '../functions/workflow/keys.ts';
 import { metricType, TABLES_PREFIX } from '../functions/workflow/table.ts';
-import { type Config, type ConfiguredExport, InvalidConfig } from './config/config.ts';
-import { tableSource } from './config/exports.ts';
+import { type Config, InvalidConfig } from './config/config.ts';
+import { type ConfiguredExport, tableSource } from './config/exports.ts';
 import { databaseName, RESULTS_PREFIX } from './constructs/export-tables.ts';
 import type { ExportStack } from './stack.ts';
 
@@ -115,7 +115,7 @@ export function checkTemplate({ templateFullPath }: CloudFormationStackArtifact)
   if (size <= MAX_TEMPLATE_BYTES) return;
   throw new InvalidConfig([
     `exports: make a template of ${size} bytes, and CloudFormation takes ${MAX_TEMPLATE_BYTES}. Deploy some of them in a ` +
-      'second stack, with another name in stack. Exports that share a table, and fewer metrics, make it smaller, too.',
+      'second stack, with another name in stack. Fewer metrics make it smaller, too.',
   ]);
 }
 
@@ -148,7 +148,7 @@ export function addWarnings(stack: ExportStack, config: Config, awsAccount?: str
     Annotations.of(stack).addWarningV2(
       `ad-report-export:type:${account}.${name}`,
       `export ${name} of account ${account} stores ${guessed.join(', ')} as double, which rounds, because the names tell no ` +
-        'type. Set each type in columns now: it can only be changed with a new table.',
+        'type. Set each type in columns now: a table never changes a type.',
     );
   }
 }

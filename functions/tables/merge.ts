@@ -105,7 +105,7 @@ export function selectOld(
   );
   if (other)
     throw new TableProblem(
-      `column ${other.name} is ${other.type} now, but was written as ${found.get(other.name)?.toLowerCase()}; give the export a new table name`,
+      `column ${other.name} is ${other.type} now, but was written as ${found.get(other.name)?.toLowerCase()}; remove the table's objects and rebuild it`,
     );
   const nulls = absent.map(({ name, type }) => [name, `CAST(NULL AS ${duckType(type)})`]);
   return `SELECT ${select(columns, { ...Object.fromEntries(nulls), ...values })} FROM ${parquet(path)}`;

@@ -114,7 +114,7 @@ export const LEDGER_COLUMNS: readonly TableColumn[] = [
 export function tableOf(request: ExportRequest): string | undefined {
   if (request.kind === 'purchases' || request.table === false) return undefined;
   if (request.kind === 'report' && request.granularity.toUpperCase() !== 'DAY') return undefined;
-  return request.table ?? request.name;
+  return request.name;
 }
 
 /** Athena and Spark need quotes around a name with a hyphen. */

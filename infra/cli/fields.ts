@@ -17,8 +17,8 @@ export function createCommand(): Command {
 }
 
 function documentTables(): DocumentedTable[] {
-  const { exports, base_url, revision, currency } = loadConfig();
-  const tables = tablesOf(exports, { platform: platformName(base_url), revision }, { currency });
+  const { exports, base_url, revision, accounts } = loadConfig();
+  const tables = tablesOf(exports, { platform: platformName(base_url), revision }, { accounts });
   return tables.map((schema) => documentTable(schema, exports));
 }
 

@@ -6,9 +6,9 @@ import { isCalendarDate } from '../../functions/workflow/request/dates.ts';
 import { nameFaults, wordIssue } from '../../functions/workflow/request/issues.ts';
 import { PART_BYTES } from '../../functions/workflow/state-parts.ts';
 import project from '../../package.json' with { type: 'json' };
-import { accountFaults, exportFaults, targetFaults } from './export-faults.ts';
-import { type ConfiguredEntry, DateColumn, DeclaredColumns } from './exports.ts';
-import { Schedule, TimeZone } from './schedule.ts';
+import { exportFaults } from './export-faults.ts';
+import { Account, type Accounts, type ConfiguredExport, ExportOfAccounts, expandExport } from './exports.ts';
+import { describeOldForm } from './old-form.ts';
 
 /** The key of the config in cdk.json's context. */
 export const CONFIG_KEY = 'ad-report-export';
@@ -49,7 +49,7 @@ const RETENTIONS = [
   1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
 ] as const satisfies readonly RetentionDays[];
 
-const Account = z
+const AccountName = z
   .string()
   .regex(
     /^[a-z0-9][a-z0-9_-]{0,63}$/,
@@ -62,12 +62,6 @@ const Host = z
     /^(\*\.)?([a-z0-9-]+\.)+[a-z0-9-]+$/i,
     'must be a host name, such as files.platform.example or *.platform.example',
   );
-
-const CURRENCIES = new Set(Intl.supportedValuesOf('currency'));
-
-const Currency = z
-  .string()
-  .refine((code) => CURRENCIES.has(code), 'must be the code of a currency in ISO 4217, such as EUR');
 
 /** The export sends these parameters of a refresh itself. A secret here would also end up in the template. */
 const NOT_OURS = /^(?!(grant_type|refresh_token|client_secret)$)/;
@@ -89,18 +83,12 @@ export const ConfigFile = z.strictObject({
     .superRefine(checkBaseUrl)
     .transform((url) => url.replace(/\/+$/, '')),
   revision: z.string().refine(isCalendarDate, 'must be a date that exists, written YYYY-MM-DD'),
-  accounts: z.array(Account).min(1, 'must not be empty').refine(isDistinct, 'must not repeat a name'),
-  exports: z
-    .array(
-      z.looseObject({
-        schedule: Schedule.optional(),
-        columns: DeclaredColumns.optional(),
-        date_column: DateColumn.optional(),
-      }),
-    )
-    .default([]),
-  time_zones: byAccount(TimeZone),
-  currency: byAccount(Currency),
+  accounts: z
+    .record(AccountName, Account)
+    .refine((accounts) => Object.keys(accounts).length > 0, 'must not be empty')
+    // Without a prototype, because an account may be called `constructor`.
+    .transform((accounts): Accounts => Object.assign(Object.create(null), accounts)),
+  exports: z.array(ExportOfAccounts).default([]),
   tables: z.boolean().default(true),
   refresh_parameters: z
     .record(z.string().regex(NOT_OURS, 'must not be set here: the export sends it itself'), z.string())
@@ -134,15 +122,9 @@ export const ConfigFile = z.strictObject({
     .optional(),
 });
 
-/** A request, and optionally the schedule that starts it and what its table needs to know. */
-export interface ConfiguredExport extends ConfiguredEntry {
-  readonly name: string;
-  readonly account: string;
-  readonly schedule?: Schedule | undefined;
-}
-
 /** The config of a deployment. */
 export type Config = Readonly<Omit<z.infer<typeof ConfigFile>, 'exports'>> & {
+  /** Each export of each account. */
   readonly exports: readonly ConfiguredExport[];
 };
 
@@ -188,49 +170,29 @@ function runbookIn(repository: unknown): string | undefined {
   return home && `${home}/blob/HEAD/infra/RUNBOOK.md`;
 }
 
-/**
- * @param region to which the stack would be deployed, if it is known
- * @throws InvalidConfig with every fault, including those of the exports' requests
- */
-export function parseConfig(
-  context: unknown,
-  region?: string,
-  repository = Object(project).repository,
-): Config {
+/** @throws InvalidConfig with every fault, including those of the exports' requests */
+export function parseConfig(context: unknown, repository = Object(project).repository): Config {
+  const old = describeOldForm(context);
+  if (old !== undefined) throw new InvalidConfig([old]);
   const parsed = ConfigFile.safeParse(context, { error: wordIssue });
   const issues = parsed.error?.issues ?? [];
+  const { alarm_topic_arn, alarm_emails } = Object(context);
   const faults = [
     ...issues.flatMap((issue) =>
       nameFaults(issue, 'the config', 'is not a setting', Object.keys(ConfigFile.shape)),
     ),
     ...exportFaults(context),
-    ...accountFaults(context),
-    ...targetFaults(context, region),
+    ...(alarm_topic_arn !== undefined && alarm_emails?.length > 0
+      ? ['alarm_emails: cannot be combined with alarm_topic_arn; subscribe the addresses to that topic']
+      : []),
   ];
-  if (!parsed.success || faults.length > 0) throw new InvalidConfig(faults);
-  const { exports, time_zones, runbook_url = runbookIn(repository) } = parsed.data;
+  if (!parsed.success || faults.length > 0) throw new InvalidConfig([...new Set(faults)]);
+  const { exports, accounts, runbook_url = runbookIn(repository) } = parsed.data;
   return {
     ...parsed.data,
     ...(runbook_url !== undefined && { runbook_url }),
-    exports: exports.map((entry) => withTimeZone(entry, time_zones)),
+    exports: exports.flatMap((each) => expandExport(each, accounts)),
   };
-}
-
-/** A schedule is in the time zone of its account, and a request in its schedule's, unless they name one. */
-function withTimeZone(
-  entry: z.infer<typeof ConfigFile>['exports'][number],
-  time_zones: Readonly<Record<string, string>>,
-): ConfiguredExport {
-  const { schedule, ...others } = entry as ConfiguredExport;
-  const time_zone = schedule?.time_zone ?? time_zones[others.account];
-  const zone = time_zone !== undefined && { time_zone };
-  return { ...zone, ...others, ...(schedule && { schedule: { ...schedule, ...zone } }) };
-}
-
-/** Without a prototype, because an account may be called `constructor`. */
-function byAccount(value: z.ZodString) {
-  const map = z.record(Account, value).default({});
-  return map.transform((own): Readonly<Record<string, string>> => Object.assign(Object.create(null), own));
 }
 
 function isDistinct(names: readonly string[]): boolean {

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { type RequestTarget, requestHash } from '../../functions/decisions/request-hash.ts';
-import { byName } from '../../functions/workflow/json.ts';
+import { byName, type JsonObject } from '../../functions/workflow/json.ts';
+import { ReportInput } from '../../functions/workflow/request/report.ts';
 import {
   type ListRequest,
   parseRequest,
@@ -15,25 +16,77 @@ import {
   type TableSchema,
   tableOf,
 } from '../../functions/workflow/table.ts';
+import { Run, type Schedule, TimeZone } from './schedule.ts';
 
-type Fields = Readonly<Record<string, unknown>>;
-
-/** An entry of the config's `exports`: a request, and fields that only the stack reads. */
+/** An export of one account: a request, and fields that only the stack reads. */
 export interface ConfiguredEntry {
-  readonly schedule?: unknown;
+  readonly runs?: unknown;
   /** By column, in any case of letters. */
   readonly columns?: Readonly<Record<string, DeclaredColumn>> | undefined;
   readonly date_column?: string | undefined;
   readonly [field: string]: unknown;
 }
 
+/** An export of one account of the config. Its request is the one of its first run. */
+export interface ConfiguredExport extends ConfiguredEntry {
+  readonly name: string;
+  readonly account: string;
+  readonly runs: readonly ConfiguredRun[];
+}
+
+/** A run of an export for one account. */
+export interface ConfiguredRun {
+  readonly request: JsonObject;
+  readonly schedule: Schedule | undefined;
+}
+
+const CURRENCIES = new Set(Intl.supportedValuesOf('currency'));
+
+/** What is true about an account. */
+export const Account = z.strictObject({
+  time_zone: TimeZone.optional(),
+  currency: z
+    .string()
+    .refine((code) => CURRENCIES.has(code), 'must be the code of a currency in ISO 4217, such as EUR')
+    .optional(),
+  advertiser_ids: z.optional(ReportInput.shape.advertiser_ids),
+});
+
+/** By name. */
+export type Accounts = Readonly<Record<string, z.infer<typeof Account>>>;
+
+/** The export of each of its accounts. */
+export function expandExport(
+  { accounts: names, runs = [], ...fields }: ExportOfAccounts,
+  accounts: Accounts,
+): ConfiguredExport[] {
+  const { kind = 'report' } = fields;
+  return (names ?? Object.keys(accounts)).map((account) => {
+    const { time_zone: zone, advertiser_ids } = accounts[account] ?? {};
+    const entryOf = ({ period, time_zone = zone }: z.infer<typeof Run>) => ({
+      ...(time_zone !== undefined && { time_zone }),
+      ...(kind === 'report' && advertiser_ids !== undefined && { advertiser_ids }),
+      ...(fields as { name: string }),
+      account,
+      ...(period !== undefined && { period }),
+    });
+    return {
+      ...entryOf(runs[0] ?? {}),
+      runs: runs.map((run) => ({
+        request: requestOf(entryOf(run)),
+        schedule: run.schedule && { time_zone: run.time_zone ?? zone, ...run.schedule },
+      })),
+    };
+  });
+}
+
 /** The request of an entry, without the fields that only the stack reads. */
-export function requestOf({ schedule, columns, date_column, ...request }: ConfiguredEntry) {
+export function requestOf({ runs, columns, date_column, ...request }: ConfiguredEntry): JsonObject {
   return request;
 }
 
 /** A request with what the export of its name says about columns: a local run takes them from the config. */
-export function withColumns(request: Fields, configured: readonly ConfiguredEntry[]): ConfiguredEntry {
+export function withColumns(request: JsonObject, configured: readonly ConfiguredEntry[]): ConfiguredEntry {
   const { columns, date_column } = configured.find(({ name }) => name === request.name) ?? {};
   return { ...request, ...(columns && { columns }), ...(date_column && { date_column }) };
 }
@@ -64,14 +117,22 @@ const Declared = z.union(
   FORM,
 );
 
-/** Types of a report's columns and their fields in the file, by the name of a metric or dimension. */
-export const DeclaredColumns = z.record(z.string(), Declared);
+/** What the config says about a report's columns. */
+export const ColumnFields = z.object({
+  /** Types and fields of the file, by the name of a metric or dimension. */
+  columns: z.record(z.string(), Declared).optional(),
+  /** The column of the file that holds the day. */
+  date_column: FieldOfFile.optional(),
+});
 
-/** The name of the date column in a report's file. */
-export const DateColumn = FieldOfFile;
-
-/** ISO 4217 by account. */
-export type Currencies = Readonly<Record<string, string>>;
+/** An export of the config, for one or several accounts. Its other fields are those of a request. */
+export const ExportOfAccounts = z.looseObject({
+  ...ColumnFields.shape,
+  accounts: z.array(z.string()).min(1, 'must not be empty; omit it for all').optional(),
+  account: z.never('is a list now: accounts').optional(),
+  runs: z.array(Run).optional(),
+});
+type ExportOfAccounts = z.infer<typeof ExportOfAccounts>;
 
 /** One export's part of a table: its request and its columns. */
 export interface TableSource extends Pick<TableSchema, 'table' | 'kind' | 'columns' | 'date_column'> {
@@ -93,21 +154,23 @@ export function tableSource(entry: ConfiguredEntry): TableSource | undefined {
 }
 
 /**
- * The tables of these exports. Exports that share a table have the same columns.
+ * The tables of these exports, one for each name.
  *
- * @param config its currencies. A list has no amounts, and so no currency
+ * @param config its accounts' currencies. A list has no amounts, and so no currency
  */
 export function tablesOf(
   exports: readonly ConfiguredEntry[],
   target: RequestTarget,
-  config: { readonly currency: Currencies },
+  { accounts }: { readonly accounts: Accounts },
 ): TableSchema[] {
   const sources = exports.map(tableSource).filter((source) => source !== undefined);
-  return [...Map.groupBy(sources, ({ table }) => table).values()].map((sharing) => {
-    const { request: _, ...table } = sharing.at(-1) as TableSource;
-    const requests = sharing.map(({ request }) => [request.account, requestHash(request, target)] as const);
-    const currencies = sharing.flatMap(({ kind, request: { account } }) => {
-      const code = config.currency[account];
+  return [...Map.groupBy(sources, ({ table }) => table).values()].map((ofAccounts) => {
+    const { request: _, ...table } = ofAccounts.at(-1) as TableSource;
+    const requests = ofAccounts.map(
+      ({ request }) => [request.account, requestHash(request, target)] as const,
+    );
+    const currencies = ofAccounts.flatMap(({ kind, request: { account } }) => {
+      const code = accounts[account]?.currency;
       return kind === 'report' && code !== undefined ? [[account, code] as const] : [];
     });
     return { ...table, requests: byName(requests), currencies: byName(currencies) };

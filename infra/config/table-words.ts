@@ -87,8 +87,7 @@ export function tableWords(schema: TableSchema, exports: readonly ConfiguredEntr
 /** @param exports of the config; those that write the table are found among them */
 export function documentTable(schema: TableSchema, exports: readonly ConfiguredEntry[]): DocumentedTable {
   const { table, kind, currencies } = schema;
-  const sharing = exports.filter((entry) => (entry.table ?? entry.name) === table);
-  const sources = sharing.flatMap((entry) => tableSource(entry) ?? []);
+  const sources = exports.filter(({ name }) => name === table).flatMap((entry) => tableSource(entry) ?? []);
   const zones = sources.flatMap(({ request }) =>
     request.kind === 'report' ? [[request.account, request.time_zone ?? 'UTC'] as const] : [],
   );

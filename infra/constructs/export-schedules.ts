@@ -12,8 +12,7 @@ import { StepFunctionsStartExecution } from 'aws-cdk-lib/aws-scheduler-targets';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct, type IConstruct } from 'constructs';
-import type { ConfiguredExport } from '../config/config.ts';
-import { requestOf } from '../config/exports.ts';
+import type { ConfiguredExport } from '../config/exports.ts';
 import type { Schedule as ConfiguredSchedule } from '../config/schedule.ts';
 import { grantKey } from './encryption-key.ts';
 
@@ -49,19 +48,20 @@ export class ExportSchedules extends Construct {
     this.createAfter(this.deadLetterQueue);
     const role = this.role(this.group);
     grantKey(role, key, 'sqs', ['kms:Decrypt', 'kms:GenerateDataKey']);
-    for (const each of exports) {
-      const { schedule, account, name } = each;
-      if (!schedule) continue;
-      // Names contain no dot, so the id is unique.
-      const created = new Schedule(this, `${account}.${name}`, {
-        scheduleGroup: this.group,
-        description: `Export ${name} of account ${account}`,
-        schedule: expressionOf(schedule),
-        enabled: schedule.enabled,
-        target: this.start(stateMachine, role, requestOf(each)),
-      });
-      created.node.addDependency(role);
-    }
+    for (const { account, name, runs } of exports)
+      for (const [at, { schedule, request }] of runs.entries()) {
+        if (!schedule) continue;
+        // Names contain no dot, so the id is unique.
+        const id = [account, name, ...(at > 0 ? [at + 1] : [])].join('.');
+        const created = new Schedule(this, id, {
+          scheduleGroup: this.group,
+          description: `Export ${name} of account ${account}`,
+          schedule: expressionOf(schedule),
+          enabled: schedule.enabled,
+          target: this.start(stateMachine, role, request),
+        });
+        created.node.addDependency(role);
+      }
   }
 
   /**

@@ -7,7 +7,8 @@ export class UsageError extends Error {
   readonly faults: readonly string[];
 
   constructor(faults: readonly string[]) {
-    super(faults.map((fault) => toPrintable(`error: ${fault}`)).join('\n'));
+    const lines = faults.flatMap((fault) => `error: ${fault}`.split('\n'));
+    super(lines.map(toPrintable).join('\n'));
     this.faults = faults;
   }
 }

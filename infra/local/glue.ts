@@ -2,8 +2,8 @@ import type { RequestTarget } from '../../functions/decisions/request-hash.ts';
 import { type CatalogTable, catalogTable } from '../../functions/workflow/catalog-table.ts';
 import { InvalidInput } from '../../functions/workflow/errors.ts';
 import {
+  type Accounts,
   type ConfiguredEntry,
-  type Currencies,
   tableSource,
   tablesOf,
   withColumns,
@@ -47,7 +47,7 @@ function notFound(message: string): JsonServiceError {
 export interface TableConfig {
   /** One of the same name lends its columns and date column to a request. */
   readonly exports: readonly ConfiguredEntry[];
-  readonly currency: Currencies;
+  readonly accounts: Accounts;
 }
 
 interface RequestTablesOptions {

@@ -43,7 +43,7 @@ export interface LocalOptions {
   readonly createFunction?: CreateFunction;
 }
 
-const EMPTY: TableConfig = { exports: [], currency: {} };
+const EMPTY: TableConfig = { exports: [], accounts: {} };
 
 export type CreateFunction = (
   spec: FunctionSpec,

@@ -20,7 +20,7 @@ function exportsWith(metrics: number, count: number) {
   return Array.from({ length: count }, (_, at) => ({
     ...CONTEXT.exports[0],
     name: `${at}`.padEnd(64, 'y'),
-    account: ACCOUNTS[at % ACCOUNTS.length],
+    accounts: [ACCOUNTS[at % ACCOUNTS.length]],
     metrics: METRICS.slice(0, metrics),
   }));
 }
@@ -28,7 +28,7 @@ function exportsWith(metrics: number, count: number) {
 /** Every option, as long as it may be. */
 const OPTIONS = {
   stack: 's'.repeat(63),
-  accounts: ACCOUNTS,
+  accounts: Object.fromEntries(ACCOUNTS.map((name) => [name, CONTEXT.accounts.acme])),
   kms_key: 'create',
   alarm_emails: ['ops@example.com', 'other@example.com'],
   slack: { workspace_id: 'T0123ABCD', channel_id: 'C0123ABCD' },

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { TO_EXPORT } from '../../functions/deliveries/judge.ts';
 import { CONFIG_KEY } from '../../infra/config/config.ts';
-import { requestOf } from '../../infra/config/exports.ts';
 import { LACKS, type MissingDays } from '../../infra/knowledge/missing-days.ts';
 import { createCheckout } from '../support/checkout.ts';
 import { type CommandEnd, runCommand, startCommand } from '../support/cli.ts';
@@ -157,24 +156,6 @@ it.each<[string, (folder: Folder) => Promise<unknown>, string, RegExp]>([
     /^npm run export -- run daily --local --out \S+ --from \S+ --to \S+ --only-missing$/,
   ],
   [
-    'another request with another table',
-    async (folder) => {
-      await folder.run(BOTH_WEEKS);
-      await configure(folder, { metrics: OTHER_METRICS, table: 'fresh' });
-    },
-    'other_request',
-    /^npm run export -- run daily --local --out \S+ --from \S+ --to \S+ --only-missing$/,
-  ],
-  [
-    'the same request with another table',
-    async ({ run }) => {
-      await run();
-      await run({ ...NEXT_WEEK, table: 'fresh' });
-    },
-    'not_in_table',
-    /^npm run export -- rebuild /,
-  ],
-  [
     'a deleted month',
     async ({ run, remove }) => {
       await run(BOTH_WEEKS);
@@ -215,11 +196,11 @@ it.each<[string, (folder: Folder) => Promise<unknown>, string, RegExp]>([
 /** Puts the last request with these fields into the config, as an export. From then on the CLI is that of a checkout with it. */
 async function configure(folder: Folder, fields: object): Promise<void> {
   const { context } = JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8'));
-  const entry = { ...(await lastRequest(folder)), ...fields };
-  const config = { ...context[CONFIG_KEY], accounts: ['sandbox'], exports: [entry] };
+  const { account, ...entry } = { ...(await lastRequest(folder)), ...fields } as { account: string };
+  const config = { ...context[CONFIG_KEY], accounts: { [account]: {} }, exports: [entry] };
   const checkout = await createCheckout();
   folder.cli = (args) => checkout.run(JSON.stringify({ context: { [CONFIG_KEY]: config } }), args);
-  await folder.request(requestOf(entry));
+  await folder.request({ account, ...entry });
 }
 
 /** Neither `rebuild` nor a run of what is missing finds anything to do. */

@@ -78,10 +78,8 @@ export const rangeFields = {
   ),
 };
 
-/** The table that the rows go to. Default: the export's name; false: none. */
-export const table = z.optional(
-  z.union([z.literal(false), exportName], 'must be a name other than ledger, or false for no table'),
-);
+/** The rows go to the table of the export's name. Default: true. */
+export const table = z.optional(z.boolean());
 
 /** Lets days without rows, or an empty list, replace rows in the table. Default: false, which holds them. */
 export const accept_empty = z.optional(z.boolean());

@@ -128,11 +128,5 @@ function warnOfUnknown(
 
 /** Checks the raw input, so that a fault in another field does not hide a fault here. */
 export function reportFaults(fields: JsonObject): string[] {
-  return [...rangeFaults(fields, 1, MAX_WINDOWS * MAX_WINDOW_DAYS), ...tableFaults(fields)];
-}
-
-function tableFaults({ table, granularity }: JsonObject): string[] {
-  if (typeof table !== 'string' || typeof granularity !== 'string' || granularity.toUpperCase() === 'DAY')
-    return [];
-  return [`table: needs the granularity DAY, because a table has days`];
+  return rangeFaults(fields, 1, MAX_WINDOWS * MAX_WINDOW_DAYS);
 }

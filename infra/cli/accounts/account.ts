@@ -48,7 +48,7 @@ const NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 export function accountFaults(name: string, { local }: AccountOptions): string[] {
   if (!NAME.test(name)) return [`--account ${name} is not a name: use a-z, 0-9, _ and -`];
   if (local) return [];
-  const { accounts } = loadConfig();
+  const accounts = Object.keys(loadConfig().accounts);
   if (accounts.includes(name)) return [];
   return [`there is no account ${name} in cdk.json${suggest(name, accounts)}`];
 }

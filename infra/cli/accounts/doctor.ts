@@ -48,7 +48,7 @@ function describeCheck({ account = '', check, status, found, todo }: Check): str
 
 async function* diagnoseAll(options: DoctorOptions): AsyncGenerator<Check, void> {
   const { account, local } = options;
-  const all = local ? ['local'] : loadConfig().accounts;
+  const all = local ? ['local'] : Object.keys(loadConfig().accounts);
   const names = account === undefined ? all : [account];
   for (const name of names) {
     await using opened = await createAccount(name, options);

@@ -1,7 +1,7 @@
 import { requestHash } from '../../../functions/decisions/request-hash.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import { tableOf } from '../../../functions/workflow/table.ts';
-import { nameFaults } from '../../config/export-faults.ts';
+import { columnNameFaults } from '../../config/export-faults.ts';
 import { tableSource, withColumns } from '../../config/exports.ts';
 import { openToRead, type ReadableBucket } from '../../knowledge/bucket.ts';
 import { loadConfig } from '../../knowledge/config.ts';
@@ -84,7 +84,7 @@ function folderFaults(
   const table = tableOf(request);
   const isReplaced = ({ request: other, target: its }: LastRequest) =>
     other.account === request.account &&
-    (other.name === request.name || (table !== undefined && tableOf(other) === table)) &&
+    other.name === request.name &&
     its !== undefined &&
     requestHash(other, its) !== requestHash(request, target);
   return others.filter(isReplaced).map(({ request: { account, name } }) => {
@@ -99,7 +99,7 @@ function folderFaults(
 /** A local run writes a table that the config may not have checked. */
 function columnFaults(input: unknown): string[] {
   const source = tableSource(withColumns(Object(input), loadConfig().exports));
-  return source ? nameFaults(source) : [];
+  return source ? columnNameFaults(source) : [];
 }
 
 /** Without --base-url, the platform is a sandbox, which has its own credential and revision. */

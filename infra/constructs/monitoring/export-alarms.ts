@@ -13,11 +13,20 @@ import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
 import { runbookLink } from '../../../functions/decisions/failure-report.ts';
 import type { RetryKind } from '../../../functions/workflow/measure.ts';
-import type { ConfiguredExport } from '../../config/config.ts';
+import type { ConfiguredExport, ConfiguredRun } from '../../config/exports.ts';
+import { nextStarts } from '../../config/schedule.ts';
 import { type Fresh, freshDeliveriesOf, metricOf } from './export-metrics.ts';
 
 /** A scheduled export delivers in four hours: three reports of 30 minutes, and the waits between. */
 const MARGIN_HOURS = 4;
+
+/** A schedule that starts more often may miss some starts. */
+const SHORTEST_HOURS = 24;
+
+/** Starts of a schedule between which the longest time counts: those of a week, if there is one each hour. */
+const STARTS = 200;
+
+const HOUR_MS = 60 * 60 * 1000;
 
 /** CloudWatch alarms with a period of an hour evaluate seven days at most. */
 const LONGEST_HOURS = 7 * 24;
@@ -77,11 +86,12 @@ export class ExportAlarms extends Construct {
 
   /** One alarm for both, a missing delivery and one without recent rows: a stack may have 500 resources. */
   private freshnessAlarm(configured: ConfiguredExport, stack: string, props: ExportAlarmsProps): void {
-    const hours = overdueAfter(configured);
-    if (hours === undefined) return;
-    const { account, name } = configured;
+    const { account, name, runs } = configured;
+    const [overdue] = runs.flatMap(overdueAfter).toSorted((one, other) => one.hours - other.hours);
+    if (!overdue) return;
+    const { hours, run } = overdue;
     const condition = {
-      metric: freshDeliveriesOf(configured, freshOf(configured), { stack, period: Duration.hours(1) }),
+      metric: freshDeliveriesOf(configured, freshOf(run), { stack, period: Duration.hours(1) }),
       description: `Export ${name} of account ${account} has delivered no fresh data for ${hours} hours.`,
       evaluationPeriods: hours,
       comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
@@ -92,17 +102,19 @@ export class ExportAlarms extends Construct {
 }
 
 /**
- * Hours without a delivery after which a scheduled export is overdue; undefined without a schedule that is
- * enabled, and where CloudWatch does not look back far enough.
+ * Hours without a delivery after which a run is overdue; nothing without a schedule that is enabled, and
+ * where CloudWatch does not look back far enough.
  */
-function overdueAfter({ schedule }: ConfiguredExport): number | undefined {
-  if (!schedule?.enabled) return undefined;
-  const hours = schedule.expect_every_hours + MARGIN_HOURS;
-  return hours <= LONGEST_HOURS ? hours : undefined;
+function overdueAfter(run: ConfiguredRun) {
+  if (!run.schedule?.enabled) return [];
+  const starts = nextStarts(run.schedule, STARTS);
+  const gaps = starts.slice(1).map((at, before) => (at - (starts[before] ?? at)) / HOUR_MS);
+  const hours = Math.max(SHORTEST_HOURS, ...gaps) + MARGIN_HOURS;
+  return hours <= LONGEST_HOURS ? [{ run, hours }] : [];
 }
 
 /** A period that looks back for less than STALE_AFTER_DAYS may be a weekend, so it may have no rows. */
-function freshOf({ period }: ConfiguredExport): Fresh {
+function freshOf({ request: { period } }: ConfiguredRun): Fresh {
   const isMonth = period === 'previous_month';
   const [, days = 0] = /^last_(\d+)_days$/.exec(String(period)) ?? [];
   return {

@@ -1,7 +1,7 @@
 import type { Duration } from 'aws-cdk-lib';
 import { MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import { type MetricName, NAMESPACE } from '../../../functions/workflow/measure.ts';
-import type { ConfiguredExport } from '../../config/config.ts';
+import type { ConfiguredExport } from '../../config/exports.ts';
 
 // The metrics of functions/workflow/measure.ts. CloudWatch finds a metric only by all of its dimensions.
 

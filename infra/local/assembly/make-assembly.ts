@@ -16,7 +16,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 /** A run replaces these, so that one assembly serves every platform and account. */
 const REPLACED = {
   base_url: 'https://platform.invalid',
-  accounts: ['account'],
+  accounts: { account: {} },
 };
 
 /** Packages that aws-local-stepfunctions loads but never calls here. They take most of its load time. */

@@ -42,7 +42,7 @@ it.each<[string, object, object]>([
   ['the time zone', REPORT, { time_zone: 'Asia/Tokyo' }],
   ['the format and parallelism', REPORT, { format: 'CSV', max_parallel: 1 }],
   ['what an empty day does, and only_missing', REPORT, { accept_empty: true, only_missing: true }],
-  ['the name, the account and the table', REPORT, { name: 'other', account: 'globex', table: 'shared' }],
+  ['the name, the account and the table', REPORT, { name: 'other', account: 'globex', table: false }],
   ['the order of advertisers', REPORT, { advertiser_ids: ADVERTISERS.toReversed() }],
   ['the case of advertisers', REPORT, { advertiser_ids: ADVERTISERS.map((id) => id.toUpperCase()) }],
   ['the order of metrics', REPORT, { metrics: REPORT.metrics.toReversed() }],

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ObjectStore } from '../../../functions/aws/objects.ts';
-import { type Report, startTables, TABLE } from './curations.ts';
+import { type Report, startTables } from './curations.ts';
 
 let tables: Awaited<ReturnType<typeof startTables>>;
 let accounts = 0;
@@ -130,43 +130,6 @@ describe('the ledger', () => {
       '2026-11-01 r3 rows 1 shown',
     ]);
     expect(await rows(...back, third)).toContain('2026-10-31 r3 rows 2 shown');
-  });
-
-  it('has a report once for each table that it went into', async () => {
-    const first = { id: 'r1', created_at: '2026-11-01T00:00:00.000Z', spends: DAY };
-    const renamed = { schema: { ...TABLE, table: 'renamed' }, request: { table: 'renamed' } };
-    const { account } = await log(first, { ...first, ...renamed }, { ...first, ...renamed });
-    expect(
-      await tables.rowsOf(
-        'SELECT table_name, metric, value::INTEGER AS value, outcome',
-        `ledger/${account}.*.parquet`,
-      ),
-    ).toEqual([
-      { table_name: 'daily', metric: 'rows', value: 2, outcome: 'shown' },
-      { table_name: 'daily', metric: 'spend', value: 3, outcome: 'shown' },
-      { table_name: 'renamed', metric: 'rows', value: 2, outcome: 'shown' },
-      { table_name: 'renamed', metric: 'spend', value: 3, outcome: 'shown' },
-    ]);
-  });
-
-  it.each([
-    ['without a table', { schema: undefined }],
-    [
-      'whose type differs',
-      {
-        schema: {
-          ...TABLE,
-          columns: TABLE.columns.map((column) => ({ ...column, type: 'double' as const })),
-        },
-      },
-    ],
-  ])('has a report %s as not written, if its rows have days', async (_, second) => {
-    const spends = { '2026-10-31': [5] };
-    const { lines } = await log(
-      { spends: DAY },
-      { spends, body: '[{"date":"2026-10-31","campaign_id":1,"spend":5}]', ...second },
-    );
-    expect(lines.filter((line) => line.includes('r2 rows'))).toEqual(['2026-10-31 r2 rows 1 not written']);
   });
 
   it('has no row of a report whose rows have no days', async () => {

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Curation } from '../../../functions/tables/curate-file.ts';
 import { catalogTable, readSchema } from '../../../functions/workflow/catalog-table.ts';
-import { byName } from '../../../functions/workflow/json.ts';
 import { addDays } from '../../../functions/workflow/request/dates.ts';
 import { Curated } from '../../../functions/workflow/state-parts.ts';
 import { LEDGER, type TableSchema } from '../../../functions/workflow/table.ts';
@@ -74,7 +73,7 @@ describe('P7: a table', () => {
       { ...asked, name: 'daily', account, advertiser_ids: [randomUUID()], period: 'yesterday' },
     ];
     const target = { platform: 'api.platform.example', revision: '2026-09-01' };
-    const [table] = tablesOf(exports, target, { currency: byName([]) });
+    const [table] = tablesOf(exports, target, { accounts: {} });
     const schema = table && readSchema(catalogTable(table, 'bucket', tableWords(table, exports)));
     const row = (value: number) => `{"date":"2026-11-01","constructor":"a","__proto__":${value},"valueOf":2}`;
     const results = [];
@@ -277,7 +276,7 @@ describe('the columns of a table', () => {
       { spends: OCTOBER, schema: withType('double') },
     );
     const problem =
-      /^table daily is not written: column spend is double now, but was written as bigint; give the export a new table name; see TableProblems/;
+      /^table daily is not written: column spend is double now, but was written as bigint; remove the table's objects and rebuild it; see TableProblems/;
     expect(last?.curated.table_problem).toMatch(problem);
     expect(last?.warnings).toEqual([last?.curated.table_problem]);
     expect(last).toMatchObject({ rows: 3, curated: { sums: { spend: '6' } } });

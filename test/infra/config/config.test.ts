@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { CONFIG_KEY, InvalidConfig, parseConfig, readConfig } from '../../../infra/config/config.ts';
 import { CONTEXT } from '../../support/stack.ts';
 
-function faultsOf(context: unknown, region?: string): readonly string[] {
+function faultsOf(context: unknown): readonly string[] {
   try {
-    parseConfig(context, region);
+    parseConfig(context);
   } catch (error) {
     if (error instanceof InvalidConfig) return error.faults;
     throw error;
@@ -19,9 +19,16 @@ function faultsWith(changes: Readonly<Record<string, unknown>>): readonly string
   return faultsOf({ ...CONTEXT, ...changes });
 }
 
+const { accounts } = CONTEXT;
 const [daily, backfill] = CONTEXT.exports;
-const RATE = { expression: 'rate(1 day)' };
-const LIST = { name: 'campaigns', account: 'acme', kind: 'list', resource: 'campaigns', schedule: RATE };
+const ADVERTISER = 'c7e1f3d5-2b4a-4c6d-8e9f-3a5b7c9d1e03';
+const LIST = {
+  name: 'campaigns',
+  accounts: ['acme'],
+  kind: 'list',
+  resource: 'campaigns',
+  runs: [{ schedule: 'rate(1 day)' }],
+};
 
 describe('the config', () => {
   it('of cdk.json can be deployed as it is', () => {
@@ -39,8 +46,6 @@ describe('the config', () => {
       max_download_bytes: 53_687_091_200,
       max_curate_bytes: 4_294_967_296,
       tables: true,
-      time_zones: {},
-      currency: {},
       log_retention_days: 90,
       alarm_emails: [],
     });
@@ -55,9 +60,9 @@ describe('the config', () => {
     [undefined, undefined],
   ])('links to the runbook of the repository in package.json: %j', (repository, home) => {
     const expected = home && `${home}/blob/HEAD/infra/RUNBOOK.md`;
-    expect(parseConfig(CONTEXT, undefined, repository ?? null).runbook_url).toBe(expected);
+    expect(parseConfig(CONTEXT, repository ?? null).runbook_url).toBe(expected);
     const runbook_url = 'https://wiki.example/runbook';
-    expect(parseConfig({ ...CONTEXT, runbook_url }, undefined, repository ?? null)).toHaveProperty(
+    expect(parseConfig({ ...CONTEXT, runbook_url }, repository ?? null)).toHaveProperty(
       'runbook_url',
       runbook_url,
     );
@@ -68,11 +73,22 @@ describe('the config', () => {
       stack: '1st',
       base_url: 'http://api.platform.example',
       revision: '2026-02-30',
-      accounts: ['Acme', 'globex', 'globex'],
+      accounts: {
+        Acme: {},
+        acme: { time_zone: 'Mars/Olympus', currency: 'eur', advertiser_ids: 'all', region: 'EU' },
+        globex: {},
+      },
       exports: [
-        { ...daily, metrics: [], schedule: { expression: 'daily', zone: 'UTC', expect_every_hours: 0 } },
-        { ...backfill, account: 'initech' },
-        { ...backfill, name: undefined, schedule: { ...RATE, time_zone: 'Mars/Olympus' } },
+        {
+          ...daily,
+          metrics: [],
+          runs: [
+            { period: 'never', schedule: 'daily' },
+            { period: 'yesterday', schedule: { expression: 'rate(1 day)', zone: 'UTC' }, time_zone: 'UTC+1' },
+          ],
+        },
+        { ...backfill, accounts: ['globex', 'initech'], account: 'globex', schedule: 'rate(1 day)' },
+        { ...backfill, name: undefined, runs: [{}], accounts: [] },
       ],
       max_download_bytes: 0,
       max_curate_bytes: 5_100_273_665,
@@ -91,17 +107,24 @@ describe('the config', () => {
         'stack',
         'base_url',
         'revision',
-        'accounts[0]',
-        'accounts',
-        'exports[0].schedule.expression',
-        'exports[0].schedule.zone',
-        'exports[0].schedule.expect_every_hours',
+        'accounts.Acme',
+        'accounts.acme.time_zone',
+        'accounts.acme.currency',
+        'accounts.acme.advertiser_ids',
+        'accounts.acme.region',
+        'accounts.globex.advertiser_ids',
         'exports[0].metrics',
-        'exports[0].account',
+        'exports[0].runs[0].period',
+        'exports[0].runs[0].schedule.expression',
+        'exports[0].runs[1].schedule.zone',
+        'exports[0].runs[1].time_zone',
         'exports[1].account',
-        'exports[2].schedule.time_zone',
+        'exports[1].accounts',
+        'exports[1].schedule',
+        'exports[2].accounts',
         'exports[2].name',
-        'exports[2].period',
+        'exports[2].start_date',
+        'exports[2].end_date',
         'max_download_bytes',
         'max_curate_bytes',
         'tables',
@@ -127,72 +150,68 @@ describe('the config', () => {
       'stack: must be 1 to 63 characters of a-z, 0-9 and -, the first a letter',
     ],
     ['an unknown field', { basurl: 'x' }, 'basurl: is not a setting (did you mean base_url?)'],
+    ['no account', { accounts: {}, exports: [] }, 'accounts: must not be empty'],
     [
-      'an export of an account that is not listed',
-      { accounts: ['globex'] },
-      'exports[0].account: acme is not one of accounts (globex)',
-    ],
-    [
-      'the time zone of an account that is not listed',
-      { time_zones: { acne: 'UTC' } },
-      'time_zones: acne is not one of accounts (acme, globex)',
-    ],
-    [
-      'the currency of an account that is not listed',
-      { currency: { acne: 'EUR' } },
-      'currency: acne is not one of accounts (acme, globex)',
+      'an export of an account that there is not',
+      { exports: [{ ...daily, accounts: ['acne'] }] },
+      'exports[0].accounts: acne is not one of accounts (acme, globex)',
     ],
     ...['eur', 'ZZZ'].map((code): [string, object, string] => [
       `the currency ${code}`,
-      { currency: { acme: code } },
-      'currency.acme: must be the code of a currency in ISO 4217, such as EUR',
+      { accounts: { ...accounts, acme: { ...accounts.acme, currency: code } } },
+      'accounts.acme.currency: must be the code of a currency in ISO 4217, such as EUR',
     ]),
     [
+      'a report whose account has no advertisers',
+      { accounts: { ...accounts, acme: {} } },
+      'accounts.acme.advertiser_ids: is missing',
+    ],
+    [
+      'advertisers that an account repeats',
+      { accounts: { ...accounts, globex: { advertiser_ids: [ADVERTISER, ADVERTISER] } } },
+      `accounts.globex.advertiser_ids: must not repeat ${ADVERTISER}`,
+    ],
+    [
+      'advertisers of an export with several accounts',
+      { exports: [{ ...daily, accounts: undefined, advertiser_ids: [ADVERTISER] }] },
+      'exports[0].advertiser_ids: needs an export of one account, and this one has 2',
+    ],
+    [
       'two exports of one name in an account',
-      { exports: [daily, { ...backfill, account: 'acme', name: 'daily' }] },
-      'exports[1].name: the account has another export daily',
+      { exports: [daily, { ...backfill, accounts: undefined, name: 'daily' }] },
+      'exports[1].name: the account acme has another export daily',
     ],
     [
-      'a schedule with fixed dates',
-      { exports: [{ ...backfill, schedule: RATE }] },
-      'exports[0].period: is missing; a schedule with fixed dates would export the same days every time',
+      'runs with fixed dates',
+      { exports: [{ ...backfill, end_date: undefined, runs: [{ schedule: 'rate(1 day)' }] }] },
+      'exports[0].start_date: cannot be combined with runs, which have a period',
+      'exports[0].runs[0].period: is missing',
     ],
     [
-      'a schedule with a fixed day of the snapshot',
+      'runs with a fixed day of the snapshot',
       { exports: [{ ...LIST, snapshot_date: '2026-10-01' }] },
-      'exports[0].snapshot_date: a schedule would export the same day every time',
+      'exports[0].snapshot_date: cannot be combined with runs, which have a period',
     ],
     ...[true, '2026-11-21T06:00:00Z'].map((only_missing): [string, object, string] => [
-      `a schedule with only_missing ${only_missing}`,
+      `runs with only_missing ${only_missing}`,
       { exports: [{ ...daily, only_missing }] },
-      'exports[0].only_missing: cannot be combined with a schedule, which would deliver nothing once everything is delivered',
+      'exports[0].only_missing: cannot be combined with runs, which have a period',
     ]),
     ...['grant_type', 'refresh_token', 'client_secret'].map((name): [string, object, string] => [
       `the refresh parameter ${name}`,
       { refresh_parameters: { [name]: 'x', audience: 'y' } },
       `refresh_parameters.${name}: must not be set here: the export sends it itself`,
     ]),
-  ])('refuses %s', (_, changes, fault) => {
-    expect(faultsWith({ ...changes })).toEqual([fault]);
+  ])('refuses %s', (_, changes, ...faults) => {
+    expect(faultsWith({ ...changes })).toEqual(faults);
   });
 
-  it.each<[string | undefined, readonly RegExp[]]>([
-    ['eu-central-1', []],
-    ['us-east-1', [/^alarm_topic_arn: is in eu-central-1, but must be in us-east-1/, /^kms_key: is in eu/]],
-    ['us-gov-west-1', [/^alarm_topic_arn/, /^kms_key/, /^slack: AWS has no chat service in us-gov-west-1/]],
-    ['cn-north-1', [/^alarm_topic_arn/, /^kms_key/, /^slack/]],
-    ['', []],
-    [undefined, []],
-  ])('refuses what would not work in the Region, if it is known to which one the stack goes: %j', (region, faults) => {
-    const elsewhere = {
-      alarm_topic_arn: 'arn:aws:sns:eu-central-1:111122223333:on-call',
-      kms_key: 'arn:aws:kms:eu-central-1:111122223333:key/1a2b3c4d',
-      slack: { workspace_id: 'T0123ABCD', channel_id: 'C0123ABCD' },
-    };
-    expect(faultsOf({ ...CONTEXT, ...elsewhere }, region)).toEqual(
-      faults.map((fault) => expect.stringMatching(fault)),
-    );
-    expect(faultsOf({ ...CONTEXT, kms_key: 'create' }, region)).toEqual([]);
+  it('is for a topic of its own or an existing one', () => {
+    const alarm_topic_arn = 'arn:aws:sns:eu-central-1:111122223333:on-call';
+    expect(faultsWith({ alarm_topic_arn })).toEqual([]);
+    expect(faultsWith({ alarm_topic_arn, alarm_emails: ['ops@example.com'] })).toEqual([
+      'alarm_emails: cannot be combined with alarm_topic_arn; subscribe the addresses to that topic',
+    ]);
   });
 
   it('accepts the schedule of a list, which is a snapshot of the day on which it is made', () => {
@@ -219,8 +238,8 @@ describe('the config', () => {
     'cron(0 6 ? * L *)',
     'cron(0 6 29 2 ? *)',
     'rate(12 hours)',
-  ])('accepts the schedule %s', (expression) => {
-    expect(faultsWith({ exports: [{ ...daily, schedule: { expression } }] })).toEqual([]);
+  ])('accepts the schedule %s', (schedule) => {
+    expect(faultsWith({ exports: [{ ...daily, runs: [{ period: 'yesterday', schedule }] }] })).toEqual([]);
   });
 
   it.each([
@@ -232,48 +251,71 @@ describe('the config', () => {
     'cron(0/x 6 * * ? *)',
     'rate(0 days)',
     'at(2026-01-01T00:00:00)',
-  ])('refuses the schedule %s', (expression) => {
-    expect(faultsWith({ exports: [{ ...daily, schedule: { expression } }] })).toEqual([
-      expect.stringMatching(/^exports\[0\]\.schedule\.expression: must be cron\(/),
+  ])('refuses the schedule %s', (schedule) => {
+    expect(faultsWith({ exports: [{ ...daily, runs: [{ period: 'yesterday', schedule }] }] })).toEqual([
+      expect.stringMatching(/^exports\[0\]\.runs\[0\]\.schedule\.expression: must be cron\(/),
     ]);
   });
 
   it.each([
     ['cron(0 25 * * ? *)', 'cannot be read: Invalid value for hour: 25'],
     ['cron(0 6 31 2 ? *)', 'names no day that exists'],
-  ])('refuses the values of %s', (expression, fault) => {
-    expect(faultsWith({ exports: [{ ...daily, schedule: { expression } }] })).toEqual([
-      expect.stringContaining(`exports[0].schedule.expression: ${fault}`),
+  ])('refuses the values of %s', (schedule, fault) => {
+    expect(faultsWith({ exports: [{ ...daily, runs: [{ period: 'yesterday', schedule }] }] })).toEqual([
+      expect.stringContaining(`exports[0].runs[0].schedule.expression: ${fault}`),
     ]);
   });
 
-  it("puts exports and schedules into their account's time zone unless they name another one", () => {
-    const plain = { ...daily, name: 'plain', schedule: undefined };
-    const rated = { ...daily, name: 'rated', schedule: RATE };
-    const time_zones = { acme: 'America/New_York' };
-    const { exports } = parseConfig({ ...CONTEXT, exports: [daily, plain, rated], time_zones });
-    expect(exports.map((each) => [each.time_zone, each.schedule?.time_zone])).toEqual([
-      ['Europe/Berlin', 'Europe/Berlin'],
-      ['America/New_York', undefined],
-      ['America/New_York', 'America/New_York'],
+  it('has each export once for each account, with a request and a schedule for each run', () => {
+    const runs = [
+      { period: 'last_28_days', schedule: 'cron(0 6 * * ? *)' },
+      { period: 'previous_month', schedule: { expression: 'rate(1 day)', enabled: false }, time_zone: 'UTC' },
+      { period: 'yesterday' },
+    ];
+    const { exports } = parseConfig({ ...CONTEXT, exports: [{ name: 'daily', metrics: ['spend'], runs }] });
+    const ofAcme = { name: 'daily', account: 'acme', ...accounts.acme, metrics: ['spend'] };
+    const ofGlobex = { name: 'daily', account: 'globex', ...accounts.globex, metrics: ['spend'] };
+    expect(exports).toEqual([
+      {
+        ...ofAcme,
+        period: 'last_28_days',
+        runs: [
+          {
+            request: { ...ofAcme, period: 'last_28_days' },
+            schedule: { expression: 'cron(0 6 * * ? *)', enabled: true, time_zone: 'Europe/Berlin' },
+          },
+          {
+            request: { ...ofAcme, period: 'previous_month', time_zone: 'UTC' },
+            schedule: { expression: 'rate(1 day)', enabled: false, time_zone: 'UTC' },
+          },
+          { request: { ...ofAcme, period: 'yesterday' } },
+        ],
+      },
+      expect.objectContaining({ ...ofGlobex, period: 'last_28_days' }),
     ]);
+  });
+
+  it('lets an export name its own time zone for its days, and its own advertisers', () => {
+    const own = { ...daily, time_zone: 'America/New_York', advertiser_ids: [ADVERTISER] };
+    const [entry] = parseConfig({ ...CONTEXT, exports: [own] }).exports;
+    expect(entry?.runs[0]).toMatchObject({
+      request: { time_zone: 'America/New_York', advertiser_ids: [ADVERTISER] },
+      schedule: { time_zone: 'Europe/Berlin' },
+    });
   });
 });
 
 describe('the CDK app', () => {
   it('fails the synth of an invalid config with its faults and without a stack trace', () => {
-    const alarm_topic_arn = 'arn:aws:sns:eu-central-1:111122223333:on-call';
-    const context = { [CONFIG_KEY]: { ...CONTEXT, revision: 'latest', accounts: [], alarm_topic_arn } };
-    const target = { CDK_DEFAULT_ACCOUNT: '111122223333', CDK_DEFAULT_REGION: 'us-east-1' };
+    const context = { [CONFIG_KEY]: { ...CONTEXT, revision: 'latest', accounts: {} } };
     const app = fileURLToPath(new URL('../../../infra/app.ts', import.meta.url));
     const { status, stderr } = spawnSync(process.execPath, [app], {
-      env: { ...process.env, ...target, CDK_CONTEXT_JSON: JSON.stringify(context) },
+      env: { ...process.env, CDK_CONTEXT_JSON: JSON.stringify(context) },
       encoding: 'utf8',
     });
     expect(status).toBe(1);
     expect(stderr).toContain('\n  revision: must be');
     expect(stderr).toContain('\n  accounts: must not be empty');
-    expect(stderr).toContain('\n  alarm_topic_arn: is in eu-central-1');
     expect(stderr).not.toContain('    at ');
   });
 });

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { InvalidConfig, parseConfig } from '../../../infra/config/config.ts';
-import type { ConfiguredEntry } from '../../../infra/config/exports.ts';
 import { CONTEXT } from '../../support/stack.ts';
 
 type Changes = Readonly<Record<string, unknown>>;
 
-const DAILY: ConfiguredEntry = { ...CONTEXT.exports[0] };
+const [DAILY] = CONTEXT.exports;
 
 function faultsOf(exports: readonly unknown[], changes: Changes = {}): readonly string[] {
   try {
@@ -19,7 +18,7 @@ function faultsOf(exports: readonly unknown[], changes: Changes = {}): readonly 
 
 /** The first export is `daily` of acme, which has the metric spend. */
 function second(changes: Changes): readonly string[] {
-  return faultsOf([DAILY, { ...DAILY, account: 'globex', ...changes }]);
+  return faultsOf([DAILY, { ...DAILY, accounts: ['globex'], ...changes }]);
 }
 
 describe('columns', () => {
@@ -72,17 +71,6 @@ describe('columns', () => {
       'exports[0].columns.day: is the date, which date_column names',
     ]);
   });
-
-  it.each([
-    ['without a table', { ...DAILY, table: false }],
-    ['by the hour', { ...DAILY, granularity: 'HOUR' }],
-    ['that is a list', { name: 'campaigns', account: 'acme', kind: 'list', resource: 'campaigns' }],
-  ])('need a report with a table, not an export %s', (_, entry) => {
-    expect(faultsOf([{ ...entry, columns: {}, date_column: 'day' }])).toEqual([
-      'exports[0].columns: needs a report that has a table',
-      'exports[0].date_column: needs a report that has a table',
-    ]);
-  });
 });
 
 describe('a table', () => {
@@ -119,82 +107,50 @@ describe('a table', () => {
   });
 
   it('cannot have the name of the ledger', () => {
-    const exports = [
-      { ...DAILY, name: 'ledger' },
-      { ...DAILY, table: 'ledger' },
-    ];
-    expect(faultsOf(exports)).toEqual([
+    expect(faultsOf([{ ...DAILY, name: 'ledger' }])).toEqual([
       'exports[0].name: must not be ledger, which is a table of its own',
-      'exports[1].table: must not be ledger, which is a table of its own',
     ]);
-  });
-
-  it('has the currency of all accounts or of none', () => {
-    const globex = { ...DAILY, account: 'globex' };
-    const list = { name: 'campaigns', account: 'globex', kind: 'list', resource: 'campaigns' };
-    expect(faultsOf([DAILY, globex], { currency: { acme: 'EUR' } })).toEqual([
-      'currency.globex: is missing; other accounts of the table daily have one',
-    ]);
-    expect(faultsOf([DAILY, globex], { currency: { acme: 'EUR', globex: 'USD' } })).toEqual([]);
-    expect(faultsOf([DAILY, { ...globex, table: 'other' }, list], { currency: { acme: 'EUR' } })).toEqual([]);
   });
 
   it('may have its date among the dimensions', () => {
     expect(faultsOf([{ ...DAILY, dimensions: ['date'] }])).toEqual([]);
   });
 
-  it('may be shared by accounts with other advertisers, but the same columns in any order', () => {
+  it('is of the name, also of other accounts with other advertisers and runs, and the same columns in any order', () => {
     const metrics = ['clicks', 'spend'];
     const advertiser_ids = ['0b9d4c2a-86f1-4e57-a3c8-1d2e5f7a9b02'];
-    const globex = { ...DAILY, account: 'globex', advertiser_ids, metrics: metrics.toReversed() };
-    expect(faultsOf([{ ...DAILY, metrics }, globex])).toEqual([]);
-  });
-
-  it('may be shared by exports of one account that differ only in their dates', () => {
-    const monthly = { ...DAILY, name: 'monthly', period: 'previous_month', table: 'daily' };
-    expect(faultsOf([DAILY, monthly])).toEqual([]);
-  });
-
-  it('is filled by one request per account', () => {
-    const advertiser_ids = ['0b9d4c2a-86f1-4e57-a3c8-1d2e5f7a9b02'];
-    const other = { ...DAILY, name: 'other', advertiser_ids, table: 'daily' };
-    expect(faultsOf([DAILY, other])).toEqual([
-      'exports[1].table: another request of the account fills daily (exports[0])',
-    ]);
+    const globex = {
+      ...DAILY,
+      accounts: ['globex'],
+      advertiser_ids,
+      metrics: metrics.toReversed(),
+      runs: [],
+    };
+    const dated = { ...globex, period: 'previous_month' };
+    expect(faultsOf([{ ...DAILY, metrics }, dated])).toEqual([]);
   });
 
   it.each([
-    ['another column', { metrics: ['spend', 'clicks'] }, 'only exports[1] has clicks bigint'],
-    [
-      'another type',
-      { columns: { spend: 'bigint' } },
-      'only exports[1] has spend bigint, only exports[0] has spend decimal(18,6)',
-    ],
-    [
-      'another field of the file',
-      { columns: { spend: { from: 'Spend (USD)' } } },
-      'only exports[1] has spend decimal(18,6) from Spend (USD), only exports[0] has spend decimal(18,6)',
-    ],
-    [
-      'another date column',
-      { date_column: 'day' },
-      'only exports[1] has the date column day, only exports[0] has the date column date',
-    ],
-  ])('cannot be shared by exports with %s', (_, changes, differences) => {
+    ['another column', { metrics: ['spend', 'clicks'] }],
+    ['another type', { columns: { spend: 'bigint' } }],
+    ['another field of the file', { columns: { spend: { from: 'Spend (USD)' } } }],
+    ['another date column', { date_column: 'day' }],
+  ])('has the same columns for all accounts, and not %s', (_, changes) => {
     expect(second(changes)).toEqual([
-      `exports[1].table: exports that share daily need the same columns, but ${differences}`,
+      'exports[1]: has other columns than exports[0], which has the same name and so the same table',
     ]);
+    expect(second({ ...changes, table: false })).toEqual([]);
   });
 
   it('has a name of its own in the catalog, where a hyphen is an underscore', () => {
-    const alike = { ...DAILY, name: 'a', table: 'by-day_1' };
+    const alike = { ...DAILY, name: 'by-day_1' };
     expect(faultsOf([alike, { ...DAILY, name: 'by_day-1' }])).toEqual([
-      'exports[1].table: by_day-1 would have the name of by-day_1 (exports[0]) in the catalog, by_day_1',
+      'exports[1].name: the table of by-day_1 (exports[0]) would have the same name, by_day_1',
     ]);
   });
 
   it('is left out of a stack without tables, so nothing is wrong with it', () => {
-    const other = { ...DAILY, account: 'globex', metrics: ['clicks'] };
+    const other = { ...DAILY, accounts: ['globex'], metrics: ['clicks'] };
     expect(faultsOf([DAILY, other], { tables: false })).toEqual([]);
   });
 });

@@ -1,14 +1,17 @@
 import { describe, expect, it } from 'vitest';
+import { parseConfig } from '../../../infra/config/config.ts';
 import { type ConfiguredEntry, tablesOf } from '../../../infra/config/exports.ts';
 import { CONTEXT } from '../../support/stack.ts';
 
-const DAILY: ConfiguredEntry = { ...CONTEXT.exports[0] };
+const DAILY: ConfiguredEntry = { ...parseConfig(CONTEXT).exports[0] };
 const TARGET = { platform: 'api.platform.example/v1', revision: '2026-09-01' };
 
 const LIST = { name: 'campaigns', account: 'acme', kind: 'list', resource: 'campaigns' };
 
 function tables(...exports: readonly ConfiguredEntry[]) {
-  return tablesOf(exports, TARGET, { currency: { globex: 'USD', initech: 'JPY' } });
+  return tablesOf(exports, TARGET, {
+    accounts: { globex: { currency: 'USD' }, initech: { currency: 'JPY' } },
+  });
 }
 
 /** `name type` per column of the only table. */
@@ -26,7 +29,7 @@ describe('tables', () => {
       DAILY,
       { ...DAILY, name: 'hourly', granularity: 'HOUR' },
       { ...DAILY, name: 'raw', table: false },
-      { ...DAILY, name: 'renamed', table: 'daily-2' },
+      { ...DAILY, name: 'daily-2', table: true },
       {
         name: 'sales',
         account: 'acme',
@@ -75,7 +78,7 @@ describe('tables', () => {
     expect(table?.columns.map(({ name }) => name)).toEqual(['advertiser_id', 'spend']);
   });
 
-  it('are shared by accounts, with a request of each', () => {
+  it('are one for all accounts, with a request of each', () => {
     const other = { ...DAILY, account: 'globex', advertiser_ids: ['0b9d4c2a-86f1-4e57-a3c8-1d2e5f7a9b02'] };
     const [shared, ...others] = tables(DAILY, other);
     expect(others).toEqual([]);
@@ -87,7 +90,7 @@ describe('tables', () => {
   });
 
   it('have the currencies of their accounts, unless they are lists', () => {
-    const globex = { ...DAILY, account: 'globex', table: 'globex' };
+    const globex = { ...DAILY, account: 'globex', name: 'globex' };
     const list = { ...LIST, account: 'globex' };
     expect(tables(DAILY, globex, list).map(({ currencies }) => currencies)).toEqual([
       {},

@@ -9,6 +9,8 @@ import { ReportInput } from '../../../functions/workflow/request/report.ts';
 import { metricType } from '../../../functions/workflow/table.ts';
 import { CONFIG_KEY, ConfigFile, readContext } from '../../../infra/config/config.ts';
 import { costOf, PRICES } from '../../../infra/config/cost.ts';
+import { Account, ExportOfAccounts } from '../../../infra/config/exports.ts';
+import { Run } from '../../../infra/config/schedule.ts';
 import { resourcesOf, synthesizeStack } from '../../support/stack.ts';
 
 const REQUESTS = readFileSync(new URL('../../../functions/REQUESTS.md', import.meta.url), 'utf8');
@@ -61,8 +63,13 @@ describe('the reference has', () => {
 
   it('each setting', () => {
     const [settings] = tablesOf(CONFIG, '# The config').map(namesIn);
-    const ofExports = Object.keys(ConfigFile.shape.exports.unwrap().element.shape);
-    const names = [...Object.keys(ConfigFile.shape), ...ofExports.map((name) => `exports[].${name}`)];
+    const fieldsOf = (path: string, shape: object) => Object.keys(shape).map((name) => `${path}.${name}`);
+    const names = [
+      ...Object.keys(ConfigFile.shape),
+      ...fieldsOf('accounts.NAME', Account.shape),
+      ...fieldsOf('exports[]', ExportOfAccounts.shape),
+      ...fieldsOf('exports[].runs[]', Run.shape),
+    ].filter((name) => name !== 'exports[].account');
     expect(settings?.sort()).toEqual(names.sort());
   });
 
@@ -94,7 +101,7 @@ describe('the reference has', () => {
       return { alarms: alarms.length, total: ofAlarms + kept };
     };
     const idle = billed({ exports: [] });
-    const account = idle.total - billed({ exports: [], accounts: ['acme'] }).total;
+    const account = idle.total - billed({ exports: [], accounts: { acme: {} } }).total;
     const { stack: _, ...shipped } = Object(readContext()[CONFIG_KEY]);
     const cents = (dollars: number) => dollars.toFixed(2);
     const run = (windows: number) => costOf('report', windows, 180).dollars;

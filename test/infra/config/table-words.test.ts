@@ -16,7 +16,8 @@ const GLOBEX = { ...DAILY, account: 'globex', time_zone: undefined };
 const TARGET = { platform: 'api.platform.example', revision: '2026-09-01' };
 
 function wordsOf(exports: readonly ConfiguredEntry[], currency: Readonly<Record<string, string>> = {}) {
-  const [table] = tablesOf(exports, TARGET, { currency });
+  const codes = Object.entries(currency).map(([account, code]) => [account, { currency: code }]);
+  const [table] = tablesOf(exports, TARGET, { accounts: Object.fromEntries(codes) });
   if (!table) throw new Error('no table');
   // Others of the config do not matter.
   return tableWords(table, [...exports, { ...DAILY, name: 'other', account: 'initech' }]);

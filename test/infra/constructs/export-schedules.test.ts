@@ -43,19 +43,38 @@ describe('schedules', () => {
     });
   });
 
+  it('are one for each account and run', () => {
+    const runs = [
+      { period: 'yesterday', schedule: 'cron(30 0 * * ? *)' },
+      { period: 'yesterday' },
+      { period: 'previous_month', schedule: 'cron(0 7 2 * ? *)' },
+    ];
+    const other = synthesizeStack({ exports: [{ name: 'daily', metrics: ['spend'], runs }] });
+    const created = resourcesOf(other, 'AWS::Scheduler::Schedule');
+    expect([...created.keys()]).toEqual([
+      'Schedulesacmedaily',
+      'Schedulesacmedaily3',
+      'Schedulesglobexdaily',
+      'Schedulesglobexdaily3',
+    ]);
+    const input = JSON.parse(created.get('Schedulesglobexdaily3')?.Properties.Target.Input);
+    expect(input).toMatchObject({ account: 'globex', period: 'previous_month', ...CONTEXT.accounts.globex });
+  });
+
   it('are there but start nothing while they are paused', () => {
     const [first] = CONTEXT.exports;
-    const paused = { ...first, schedule: { ...first?.schedule, enabled: false } };
+    const schedule = { expression: 'cron(30 0 * * ? *)', enabled: false };
+    const paused = { ...first, runs: [{ period: 'yesterday', schedule }] };
     const other = resourcesOf(synthesizeStack({ exports: [paused] }), 'AWS::Scheduler::Schedule');
     expect(other.get('Schedulesacmedaily')?.Properties.State).toBe('DISABLED');
   });
 
   it('start the state machine with the whole request and the scheduled time', () => {
-    const { schedule, ...request } = CONTEXT.exports[0] ?? {};
+    const { accounts, runs, ...what } = CONTEXT.exports[0] ?? {};
+    const request = { ...what, account: 'acme', ...CONTEXT.accounts.acme, period: 'yesterday' };
     expect(readable(daily?.Target.Arn)).toBe('<WorkflowStateMachine>');
     expect(inputAt('2026-03-28T23:30:00Z')).toEqual({
       ...request,
-      time_zone: 'Europe/Berlin',
       scheduled_at: '2026-03-28T23:30:00Z',
     });
   });

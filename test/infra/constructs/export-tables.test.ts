@@ -10,9 +10,9 @@ const CAMPAIGNS = {
   metrics: ['spend', 'impressions'],
   dimensions: ['campaign_id', 'campaign_name'],
 };
-const LIST = { name: 'campaigns', account: 'acme', kind: 'list', resource: 'campaigns' };
+const LIST = { name: 'campaigns', accounts: ['acme'], kind: 'list', resource: 'campaigns' };
 
-const stack = synthesizeStack({ exports: [DAILY, { ...DAILY, account: 'globex' }, CAMPAIGNS, LIST] });
+const stack = synthesizeStack({ exports: [{ ...DAILY, accounts: undefined }, CAMPAIGNS, LIST] });
 const tables = tablesIn(stack);
 
 /** The tables of a stack, in the order in which it creates them. */
@@ -58,16 +58,16 @@ describe('the catalog', () => {
     const names = ['tables', 'queries', 'database', 'workgroup', 'default', 'resource'];
     const queries = [...resourcesOf(stack, 'AWS::Athena::NamedQuery').values()];
     const taken = [...names, ...queries.map(({ Properties }) => Properties.Name)];
-    const exports = taken.map((name) => ({ ...DAILY, name, schedule: undefined }));
+    const exports = taken.map((name) => ({ ...DAILY, name, runs: [{ period: 'yesterday' }] }));
     const created = tablesIn(synthesizeStack({ exports })).map(({ TableInput }) => TableInput.Name);
     expect(created).toEqual([...taken.map((name) => name.replaceAll('-', '_')), 'ledger']);
   });
 
   it("takes names of Object's prototype for accounts, tables, metrics and dimensions", () => {
     const [name, proto] = ['constructor', '__proto__'];
-    const odd = { ...DAILY, name, account: name, metrics: [name], dimensions: [proto], schedule: undefined };
+    const odd = { ...DAILY, name, accounts: [name], metrics: [name], dimensions: [proto] };
     const other = synthesizeStack({
-      accounts: [name],
+      accounts: { [name]: CONTEXT.accounts.acme },
       exports: [odd, { ...odd, name: 'b', metrics: [proto], dimensions: [name] }],
     });
     const [one, two] = tablesIn(other).map(({ TableInput }) => TableInput);

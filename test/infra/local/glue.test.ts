@@ -20,7 +20,7 @@ describe('the table of a request', () => {
     const defineTable = createRequestTables({
       glue,
       bucket: BUCKET,
-      config: { exports: [], currency: {}, ...config },
+      config: { exports: [], accounts: {}, ...config },
     });
     for (const request of requests) defineTable(request, target);
     return [...glue.tables.values()].map(readSchema);
@@ -31,7 +31,10 @@ describe('the table of a request', () => {
       { name: 'daily-campaigns', columns: { quality: { type: 'bigint' as const } }, date_column: 'day' },
     ];
     const [plain] = await define([REQUEST]);
-    const [declared] = await define([REQUEST], { exports: configured, currency: { acme: 'EUR' } });
+    const [declared] = await define([REQUEST], {
+      exports: configured,
+      accounts: { acme: { currency: 'EUR' } },
+    });
     expect(plain?.columns).toContainEqual({ name: 'quality', type: 'double', from: 'quality' });
     expect(declared?.columns).toContainEqual({ name: 'quality', type: 'bigint', from: 'quality' });
     expect([plain?.date_column, declared?.date_column]).toEqual(['date', 'day']);

@@ -11,7 +11,7 @@ import { startCloudFormation } from '../../knowledge/executions/step-functions.t
 
 // A delivery of the config's first export.
 const { base_url, revision, exports } = readConfig();
-const [{ name, account, advertiser_ids, metrics, dimensions } = { name: '', account: '' }] = exports;
+const { name, account, advertiser_ids, metrics, dimensions } = Object(exports[0]);
 const request = { advertiser_ids, metrics, dimensions };
 const fields = { campaign_id: '1', campaign_name: 'c', impressions: 10, number_of_purchases: 1 };
 const delivery = { name, account, request, fields, platform: platformName(base_url), revision };

@@ -158,7 +158,6 @@ describe('run --local', () => {
       'acme/daily of another request or revision, and this one would replace its days in the table daily';
     expect(await refuse({ metrics: ['impressions'] })).toContain(other);
     expect(await refuse({ revision: '2026-01-01' })).toContain(other);
-    expect(await refuse({ metrics: ['impressions'], name: 'more', table: 'daily' })).toContain(other);
     const options = await optionsFor(platform.url, { ...REQUEST, name: 'more' });
     const { status, stderr } = await runCommand(options);
     expect([status, platform.requests.length]).toEqual([2, sent]);

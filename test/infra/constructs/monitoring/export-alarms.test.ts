@@ -73,10 +73,10 @@ function metricOf(id: string, name: string, statistic: string) {
   return { Id: id, ReturnData: false, MetricStat: { Period: 3600, Stat: statistic, Metric } };
 }
 
-/** The metrics of the alarm NoFreshData of the export daily with these changes. */
-function freshnessOf(changes: object): { Expression?: string }[] {
-  const other = synthesizeStack({ exports: [{ ...CONTEXT.exports[0], ...changes }] });
-  return resourcesOf(other, 'AWS::CloudWatch::Alarm').get('AlarmsNoFreshDataacmedaily')?.Properties.Metrics;
+/** The alarm NoFreshData of the export daily with these runs. */
+function alarmOf(...runs: readonly object[]) {
+  const other = synthesizeStack({ exports: [{ ...CONTEXT.exports[0], runs }] });
+  return resourcesOf(other, 'AWS::CloudWatch::Alarm').get('AlarmsNoFreshDataacmedaily')?.Properties;
 }
 
 describe('a scheduled export', () => {
@@ -104,7 +104,7 @@ describe('a scheduled export', () => {
     ['last_3_days', 3],
     ['previous_month', 3 + 31],
   ])('of %s must deliver rows, at most %i days old', (period, days) => {
-    expect(freshnessOf({ period })).toMatchObject([
+    expect(alarmOf({ period, schedule: 'rate(1 hour)' })?.Metrics).toMatchObject([
       { Expression: `((FILL(deliveries, 0) - empty) >= 1) - (age > ${days * 86_400})` },
       metricOf('deliveries', 'Deliveries', 'Sum'),
       metricOf('age', 'Freshness', 'Minimum'),
@@ -113,13 +113,27 @@ describe('a scheduled export', () => {
   });
 
   it.each([
-    ['is paused', { expect_every_hours: 1, enabled: false }],
-    ['is expected less often than CloudWatch looks back', { expect_every_hours: 165 }],
-  ])('has no alarm if it %s', (_, changes) => {
-    const schedule = { expression: 'cron(0 7 2 * ? *)', ...changes };
-    const other = synthesizeStack({ exports: [{ ...CONTEXT.exports[0], schedule }] });
-    const names = [...resourcesOf(other, 'AWS::CloudWatch::Alarm').keys()].join();
-    expect(names).not.toContain('NoFreshData');
+    ['rate(12 hours)', 24],
+    ['cron(0 6 ? * MON-FRI *)', 72],
+    ['cron(0 * ? * MON-FRI *)', 49],
+    ['rate(6 days)', 144],
+  ])('is expected as often as %s starts it, and at least once a day', (schedule, hours) => {
+    expect(alarmOf({ period: 'yesterday', schedule })?.EvaluationPeriods).toBe(hours + 4);
+  });
+
+  it('with several runs is expected as often as the run that starts most often', () => {
+    const monthly = { period: 'previous_month', schedule: 'cron(0 7 2 * ? *)' };
+    expect(alarmOf(monthly, { period: 'last_28_days', schedule: 'rate(2 days)' })).toMatchObject({
+      EvaluationPeriods: 52,
+      Metrics: [{ Expression: expect.stringContaining(`age > ${3 * 86_400}`) }, {}, {}, {}],
+    });
+  });
+
+  it.each([
+    ['is paused', { expression: 'rate(1 day)', enabled: false }],
+    ['starts less often than CloudWatch looks back', 'cron(0 7 2 * ? *)'],
+  ])('has no alarm if it %s', (_, schedule) => {
+    expect(alarmOf({ period: 'yesterday', schedule })).toBeUndefined();
   });
 });
 
