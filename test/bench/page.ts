@@ -30,8 +30,8 @@ const MAIN = `'${process.execPath}' infra/cli/main.ts`;
 const YEARS = [1, 2];
 
 /**
- * Measures `page --local` for one year and for two of three accounts with five exports, which takes minutes to
- * export.
+ * Measures `page --local` for one year and for two of three accounts with five exports, which takes minutes
+ * to export.
  *
  * @param folder is filled, unless an earlier bench has done so
  */

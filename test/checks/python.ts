@@ -21,8 +21,8 @@ export type RunPython = (
 ) => Promise<string>;
 
 /**
- * Installs the pinned packages into the cache with pip, the first time that it is called. They need no virtual environment, which
- * Debian's Python does not create without another package.
+ * Installs the pinned packages into the cache with pip, the first time that it is called. They need no
+ * virtual environment, which Debian's Python does not create without another package.
  */
 export async function installPython(): Promise<RunPython> {
   const requirements = `${FOLDER}requirements.txt`;

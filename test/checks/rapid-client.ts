@@ -1,11 +1,11 @@
 import { registerHooks } from 'node:module';
 
 /**
- * Loaded before Lambda's runtime client. Replaces its native part, the HTTP client in rapid-client.node, which an install script
- * would have to compile.
+ * Loaded before Lambda's runtime client. Replaces its native part, the HTTP client in rapid-client.node,
+ * which an install script would have to compile.
  *
- * The native `done` and `error` block until the Runtime API has answered. Here `next` waits for them, which is all that the
- * runtime client can tell.
+ * The native `done` and `error` block until the Runtime API has answered. Here `next` waits for them, which
+ * is all that the runtime client can tell.
  */
 registerHooks({
   resolve: (specifier, context, next) =>

@@ -21,7 +21,8 @@ const RAPID_CLIENT = fileURLToPath(new URL('rapid-client.ts', import.meta.url));
 /**
  * Installs AWS's runtime client, the program that loads a handler on Lambda, and returns its main file.
  *
- * It is not a devDependency, because its install script compiles curl. Its JavaScript is one bundled file, which needs no script.
+ * It is not a devDependency, because its install script compiles curl. Its JavaScript is one bundled file,
+ * which needs no script.
  */
 async function installRuntimeClient(): Promise<string> {
   const folder = await cachedFolder(RUNTIME_CLIENT, async (draft) => {
@@ -34,7 +35,7 @@ async function installRuntimeClient(): Promise<string> {
 const client = await installRuntimeClient();
 const { functions } = loadAssembly(await prepareAssembly());
 
-/** Runs a function in a process of its own, by the runtime client, and returns what it reports to the Runtime API about this event. */
+/** Runs a function by the runtime client, and returns what it reports to the Runtime API about this event. */
 async function invoke({ file, name, arn, environment }: FunctionSpec, event: object, s3?: TestS3) {
   const reported = Promise.withResolvers<{ result: string | undefined; body: unknown }>();
   const events = [JSON.stringify({ retry_count: 0, ...event })];

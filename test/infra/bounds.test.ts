@@ -55,7 +55,7 @@ function entriesOf(kind: 'report' | 'purchases' | 'list'): Record<string, number
   const ready = MAX_REPORTS * 2;
   // A file that takes several calls.
   const calls = isReport ? MAX_CALLS : 0;
-  // A refused token or a 429 leads to the same state again. SaveReport has the most retries, so it gets all of them.
+  // A refused token or a 429 leads to the same state again. SaveReport has the most retries: it gets all.
   const again = MAX_RENEWALS + MAX_THROTTLED_IN_ALL;
   const platformCalls = {
     CreateReport: isReport ? MAX_REPORTS + MAX_LOST_ANSWERS : 0,
@@ -82,8 +82,8 @@ function entriesOf(kind: 'report' | 'purchases' | 'list'): Record<string, number
 }
 
 /**
- * Seconds of the longest path to the end of a window that runs out of time. The state that is running then uses up its
- * retries, and the next one that calls the platform throws OutOfTime.
+ * Seconds of the longest path to the end of a window that runs out of time. The state that is running then
+ * uses up its retries, and the next one that calls the platform throws OutOfTime.
  */
 function longestEnd({ States }: Machine): number {
   const secondsFrom = (name: string, seen: readonly string[]): number => {

@@ -36,8 +36,9 @@ it('an update keeps each resource that has a fixed name or holds data', () => {
 });
 
 describe('a synth in this process', () => {
-  // In another process, because vitest would give the bundle a `require` and this environment. Lambda's Node 24 runtime
-  // imports the bundle too, and refuses a handler with a third parameter, which would be a callback.
+  // In another process, because vitest would give the bundle a `require` and this environment. Lambda's Node
+  // 24 runtime imports the bundle too, and refuses a handler with a third parameter, which would be a
+  // callback.
   it('bundles each function with all that it needs, and importing one reads no setting', () => {
     const files = functionIds.map((id) => join(stack.codeOf(id), 'index.cjs'));
     expect(new Set(files).size).toBe(files.length);

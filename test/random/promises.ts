@@ -29,7 +29,7 @@ export function brokenPromises(sandbox: Sandbox, run: ScenarioRun): string[] {
   ];
 }
 
-/** P1: a window has one object with the bytes of the source. P2: a manifest describes the object that it names. */
+/** P1: a window has one object with the source's bytes. P2: a manifest describes the object that it names. */
 function wrongObjects(sandbox: Sandbox, run: ScenarioRun, { objects, published }: Phase): string[] {
   return [...objects].flatMap(([key, file]) => {
     const { name = '', folder, ...window } = partsOf(key);
@@ -145,7 +145,7 @@ function parseFailure(cause = ''): FailureReport | undefined {
   return failure?.request_ids && failure;
 }
 
-/** True for an error class of ours, and for the names that AWS gives a kill and an event bus that always fails. */
+/** True for an error class of ours, and for AWS's names of a kill and of an event bus that always fails. */
 function isTyped(error: string, { kills, bus }: ScenarioRun['scenario']): boolean {
   if (Object.hasOwn(errors, error)) return true;
   return (
@@ -153,7 +153,7 @@ function isTyped(error: string, { kills, bus }: ScenarioRun['scenario']): boolea
   );
 }
 
-/** The ids are the platform's own. An error for an answer of the platform has one, unless a fault has taken it from an answer. */
+/** The ids are the platform's own. An error for its answer has one, unless a fault took it from an answer. */
 function wrongRequestIds({ error, request_ids }: Reported, { calls }: Phase): string[] {
   const answered = new Set(calls.flatMap(({ requestId }) => requestId ?? []));
   const unknown = request_ids.filter((id) => !answered.has(id));

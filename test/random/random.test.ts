@@ -7,8 +7,9 @@ const SEED = 1;
 const RUNS = 50;
 
 /**
- * At 1000 times the speed, 10 s last as long as one step of a busy machine, so a GET that came too early could look punctual.
- * At 100 times the speed they can be told apart. Only runs with short waits are quick enough for it.
+ * At 1000 times the speed, 10 s last as long as one step of a busy machine, so a GET that came too early
+ * could look punctual. At 100 times the speed they can be told apart. Only runs with short waits are quick
+ * enough for it.
  */
 const SLOWER = { speed: 100, runs: 10 };
 

@@ -12,8 +12,8 @@ import type { RequestedExport, Scenario } from './scenario.ts';
 import { readTable, type Table } from './tables.ts';
 
 /**
- * Real milliseconds within which a run has to end. At 1000 times the speed a window's worst case of 4 h takes 15 s, and
- * three of them one after the other 45 s. The rest is for a busy machine.
+ * Real milliseconds within which a run has to end. At 1000 times the speed a window's worst case of 4 h takes
+ * 15 s, and three of them one after the other 45 s. The rest is for a busy machine.
  */
 const DEADLINE = 240_000;
 
@@ -153,7 +153,8 @@ function idsFor({ fields, invalid }: RequestedExport, { sandbox }: Workflow): Re
 type AnyCall = Call | S3Call | JsonCall;
 
 /**
- * Kills functions after these of the calls from now on. At a call, not at a time, so that a seed kills at the same place again.
+ * Kills functions after these of the calls from now on. At a call, not at a time, so that a seed kills at the
+ * same place again.
  *
  * @param kills counts all calls @param tableKills counts those of CurateReport's that concern the table
  */

@@ -7,7 +7,7 @@ import type { NumberedScenario } from './scenario.ts';
 export interface Outcome extends NumberedScenario {
   /** Its executions with faults. */
   readonly ended: readonly { readonly status: Ended['status']; readonly error: Ended['error'] }[];
-  /** Counts the days of its tables that were restated, that kept a newer report, and that ended without rows. */
+  /** The days of its tables that were restated, that kept a newer report, and that ended without rows. */
   readonly days: { readonly restated: number; readonly kept: number; readonly empty: number };
   /** A line for each broken promise. */
   readonly broken: readonly string[];
@@ -31,8 +31,9 @@ export interface Pace {
 }
 
 /**
- * Runs scenarios one after the other in each of some workflows, and reports each outcome. Each workflow has a process of its own:
- * in a common one, checking a large file would stop the servers of the others, and their requests would look late.
+ * Runs scenarios one after the other in each of some workflows, and reports each outcome. Each workflow has a
+ * process of its own: in a common one, checking a large file would stop the servers of the others, and their
+ * requests would look late.
  */
 export async function runScenarios(
   scenarios: readonly NumberedScenario[],
@@ -51,7 +52,7 @@ export async function runScenarios(
   await Promise.all(Array.from({ length: parallel }, work));
 }
 
-/** Scenarios of one workflow. It keeps the histories of the last 500 executions; a scenario runs each of at most 4 exports twice. */
+/** Scenarios of one workflow, which keeps all their histories: at most 8 of each. */
 const BATCH = 60;
 
 const RUN_BATCHES = new URL('./run-batches.ts', import.meta.url);

@@ -11,7 +11,7 @@ export interface Scenario {
     /** Default: a few rows a day. A file of more than 8 MiB becomes a multipart upload. */
     readonly bytes?: number;
     readonly urlSeconds: number;
-    /** Seconds by which the reports are READY later, in the order of their creation, so that they finish out of order. */
+    /** Seconds by which the reports are READY later, in order of creation: they finish out of order. */
     readonly delays?: readonly number[];
     /** Days are restated, late, and empty for a while. */
     readonly changing?: true;
@@ -26,7 +26,7 @@ export interface Scenario {
   readonly bus: number;
   /** Kills every busy function after the nth call of the platform, S3, Secrets Manager and Glue together. */
   readonly kills: readonly number[];
-  /** Kills CurateReport after the nth of its calls that concern the table: its schema, months and the ledger. */
+  /** Kills CurateReport after the nth of its calls about the table: its schema, months and the ledger. */
   readonly tableKills: readonly number[];
   readonly glue: readonly Fault[];
 }
@@ -84,7 +84,7 @@ const invalid = fc.constantFrom(
 
 const METRICS = ['spend', 'impressions', 'conversions'];
 
-/** Exports of one request whose windows overlap. Conversions still come in, so each report has other values. */
+/** Exports of one request whose windows overlap. Conversions come in, so each report has other values. */
 const overlapping = fc
   .tuple(
     fc.constantFrom({}, { dimensions: ['campaign_id'] }),

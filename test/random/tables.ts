@@ -21,7 +21,7 @@ interface Curation {
   readonly start_date: string;
   readonly end_date: string;
   readonly report: { readonly id: string; readonly created_at: string };
-  /** Absent if CurateReport was killed, failed or stopped between two months: any of the days may show the report. */
+  /** Absent if CurateReport was killed, failed or stopped: any of the days may show the report. */
   readonly done?: NonNullable<Curated['table']>;
   readonly problem?: string;
 }
@@ -59,8 +59,8 @@ function curationsIn(events: readonly HistoryEvent[]): Curation[] {
 }
 
 /**
- * P7: each day shows the newest report of those that were written, or one as new whose writer was killed, or an older one if those
- * have no rows, and no other day is there.
+ * P7: each day shows the newest report of those that were written, or one as new whose writer was killed, or
+ * an older one if those have no rows, and no other day is there.
  *
  * @param earlier reports that other executions asked CurateReport to write before
  * @param healthy nothing went wrong, so every report was written
@@ -123,7 +123,7 @@ function sumVersions(
   return emptied ? [...sums, new Map()] : sums;
 }
 
-/** By ETag, of a sandbox's files. Most files have the bytes of an earlier one: the run without faults requests the same reports. */
+/** By ETag, of a sandbox's files. The run without faults requests the same reports again. */
 const summed = new WeakMap<Sandbox, Map<string, ReadonlyMap<string, DaySums>>>();
 
 function sumFile(

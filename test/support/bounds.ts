@@ -79,7 +79,7 @@ export function following({ Next, Default, Choices = [], Catch = [] }: State): s
   return all.filter((next) => next !== undefined);
 }
 
-/** The states that write into one history. A child execution of a Distributed Map has a history of its own. */
+/** The states that write into one history. A child of a Distributed Map has a history of its own. */
 export function statesIn({ States }: Machine): [string, State][] {
   for (const [name, { Type, ItemProcessor }] of Object.entries(States)) {
     const isInline = ItemProcessor && ItemProcessor.ProcessorConfig?.Mode !== 'DISTRIBUTED';
@@ -109,8 +109,8 @@ const EVENTS_OF_CALL = 3;
 const EVENTS_OF_EXECUTION = 2;
 
 /**
- * The most events that an execution can write. Calls fail at once, the retries with the shortest waits come first, and
- * jitter draws a wait of 0.
+ * The most events that an execution can write. Calls fail at once, the retries with the shortest waits come
+ * first, and jitter draws a wait of 0.
  *
  * @param entries how often each state is entered
  * @param seconds the duration of the execution

@@ -1,4 +1,4 @@
-/** A self-signed certificate for 127.0.0.1 and localhost, valid until the end of 2049, and its key. Only tests trust it. */
+/** A self-signed certificate for 127.0.0.1 until the end of 2049, and its key. Only tests trust it. */
 export const CERTIFICATE = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgN3zhULV+VyAR4bGC

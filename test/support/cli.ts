@@ -18,7 +18,8 @@ export interface CommandEnd {
 }
 
 /**
- * Runs `npm run export -- <args>` as a process with a temporary folder of its own, which stays if the process is killed.
+ * Runs `npm run export -- <args>` as a process with a temporary folder of its own, which stays if the process
+ * is killed.
  *
  * @param stdin null leaves it open
  */
@@ -33,7 +34,8 @@ export function startCommand(args: readonly string[], stdin: string | null = '')
 }
 
 /**
- * Runs `npm run export -- <args>` in this process, because loading the CLI takes a new one 0.3 s of CPU. One at a time.
+ * Runs `npm run export -- <args>` in this process, because loading the CLI takes a new one 0.3 s of CPU. One
+ * at a time.
  *
  * @param cwd default: that of the tests
  * @param commandLine of another checkout

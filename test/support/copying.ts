@@ -125,7 +125,7 @@ export async function startCopying(file: FileOptions, s3Options: TestS3Options =
   return { host, s3, copy, save, [Symbol.asyncDispose]: () => open.disposeAsync() };
 }
 
-/** Counts the uploads that were neither completed nor aborted. S3 may still keep a part that was on its way. */
+/** Counts the uploads that were neither completed nor aborted. */
 function countOpen(journal: readonly S3Call[]): number {
   const done = journal.filter(({ status, error }) => status < 300 && error === undefined);
   const count = (name: RegExp) => done.filter(({ operation }) => name.test(operation)).length;

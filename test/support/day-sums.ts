@@ -9,7 +9,7 @@ export interface DaySums {
   readonly sums: Readonly<Record<string, bigint>>;
 }
 
-/** Adds up the rows of a JSON report per day, by other code than CurateReport's: JSON.parse and big integers. */
+/** Adds up the rows of a JSON report per day by other code than CurateReport's. */
 export function sumDays(json: string, metrics: readonly string[]): Map<string, DaySums> {
   const rows = parseKeepingDigits(json) as Record<string, unknown>[];
   const byDay = Map.groupBy(rows, ({ date }) => String(date));
@@ -40,7 +40,7 @@ function parseKeepingDigits(json: string): unknown {
   return JSON.parse(json, revive);
 }
 
-/** The days that the months of a table list. @param folder of the table, such as `out/<bucket>/tables/daily` */
+/** The days that the months of a table list. @param folder such as `out/<bucket>/tables/daily` */
 export async function shownDays(folder: string, account: string): Promise<ShownDays> {
   const files = monthsIn(folder, account);
   if (files.length === 0) return {};
@@ -51,8 +51,8 @@ export async function shownDays(folder: string, account: string): Promise<ShownD
 }
 
 /**
- * Reads a table with DuckDB, as a person would: the rows and the sum of each metric per day. A day that the table lists without rows
- * has zeros.
+ * Reads a table with DuckDB, as a person would: the rows and the sum of each metric per day. A day that the
+ * table lists without rows has zeros.
  */
 export async function queryDays(
   folder: string,

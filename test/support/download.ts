@@ -20,7 +20,7 @@ interface Options {
   readonly signal?: AbortSignal;
 }
 
-/** @param answer the bytes to send before the connection is closed properly, or a function that sends itself */
+/** @param answer the bytes to send before the connection is closed, or a function that sends itself */
 export async function downloadFrom(
   answer: string | ((socket: Socket) => unknown),
   { stored, timeouts, write, signal = new AbortController().signal }: Options = {},

@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module';
 
 /**
- * Loaded before a function's bundle, this makes the timers of its thread 20 times faster. Time-outs and pauses of a copy are
- * real time even if the clock of the workflow is faster.
+ * Loaded before a function's bundle, this makes the timers of its process 20 times faster. Time-outs and
+ * pauses of a copy are real time even if the clock of the workflow is faster.
  */
 const FASTER = 20;
 
@@ -17,7 +17,7 @@ globalThis.setInterval = ((callback: () => void, ms = 0, ...args: []) =>
 const { setTimeout: sleep } = promises;
 promises.setTimeout = (ms = 0, ...args: unknown[]) => sleep(ms / FASTER, ...args);
 
-// A call to S3 or Secrets Manager may take 5 s. On a busy machine a twentieth of that is too short for a call that works.
+// A call to S3 or Secrets Manager may take 5 s. On a busy machine a twentieth of that is too short.
 const LEAST_MS = 2_000;
 
 // The time of CurateReport itself. It works all the time, and does so no faster.

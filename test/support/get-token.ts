@@ -5,7 +5,7 @@ import { keepLog, stoppedClock, windowOf } from './steps.ts';
 
 const BASE_URL = 'https://api.example.com/v1';
 
-/** The dependencies of GetToken: secrets in memory, a token endpoint that counts, and a clock that tests move. */
+/** The dependencies of GetToken: secrets in memory, a token endpoint that counts, and a stopped clock. */
 export function startGetToken(options: { failure?: Error; now?: string } = {}) {
   const clock = stoppedClock(options.now);
   const versions: CachedTokens[] = [];

@@ -95,13 +95,13 @@ function restoreProcess(): void {
   });
 }
 
-/** Makes AbortSignal.timeout 50 times shorter for the test. The spy's calls hold the original milliseconds. */
+/** Makes AbortSignal.timeout 50 times shorter for the test. The spy's calls hold the original ms. */
 export function shortenTimeouts() {
   const timeout = AbortSignal.timeout.bind(AbortSignal);
   return vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => timeout(ms / 50));
 }
 
-/** A local bucket that refuses calls without ExpectedBucketOwner, and the function with which a step writes objects to it. */
+/** A local bucket, and the function with which a step writes objects to it. */
 export async function startBucket(settings: Partial<Settings> = {}, options: TestS3Options = {}) {
   const s3 = await startTestS3(options);
   onTestFinished(() => s3.close());

@@ -26,7 +26,7 @@ export interface Seen {
 
 export type Answer = (seen: Seen, response: ServerResponse) => unknown;
 
-/** An HTTP server that passes each request to `answer` when its body is complete. `requests` grows as they arrive. */
+/** An HTTP server that passes each request to `answer` when its body is complete. */
 export async function listen(answer: Answer): Promise<Listening & { readonly requests: readonly Seen[] }> {
   const requests: Seen[] = [];
   const listener: RequestListener = async (request, response) => {

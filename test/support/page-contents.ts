@@ -33,7 +33,7 @@ function missingOf(days: readonly PageDay[]): MissingDays {
   return { days: days.length, counts: Object.fromEntries(many) } as MissingDays;
 }
 
-/** An export with everything that the page shows, with the fields that are given. @param days how many it has */
+/** An export with everything that the page shows, for this many days. */
 export function fullExport(days: number, fields: Partial<PageExport> = {}): PageExport {
   const start = addDays('2026-11-22', -days);
   return pageExport({
@@ -71,7 +71,7 @@ export function fullExport(days: number, fields: Partial<PageExport> = {}): Page
   });
 }
 
-/** Days with rows, and other states of some: by their place, such as `{ 3: 'absent' }`. Every tenth one was corrected. */
+/** Days with rows, and other states by place, such as `{ 3: 'absent' }`. Every tenth one was corrected. */
 export function pageDays(
   start_date: string,
   days: number,

@@ -1,7 +1,7 @@
 import { cacheCompiledCode } from '../../infra/cache.ts';
 import { prepareAssembly } from '../../infra/local/assembly/assembly.ts';
 
-/** Bundles the functions and synthesizes the local stack once per test run. Every worker then finds them in the cache. */
+/** Bundles the functions and synthesizes the stack once per test run. Workers find both in the cache. */
 export default async function setup(): Promise<void> {
   cacheCompiledCode();
   await prepareAssembly();

@@ -13,7 +13,7 @@ import type { JsonCall, S3Call, Fault as ServiceFault } from './faulty-services.
 import { expectNoSecretIn, expectNoSecretWritten } from './secrecy.ts';
 import { type Ended, startWorkflow, type Workflow, type WorkflowOptions } from './workflow.ts';
 
-/** The faults of one export, and the fields in which its request differs from {@link Workflow.request}. Default: two days. */
+/** The faults of one export, and its fields that differ from {@link Workflow.request}. Default: two days. */
 export interface Conditions {
   /** Faults of the platform and its storage host. */
   readonly faults?: readonly (string | Fault)[];
@@ -51,8 +51,8 @@ export interface Journals {
 }
 
 /**
- * Starts a workflow that waits as little as possible. It runs 1000 times faster than real time, tokens last a day, and
- * reports are READY at once: the first GET of a report is CheckReport's, the second SaveReport's.
+ * Starts a workflow that waits as little as possible. It runs 1000 times faster than real time, tokens last a
+ * day, and reports are READY at once: the first GET of a report is CheckReport's, the second SaveReport's.
  */
 export function startFastWorkflow(options: WorkflowOptions = {}): Promise<Workflow> {
   const report = { secondsToProcessing: 0, secondsToReady: 0 };
@@ -60,7 +60,7 @@ export function startFastWorkflow(options: WorkflowOptions = {}): Promise<Workfl
   return startWorkflow({ speed: 1000, ...options, sandbox });
 }
 
-/** Starts a fast workflow for all tests of a file. At the end it searches everything that was written for secrets (P6). */
+/** Starts a fast workflow for all tests of a file. At the end it searches all that was written (P6). */
 export async function shareWorkflow(options: WorkflowOptions = {}): Promise<Workflow> {
   const workflow = await startFastWorkflow(options);
   afterAll(async () => {
@@ -73,8 +73,9 @@ export async function shareWorkflow(options: WorkflowOptions = {}): Promise<Work
 let common: Promise<Workflow> | undefined;
 
 /**
- * Returns a fast workflow that the files of a worker share: starting one and closing it takes as much CPU as ten exports. A file may
- * change it only for the time of a test. At the end of each file it searches everything that was written for secrets (P6).
+ * Returns a fast workflow that the files of a worker share: starting one and closing it takes as much CPU as
+ * ten exports. A file may change it only for the time of a test. At the end of each file it searches
+ * everything that was written for secrets (P6).
  */
 export async function commonWorkflow(): Promise<Workflow> {
   common ??= startFastWorkflow().then((workflow) => globalThis.closedWithWorker.use(workflow));
@@ -86,14 +87,15 @@ export async function commonWorkflow(): Promise<Workflow> {
   return workflow;
 }
 
-/** Of an export without a request of its own: each day takes 10 ms of CPU, because it becomes an object of a table. */
+/** The window of an export without a request of its own: each day takes 10 ms of CPU. */
 const TWO_DAYS = { start_date: '2026-10-01', end_date: '2026-10-03' };
 
 let runs = 0;
 
 /**
- * Runs one export under these conditions, and checks the promises: two GETs of a report are 10 s apart (P3), no manifest
- * and no event without the whole object (P2), one event (P4), no secret in anything that was written (P6).
+ * Runs one export under these conditions, and checks the promises: two GETs of a report are 10 s apart (P3),
+ * no manifest and no event without the whole object (P2), one event (P4), no secret in anything that was
+ * written (P6).
  */
 export async function runExport(workflow: Workflow, conditions: Conditions = {}): Promise<Outcome> {
   const request = workflow.request({ name: `run-${++runs}`, ...(conditions.request ?? TWO_DAYS) });

@@ -22,7 +22,7 @@ export interface TestS3Options extends Partial<Omit<S3Options, 'directory'>> {
   readonly faults?: readonly Fault[];
 }
 
-/** Starts the local S3 endpoint behind a proxy, on a temporary folder. Closing it removes the folder. `VERSITYGW` replaces it. */
+/** Starts the local S3, or `VERSITYGW`, behind a proxy, on a temporary folder. Closing it removes both. */
 export async function startTestS3({ faults = [], ...options }: TestS3Options = {}): Promise<TestS3> {
   await using started = new AsyncDisposableStack();
   const { path } = started.use(await mkdtempDisposable(join(tmpdir(), 's3-')));

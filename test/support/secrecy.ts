@@ -11,7 +11,7 @@ export async function expectNoSecretWritten(workflow: Workflow): Promise<void> {
   expectNoSecretIn(written, workflow);
 }
 
-/** Checks that a text contains no secret of the sandbox, neither in clear nor as HTTP Basic, and no pre-signed URL. */
+/** Checks that a text has no secret of the sandbox, in clear or as HTTP Basic, and no pre-signed URL. */
 export function expectNoSecretIn(text: string, { sandbox }: Pick<Workflow, 'sandbox'>): void {
   expect(text.match(CANARY)).toBeNull();
   const basic = sandbox.credentials.map(({ clientId, clientSecret }) => btoa(`${clientId}:${clientSecret}`));

@@ -90,7 +90,7 @@ interface Statement {
   readonly Condition?: unknown;
 }
 
-/** A role's permissions as sorted lines `action resource`, with ` when condition` if there is one. A denied action begins with `deny`. */
+/** A role's permissions as sorted lines `action resource when condition`. A denied one begins with `deny`. */
 export function allowedIn(stack: Synthesized, role: string): string[] {
   const attached = [...resourcesOf(stack, 'AWS::IAM::Policy').values()].filter(({ Properties }) =>
     (readable(Properties.Roles) as string[]).includes(`<${role}>`),

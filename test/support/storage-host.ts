@@ -6,7 +6,7 @@ import { startServer } from './listen.ts';
 export interface Turn {
   /** Instead of 200 or 206. */
   readonly status?: number;
-  /** After this many bytes of the body the connection is reset, closed properly, or stalls, or sends a byte every 20 ms. */
+  /** After this many bytes the connection is reset, closed, or stalls, or sends a byte every 20 ms. */
   readonly after?: number;
   readonly by?: 'reset' | 'close' | 'stall' | 'trickle';
   readonly body?: Buffer;

@@ -7,8 +7,8 @@ import { onTestFinished, TestRunner } from 'vitest';
  * Creates an empty folder, which is removed at the end of the test.
  *
  * @param onEnd removes the folder at another time, for a hook of a test file
- * @throws Error while modules are imported: the test files of a worker share what they import, and the first one would remove the
- *   folder of the others
+ * @throws Error while modules are imported: the test files of a worker share what they import, and the
+ *   first one would remove the folder of the others
  */
 export function temporaryDirectory(onEnd: (remove: () => void) => void = onTestFinished): string {
   if (isImporting()) throw new Error('Create a folder in a test or a hook, not when a module is imported');

@@ -15,7 +15,7 @@ const VERSION = 'v1.8.0';
 /** Of the tests' clients. */
 const REGION = 'eu-west-1';
 
-/** Builds versitygw before the tests. Go keeps what it compiled in the user's cache, so the next checkout builds in seconds. */
+/** Builds versitygw before the tests. Go keeps what it compiled in the user's cache. */
 export default async function setup(): Promise<void> {
   const folder = await cachedFolder(`versitygw-${VERSION}`, async (draft) => {
     console.log('Builds versitygw, which takes minutes the first time');

@@ -62,7 +62,7 @@ export interface Workflow extends LocalRun {
   object(key: string, version?: string): Promise<Buffer>;
   /** Keys of all visible objects, or of those in a folder, sorted. */
   keys(folder?: string): Promise<string[]>;
-  /** The text of everything that was written, except the reports: files, histories, logs, events, and journals. */
+  /** The text of all that was written but the reports: files, histories, logs, events, and journals. */
   everythingWritten(): Promise<string>;
 }
 
@@ -184,7 +184,7 @@ function credentialsOf({ credentials }: Sandbox): Record<string, string> {
   );
 }
 
-/** A request that the sandbox serves, of the kind that `fields` names: one window of a week, or the campaigns. */
+/** A request of the kind that `fields` names: one window of a week, or the campaigns. */
 function requestOf({ advertiserIds, credentials }: Sandbox, fields: Record<string, unknown>) {
   const [advertiser_id] = advertiserIds;
   const names = { name: 'daily-campaigns', account: credentials[0]?.account };

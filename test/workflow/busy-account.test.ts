@@ -40,7 +40,7 @@ it('29: a schedule, a backfill and a manual run of one export at the same time d
   expect(journals.callsTo('token')).toHaveLength(1);
   expect(journals.reports).toHaveLength(3 + 1 + 1);
   expect(ended.map(({ events }) => mostAtOnce(events))).toEqual([2, 1, 1]);
-  // P5: the scheduled and the manual run have the same window, and so do two requests of a schedule that fires twice.
+  // P5: the scheduled and the manual run have the same window, like a schedule that fires twice.
   const manifests = (await keysOf(workflow, name)).filter((key) => key.endsWith('_manifest.json'));
   expect(manifests).toHaveLength(3 + 1);
   for (const key of manifests) {

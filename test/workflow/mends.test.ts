@@ -193,7 +193,7 @@ it.each<[string, (folder: Folder) => Promise<unknown>, string, RegExp]>([
   await changesNothing(folder);
 });
 
-/** Puts the last request with these fields into the config, as an export. From then on the CLI is that of a checkout with it. */
+/** Puts the last request with these fields into the config, as an export. The CLI is then a checkout's. */
 async function configure(folder: Folder, fields: object): Promise<void> {
   const { context } = JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8'));
   const { account, ...entry } = { ...(await lastRequest(folder)), ...fields } as { account: string };

@@ -5,8 +5,9 @@ import { type ClockAnchor, createScaledDate } from '../clock.ts';
 import { functionFailure, type TaskFailure } from './task-error.ts';
 
 /**
- * The process of one function: Lambda's runtime as far as a handler can see it. It handles one invocation at a
- * time. Like the runtime for Node 24, it does not listen for uncaught errors: such an error ends the process.
+ * The process of one function: Lambda's runtime as far as a handler can see it. It handles one invocation at
+ * a time. Like the runtime for Node 24, it does not listen for uncaught errors: such an error ends the
+ * process.
  */
 
 /** The argument, as JSON. */

@@ -4,8 +4,8 @@ import { S3Error } from './answers.ts';
 import type { Call, Endpoint } from './call.ts';
 
 /*
- * Files are read and written synchronously: the system only copies the bytes to or from its memory, which takes a
- * third of the CPU of handing them to another thread.
+ * Files are read and written synchronously: the system only copies the bytes to or from its memory, which
+ * takes a third of the CPU of handing them to another thread.
  */
 
 export type Received = { bytes: number; crc32: number };

@@ -128,8 +128,8 @@ export function remove(place: ObjectPlace): void {
 }
 
 /**
- * The bucket's keys with this prefix after another one, in S3's order (by their UTF-8 bytes). Folders that have no
- * such key are not read.
+ * The bucket's keys with this prefix after another one, in S3's order (by their UTF-8 bytes). Folders that
+ * have no such key are not read.
  */
 export async function listKeys(
   directory: string,

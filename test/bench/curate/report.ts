@@ -7,7 +7,7 @@ import { addDays } from '../../../functions/workflow/request/dates.ts';
 
 /** The work of a contender. */
 export interface Work {
-  /** `floor`: spool, read_json and COPY without checks · `step`: CurateReport, with files in the place of objects */
+  /** `floor`: spool, read_json and COPY without checks · `step`: CurateReport, with files as objects */
   readonly contender: 'floor' | 'step';
   /** Of the report. */
   readonly path: string;

@@ -40,7 +40,7 @@ export async function send(
   };
 }
 
-/** Starts a sandbox whose clock moves only with `pass`, and a client that uses only what the contract shows. */
+/** Starts a sandbox whose clock moves only with `pass`, and a client of what the contract shows. */
 export async function startClient(options: SandboxOptions = {}) {
   let time = Date.parse('2026-11-21T06:00:00Z');
   const sandbox = await startSandbox({

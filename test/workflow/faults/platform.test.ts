@@ -3,10 +3,10 @@ import type { WindowState } from '../../../functions/workflow/states.ts';
 import { commonWorkflow, gapsIn, type Outcome, runExport } from '../../support/run-export.ts';
 import { forgetTokens } from '../../support/workflow-secrets.ts';
 
-// The state machine after an answer of the platform's API. test/functions judges how a step reads the answers.
+// The state machine after an answer of the platform's API. test/functions judges how steps read answers.
 const workflow = await commonWorkflow();
 
-/** The same fault of POST /reports, of CheckReport's GET and of SaveReport's. Each is met this often before the next call. */
+/** The same fault of POST /reports, of CheckReport's GET and of SaveReport's, each this often. */
 function ofEachCall(fault: string, times = 1): string[] {
   const calls = ['create', 'report', `report nth=${times + 2}`];
   return calls.map((call) => `${call} ${fault} times=${times}`);

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { keysOf, runExport, shareWorkflow } from '../../support/run-export.ts';
 
-// Faults of our S3 and of the event bus. test/functions judges which answers of S3 become which error. S3's time-outs and
-// pauses are 20 times shorter than the SDK's.
+// Faults of our S3 and of the event bus. test/functions judges which answers of S3 become which error. S3's
+// time-outs and pauses are 20 times shorter than the SDK's.
 const workflow = await shareWorkflow({ shortTimeouts: true });
 
 async function failureReportOf(name: string): Promise<unknown> {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { type Assembly, loadAssembly, prepareAssembly } from '../../../infra/local/assembly/assembly.ts';
 import { runExport, startFastWorkflow } from '../../support/run-export.ts';
 
-/** The stack as a window sees it that was stopped in this state and redriven. The interpreter itself knows no redrive. */
+/** The stack of a window that was redriven in this state. The interpreter itself knows no redrive. */
 async function redrivenIn(state: string): Promise<Assembly> {
   const assembly = loadAssembly(await prepareAssembly());
   return JSON.parse(JSON.stringify(assembly), (name, value) => {

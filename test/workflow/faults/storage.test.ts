@@ -11,8 +11,8 @@ import { forgetTokens } from '../../support/workflow-secrets.ts';
 
 const MiB = 1024 * 1024;
 
-// The state machine after a fault of the storage host of the download. test/functions/copy judges which answers of the host
-// become which error. Nothing here depends on the rows of the file of two parts.
+// The state machine after a fault of the storage host of the download. test/functions/copy judges which
+// answers of the host become which error. Nothing here depends on the rows of the file of two parts.
 const workflow = await shareWorkflow({ settings: { MAX_CURATE_BYTES: '5000000' } });
 
 async function download(bytes: number, conditions: Conditions): Promise<Outcome> {

@@ -4,7 +4,7 @@ import { expect, it, vi } from 'vitest';
 import { shownDays } from '../../support/day-sums.ts';
 import { commonWorkflow, recordJournals, runExport } from '../../support/run-export.ts';
 
-// The state machine after faults of CurateReport. test/functions judges what becomes of a file and of its table.
+// The state machine after faults of CurateReport. test/functions judges what becomes of a file and a table.
 const workflow = await commonWorkflow();
 
 /** The days of the window that a workflow's request has by default. */

@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { runExport, shareWorkflow } from '../../support/run-export.ts';
 import { forgetTokens } from '../../support/workflow-secrets.ts';
 
-// The functions' own time-outs and pauses are real time. Here they are 20 times shorter: 1.5 s to the headers, 0.75 s
-// between two pieces of an answer (1.5 s of a file), 3 s in all.
+// The functions' own time-outs and pauses are real time. Here they are 20 times shorter: 1.5 s to the
+// headers, 0.75 s between two pieces of an answer (1.5 s of a file), 3 s in all.
 const workflow = await shareWorkflow({ shortTimeouts: true });
 
 it('9: each call that is never answered, or a byte at a time, is given up and retried', async () => {
