@@ -49,16 +49,8 @@ export function json(status: number, body: unknown, headers: Record<string, stri
   return { status, headers: { 'content-type': 'application/json', ...headers }, json: body };
 }
 
-/** A page that loads nothing and cannot be framed. No Referer: its URL holds the OAuth state. */
-export function html(status: number, page: string): Answer {
-  const headers = {
-    'content-type': 'text/html; charset=utf-8',
-    // No form-action: browsers also apply it to the redirect that follows the form.
-    'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
-    'referrer-policy': 'no-referrer',
-    'cache-control': 'no-store',
-  };
-  return { status, headers, text: page };
+export function html(status: number, text: string): Answer {
+  return { status, headers: { 'content-type': 'text/html; charset=utf-8' }, text };
 }
 
 export function bodyOf(answer: Answer): string {

@@ -31,9 +31,9 @@ export type ReportSettings = DaySettings & {
   rows?: number;
   /** Exact size of the file, instead of `rows`. The file holds as many rows as fit, then blank lines. */
   bytes?: number;
-  /** Seconds from creation to PROCESSING. Default: about 5, different for each request. */
+  /** Seconds from creation to PROCESSING. Default: 5. */
   secondsToProcessing?: number;
-  /** Seconds from creation to READY, of each report or of the Nth one. Default: about 25. */
+  /** Seconds from creation to READY, of each report or of the Nth one. Default: 25. */
   secondsToReady?: number | ((ordinal: number) => number);
   /** Validity of a download_url (contract 2.3). Default: 24 hours. */
   urlSeconds?: number;

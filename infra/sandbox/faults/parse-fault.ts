@@ -57,13 +57,8 @@ export type Fault = FaultEffect & Values<typeof TARGETS> & { on: Endpoint | 'any
  * Reads one fault of the sandbox (`--fault`): a line with the requests and what happens to them.
  *
  *     report nth=2 times=3 status=500                     the 2nd, 3rd and 4th poll get 500
- *     token omit=expires_in times=always                  no token response has expires_in
  *     token set.expires_in="3600"                         one token response has a string instead of a number
- *     report status=429 retry_after=date:120              one poll gets 429, Retry-After is a date in 2 min
- *     create reset=after                                  one report is created, but the response is lost
  *     report=1 set.status=PROCESSING omit=download_url times=always     the first report is never READY
- *     storage cut_after=1000 framing=close                one download ends after 1,000 bytes, no error
- *     any body="<html>Bad gateway</html>" status=502      one request, of any kind, gets an HTML page
  *
  * infra/COMMANDS.md (The sandbox) explains every word.
  *
@@ -101,7 +96,7 @@ function readWord(word: string, { set, headers, omit = [] }: Fault): Partial<Fau
   const [, key = '', raw] = word.match(/^([^=]+)(?:=(.*))?$/s) ?? [];
   // A quoted JSON value stays a string: expires_in="3600" differs from expires_in=3600.
   if (key.startsWith('set.') && raw) return { set: { ...set, [key.slice(4)]: jsonOrText(raw) } };
-  const value = raw?.startsWith('"') ? String(jsonOrText(escapeLineBreaks(raw))) : raw;
+  const value = raw?.startsWith('"') ? String(jsonOrText(raw)) : raw;
   if (key.startsWith('header.') && value)
     return { headers: { ...headers, [key.slice(7).toLowerCase()]: value } };
   if (key === 'omit' && value) return { omit: [...omit, ...value.split(',')] };
@@ -141,11 +136,6 @@ function oneOf<Name extends string>(...names: readonly Name[]): (value: string) 
 function retryAfter(value: string): { seconds: number; as: 'seconds' | 'date' } {
   const [, date, seconds = ''] = value.match(/^(date:)?(.*)$/) ?? [];
   return { seconds: wholeNumber(seconds), as: date === undefined ? 'seconds' : 'date' };
-}
-
-/** A text of JSON has no line breaks and tabs of its own. */
-function escapeLineBreaks(text: string): string {
-  return text.replace(/[\n\r\t]/g, (character) => JSON.stringify(character).slice(1, -1));
 }
 
 function jsonOrText(value: string): unknown {

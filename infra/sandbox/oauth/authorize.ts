@@ -85,12 +85,6 @@ function isLoopback({ protocol, hostname }: URL): boolean {
   return protocol === 'http:' && ['127.0.0.1', '[::1]', 'localhost'].includes(hostname);
 }
 
-const STYLE = `
-  body { margin: 3rem auto; width: min(26rem, calc(100vw - 2rem)); color: #1d2733; font: 1rem/1.5 system-ui; }
-  h1 { font-size: 1.25rem; } code { overflow-wrap: anywhere; } small { color: #55606d; }
-  form { display: flex; gap: .75rem; margin: 1.5rem 0; }
-  button { flex: 1; padding: .6rem; font: inherit; }`;
-
 /** Shows the requested scopes, with a form to allow or deny them. Works without scripts. */
 function consentPage({ credential, scopes, redirectUri }: PendingConsent, consent: string): string {
   return page(
@@ -114,11 +108,9 @@ function messagePage(message: string): string {
 
 function page(title: string, content: string): string {
   return `<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title>
-<style>${STYLE}</style></head>
-<body><main><h1>${title}</h1>${content}</main></body>
-</html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title>
+<body style="margin: 3rem auto; width: min(26rem, 90vw); font: 1rem/1.5 system-ui"><main>
+<h1>${title}</h1>${content}</main></body></html>
 `;
 }
 

@@ -53,8 +53,7 @@ export function queryPurchases(state: SandboxState, request: Incoming, grant: Gr
 }
 
 function newReport({ options, reports, now }: SandboxState, account: string, request: ReportRequest): Report {
-  const factor = durationFactor(request);
-  const { secondsToProcessing = 5 * factor, secondsToReady = 25 * factor, ...file } = options.report ?? {};
+  const { secondsToProcessing = 5, secondsToReady = 25, ...file } = options.report ?? {};
   const ordinal = reports.size + 1;
   const createdAt = now();
   const untilReady = typeof secondsToReady === 'number' ? secondsToReady : secondsToReady(ordinal);
@@ -69,12 +68,6 @@ function newReport({ options, reports, now }: SandboxState, account: string, req
     file: createReportFile(request, { ...file, createdAt }),
     version: 0,
   };
-}
-
-/** From 0.6 to 1.4, always the same for the same request. */
-function durationFactor(request: ReportRequest): number {
-  const hash = createHash('sha256').update(JSON.stringify(request)).digest();
-  return 0.6 + (0.8 * hash.readUInt16BE(0)) / 0xffff;
 }
 
 /** The same request always gets the same events. */
