@@ -1,5 +1,4 @@
 import { RequestRefused } from '../workflow/errors.ts';
-import { PAGE_LIMIT } from '../workflow/request/list.ts';
 import type { ListRequest } from '../workflow/request/request.ts';
 import type { Answer } from './answer.ts';
 import { type Authorization, type Platform, segment } from './connection.ts';
@@ -13,7 +12,7 @@ const PAGE_CAP = 64 * 1024 * 1024;
 const DEPTH_MAX = 10;
 
 /** Which list. Without `items`, its array must be recognized. */
-type List = Pick<ListRequest, 'resource'> & Partial<Pick<ListRequest, 'limit' | 'filters' | 'items'>>;
+type List = Pick<ListRequest, 'resource' | 'limit' | 'filters' | 'items'>;
 
 /**
  * Requests the pages of a list in order, one at a time, until one is empty (contract 4.6, 8). An item may
@@ -27,9 +26,9 @@ export async function* listPages(
   platform: Platform,
   authorization: Authorization,
   list: List,
-  warn: (warning: string) => void = () => {},
+  warn: (warning: string) => void,
 ): AsyncGenerator<readonly unknown[], void, undefined> {
-  const limit = list.limit ?? PAGE_LIMIT;
+  const { limit } = list;
   let previous = '';
   let size = limit;
   let count = 0;

@@ -15,22 +15,7 @@ import {
  * GetTable). The stack and the local Glue write it; CurateReport reads its schema. It has no partitions: a
  * reader lists the objects of its prefix.
  */
-export interface CatalogTable {
-  readonly Name: string;
-  readonly Description: string;
-  readonly TableType: 'EXTERNAL_TABLE';
-  readonly Parameters: Readonly<Record<string, string>>;
-  readonly StorageDescriptor: {
-    readonly Columns: { readonly Name: string; readonly Type: string; readonly Comment?: string }[];
-    readonly Location: string;
-    readonly InputFormat: string;
-    readonly OutputFormat: string;
-    readonly SerdeInfo: {
-      readonly SerializationLibrary: string;
-      readonly Parameters: Readonly<Record<string, string>>;
-    };
-  };
-}
+export type CatalogTable = ReturnType<typeof createCatalogTable>;
 
 /** A table and its columns described for people. */
 export interface TableWords {
@@ -69,12 +54,12 @@ export function createCatalogTable(
   bucket: string,
   { description, comments }: TableWords,
   parameters: Readonly<Record<string, string>> = {},
-): CatalogTable {
+) {
   return {
     Name: catalogName(table),
     Description: description,
     TableType: 'EXTERNAL_TABLE',
-    Parameters: { EXTERNAL: 'TRUE', classification: 'parquet', ...parameters },
+    Parameters: { EXTERNAL: 'TRUE', classification: 'parquet', ...parameters } as Record<string, string>,
     StorageDescriptor: {
       Columns: columns.map(({ name, type }) => {
         const Comment = comments[name];

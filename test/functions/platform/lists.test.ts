@@ -12,7 +12,7 @@ async function collect(
   warnings: string[] = [],
 ): Promise<unknown[]> {
   const items: unknown[] = [];
-  const list = { resource: 'campaigns', ...asked };
+  const list = { resource: 'campaigns', limit: 5_000, filters: {}, ...asked };
   const pages = listPages(platformAt(url), bearer, list, (warning) => warnings.push(warning));
   for await (const page of pages) items.push(...page);
   return items;
