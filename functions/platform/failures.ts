@@ -10,6 +10,7 @@ import {
   RequestRefused,
   TokenRefused,
 } from '../workflow/errors.ts';
+import { wordIssue } from '../workflow/request/issues.ts';
 import {
   type Answer,
   type Call,
@@ -112,7 +113,7 @@ export function unreadable(answer: Head, reason: string): AnswerUnreadable {
 
 /** Parses a success by its schema. Throws AnswerUnreadable, which names wrong fields without values. */
 export function parseAnswer<S extends z.core.$ZodType>(answer: Answer, schema: S): z.output<S> {
-  const parsed = z.safeParse(schema, parseBody(answer));
+  const parsed = z.safeParse(schema, parseBody(answer), { error: wordIssue });
   if (parsed.success) return parsed.data;
   const faults = parsed.error.issues.map(
     ({ path, message }) => `${path.join('.') || 'the body'}: ${message}`,

@@ -40,18 +40,13 @@ const AGAIN_LATER = [408, 429];
 
 // RFC 6749 compares the type without regard to case. A token that no header can carry would fail later
 // without a reason.
-const TokenResponse = z.object(
-  {
-    access_token: z
-      .string('not a string')
-      .check(z.regex(/^[\x21-\x7e]+$/, 'not a token that a header can carry')),
-    token_type: z.string('not a string').check(z.regex(/^bearer$/i, 'not Bearer')),
-    expires_in: z.optional(z.unknown()),
-    scope: z.nullish(z.string('not a string')),
-    refresh_token: z.nullish(z.string('not a string').check(z.minLength(1, 'empty'))),
-  },
-  'not an object',
-);
+const TokenResponse = z.object({
+  access_token: z.string().check(z.regex(/^[\x21-\x7e]+$/, 'not a token that a header can carry')),
+  token_type: z.string().check(z.regex(/^bearer$/i, 'not Bearer')),
+  expires_in: z.optional(z.unknown()),
+  scope: z.nullish(z.string()),
+  refresh_token: z.nullish(z.string().check(z.minLength(1, 'empty'))),
+});
 
 /**
  * The URL of the consent screen for the user's browser (contract 4.2).
@@ -60,17 +55,11 @@ const TokenResponse = z.object(
  * @param asked.state unguessable; the redirect must return the same value
  */
 export function consentUrl(
-  platform: Pick<Connection, 'baseUrl'>,
-  asked: { clientId: string; redirectUri: string; scope: string; state: string },
+  { baseUrl }: Pick<Connection, 'baseUrl'>,
+  asked: { client_id: string; redirect_uri: string; scope: string; state: string },
 ): URL {
-  const url = endpoint(platform.baseUrl, '/oauth2/auth');
-  const query = new URLSearchParams({
-    client_id: asked.clientId,
-    redirect_uri: asked.redirectUri,
-    response_type: 'code',
-    scope: asked.scope,
-    state: asked.state,
-  });
+  const url = endpoint(baseUrl, '/oauth2/auth');
+  const query = new URLSearchParams({ response_type: 'code', ...asked });
   // Every server reads %20 as a space. Some do not decode a plus.
   url.search = query.toString().replaceAll('+', '%20');
   return url;

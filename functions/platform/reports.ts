@@ -37,14 +37,11 @@ const Id = z.pipe(
   ),
 );
 
-const Report = z.object(
-  {
-    id: Id,
-    status: z.string('not a string').check(z.minLength(1, 'empty')),
-    download_url: z.nullish(z.string('not a string')),
-  },
-  'not an object',
-);
+const Report = z.object({
+  id: Id,
+  status: z.string().check(z.minLength(1, 'empty')),
+  download_url: z.nullish(z.string()),
+});
 
 /** The body of POST /reports (contract 2.2). */
 export function reportBody(

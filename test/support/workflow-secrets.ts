@@ -14,7 +14,12 @@ export const CONSENTED = { consentGranted: true } as const;
 /** Goes through the consent screen, and returns the text of a credential secret with a refresh token. */
 export async function logIn({ sandbox }: Pick<Workflow, 'sandbox'>): Promise<string> {
   const redirectUri = 'http://127.0.0.1:1/callback';
-  const asked = { clientId: sandbox.clientId, redirectUri, scope: 'reporting:read', state: 'state' };
+  const asked = {
+    client_id: sandbox.clientId,
+    redirect_uri: redirectUri,
+    scope: 'reporting:read',
+    state: 'state',
+  };
   const consent = await fetch(consentUrl(sandbox, asked), { redirect: 'manual' });
   const code = new URL(consent.headers.get('location') ?? '').searchParams.get('code') ?? '';
   const client = { client_id: sandbox.clientId, client_secret: sandbox.clientSecret };

@@ -47,7 +47,8 @@ export async function authorize(
 ): Promise<string | undefined> {
   const client = await readClient(account);
   const state = randomBytes(STATE_BYTES).toString('base64url');
-  showUrl(consentUrl(account.platform, { clientId: client.client_id, redirectUri, scope, state }).href);
+  const asked = { client_id: client.client_id, redirect_uri: redirectUri, scope, state };
+  showUrl(consentUrl(account.platform, asked).href);
   const redirect = parsePasted(await readLine(input, signal), redirectUri);
   const grant = { code: readCode(redirect, state), redirect_uri: redirectUri };
   return exchangeAndStore(account, client, grant);

@@ -122,9 +122,14 @@ test.each([
     '{"id":"https://h/r?sig=s","status":"CREATED"}',
     '(id: an address with a query)',
   ],
-  ['no status', 201, '{"id":"r"}', 'status: not a string'],
-  ['a number as a URL', 201, '{"id":"r","status":"READY","download_url":7}', 'download_url: not a string'],
-  ['a list', 201, '[]', 'not an object'],
+  ['no status', 201, '{"id":"r"}', 'status: is missing'],
+  [
+    'a number as a URL',
+    201,
+    '{"id":"r","status":"READY","download_url":7}',
+    'download_url: must be of type string',
+  ],
+  ['a list', 201, '[]', 'the body: must be of type object'],
   ['200 for 201', 200, '{"id":"r","status":"CREATED"}', 'the status 200 instead of 201'],
 ])('11: %s from POST /reports is an unreadable answer', async (_what, status, body, reason) => {
   await using server = await listen((_seen, response) =>
