@@ -138,7 +138,7 @@ it.each<[string, (folder: Folder) => Promise<unknown>, string, RegExp]>([
       folder.sandbox.faults.add({ on: 'storage', body: '[{"date":"2025-10-01","spend":"much"}]' });
       await folder.run(BOTH_WEEKS);
       const { stdout } = await folder.cli(['missing', 'daily', ...folder.place]);
-      expect(stdout).toMatch(/much.*"columns".*\nTo add them to the table:/s);
+      expect(stdout).toMatch(/much.*see TableProblems.*\nTo add them to the table:/s);
       await configure(folder, { columns: { spend: 'string' } });
     },
     'not_in_table',

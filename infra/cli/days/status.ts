@@ -93,7 +93,7 @@ export function describeStatus(one: ExportStatus, folder?: Folder): string[] {
       const text = [describeMany(ranges), ...new Set(added)].join(', ');
       return lack === 'not_delivered' || ranges.length > 0 ? [[LABELS[lack], text]] : [];
     }),
-    ['failure', failure && describeFailure(failure)],
+    ['failure', failure && describeLastFailure(failure)],
     ['more', explained && explainCommand(explained.execution, folder)],
   ];
   return [
@@ -116,6 +116,6 @@ function describeMany(ranges: readonly DateRange[]): string {
   return `${days.length} ${days.length === 1 ? 'day' : 'days'}: ${describeRanges(groupDays(days), MAX_RANGES)}`;
 }
 
-function describeFailure({ at, error, happened, todo }: StoredFailure): string {
+function describeLastFailure({ at, error, happened, todo }: StoredFailure): string {
   return `${toMinute(at)} UTC, ${error}: ${happened} What to do: ${todo}`;
 }

@@ -35,7 +35,7 @@ export function createCommand(): Command {
 async function explain(named: string | undefined, options: CommonOptions): Promise<void> {
   const execution = named ?? (await listExecutions(options, 1))[0]?.execution;
   if (execution === undefined) throw new UsageError(['nothing has run yet']);
-  const details = options.local ? await readLocal(options.out, execution) : await findDeployed(execution);
+  const details = options.local ? await readLocal(options.out, execution) : await explainDeployed(execution);
   const failed = await readFailure(details, options);
   if (!options.json) return printLines(describeExecution(details, failed, options));
   const { outcome: ending, ...failure } = failed ?? {};
@@ -43,7 +43,7 @@ async function explain(named: string | undefined, options: CommonOptions): Promi
   printDocument({ ...summary, failure: ending && failure, windows, console });
 }
 
-async function findDeployed(execution: string): Promise<ExplainedExecution> {
+async function explainDeployed(execution: string): Promise<ExplainedExecution> {
   const { findExecution, readDeployed } = await import('../../knowledge/executions/deployed.ts');
   return readDeployed(await findExecution(execution));
 }

@@ -61,7 +61,7 @@ async function follow(sfn: SFN, executionArn: string, every: number): Promise<Ou
     });
     if (outcome) return outcome;
     await wait(every, undefined, { signal }).catch(() => undefined);
-    if (signal.aborted) return describeInterrupted(executionArn);
+    if (signal.aborted) return toInterrupted(executionArn);
   }
 }
 
@@ -88,7 +88,7 @@ async function describeProgress(sfn: SFN, executionArn: string): Promise<string>
     : 'planning';
 }
 
-function describeInterrupted(executionArn: string): Outcome {
+function toInterrupted(executionArn: string): Outcome {
   const execution = nameOf(executionArn);
   return {
     outcome: 'interrupted',

@@ -51,10 +51,10 @@ export async function runAthenaQuery(
   for (let tries = 1; ; tries += 1) {
     try {
       const { QueryExecutionId = '' } = await athena.send(new StartQueryExecutionCommand(start));
-      const execution = await follow(athena, QueryExecutionId, pollEvery);
-      return execution && (await readResult(athena, execution));
+      const execution = await followQuery(athena, QueryExecutionId, pollEvery);
+      return execution && (await readQueryResult(athena, execution));
     } catch (error) {
-      const failure = describeFailure(error);
+      const failure = toCommandFailed(error);
       if (tries === MAX_TRIES || !isUnreadable(failure.happened) || !SELECT.test(sql)) throw failure;
     }
   }
@@ -65,7 +65,7 @@ function isUnreadable(reason: string): boolean {
   return /^HIVE_(FILESYSTEM_ERROR|CANNOT_OPEN_SPLIT|CURSOR_ERROR|BAD_DATA)/.test(reason);
 }
 
-function describeFailure(error: unknown): CommandFailed {
+function toCommandFailed(error: unknown): CommandFailed {
   if (error instanceof InvalidRequestException && PLACE_FAULT.test(error.message))
     return new CommandFailed(toPrintable(error.message), PLACE_ADVICE);
   // Any other message is about the query's text, which this user wrote.
@@ -74,7 +74,11 @@ function describeFailure(error: unknown): CommandFailed {
 }
 
 /** @returns the query that succeeded; undefined if Ctrl-C stopped it */
-async function follow(athena: AthenaClient, id: string, every: number): Promise<QueryExecution | undefined> {
+async function followQuery(
+  athena: AthenaClient,
+  id: string,
+  every: number,
+): Promise<QueryExecution | undefined> {
   using interrupt = catchInterrupt();
   const { signal } = interrupt;
   while (!signal.aborted) {
@@ -91,7 +95,7 @@ async function follow(athena: AthenaClient, id: string, every: number): Promise<
   return undefined;
 }
 
-async function readResult(
+async function readQueryResult(
   athena: AthenaClient,
   { QueryExecutionId, StatementType, Statistics }: QueryExecution,
 ): Promise<QueryResult> {
@@ -107,7 +111,7 @@ async function readResult(
         .slice(names)
         .map(({ Data = [] }) => columns.map(({ Type = '' }, at) => readValue(Type, Data[at]?.VarCharValue)));
       if (page.NextToken === undefined) return;
-      page = await readPage(page.NextToken).catch((error) => Promise.reject(describeFailure(error)));
+      page = await readPage(page.NextToken).catch((error) => Promise.reject(toCommandFailed(error)));
     }
   }
   return {

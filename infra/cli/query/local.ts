@@ -55,11 +55,11 @@ export async function runLocalQuery(sql: string, out: string, tries = 1): Promis
     using _closing = { [Symbol.dispose]: close };
     const error = thrown as Error;
     if (error instanceof UsageError || error instanceof TableProblem) throw error;
-    if (!UNREADABLE.test(error.message)) throw describeFailure(error, tables, out);
+    if (!UNREADABLE.test(error.message)) throw describeQueryFailure(error, tables, out);
     if (tries < MAX_TRIES) return runLocalQuery(sql, out, tries + 1);
     const paths = [...(ledger ? [ledger] : []), ...read].flatMap((table) => table.paths);
     const path = await findDamaged((sql) => connection.run(sql), paths, error);
-    throw path === undefined ? describeFailure(error, tables, out) : damaged(path);
+    throw path === undefined ? describeQueryFailure(error, tables, out) : damaged(path);
   }
 }
 
@@ -111,7 +111,11 @@ async function checkCount(connection: DuckDBConnection, sql: string): Promise<vo
   if (count !== 1) throw new UsageError([`give one SQL statement; these are ${count}`]);
 }
 
-function describeFailure(error: Error, tables: ReadonlyMap<string, LocalTable>, out: string): CommandFailed {
+function describeQueryFailure(
+  error: Error,
+  tables: ReadonlyMap<string, LocalTable>,
+  out: string,
+): CommandFailed {
   const lines = error.message.replace(/^Failed to extract statements: /, '').split('\n');
   const names = [...tables.keys()];
   return new CommandFailed(

@@ -43,7 +43,7 @@ export function createCommand(): Command {
     .action(async (name: string, options: RebuildOptions) => {
       const result = await rebuild(name, options);
       if (options.json) printDocument(result);
-      else printLines(describeEnd(result));
+      else printLines(describeRebuilt(result));
       process.exitCode = result.outcome === 'done' ? DELIVERED : FAILED;
     });
 }
@@ -72,7 +72,7 @@ async function rebuild(name: string, options: RebuildOptions) {
     const rebuilding: Rebuilding = { found, schema, bucket, range, acceptEmpty };
     for await (const rebuilt of rebuildWindows(rebuilding)) {
       windows.push(rebuilt);
-      printLines([describeWindow(rebuilt)], options.json ? process.stderr : process.stdout);
+      printLines([describeRebuiltWindow(rebuilt)], options.json ? process.stderr : process.stdout);
     }
     months += await rebuildMonths(rebuilding);
   }
@@ -93,7 +93,14 @@ const OUTCOMES: Readonly<Record<Rebuilt['outcome'], string>> = {
   failed: 'left out: the table cannot take it',
 };
 
-function describeWindow({ account, outcome, table, problem, warnings = [], ...range }: Rebuilt): string {
+function describeRebuiltWindow({
+  account,
+  outcome,
+  table,
+  problem,
+  warnings = [],
+  ...range
+}: Rebuilt): string {
   const { days = 0, kept = 0, restated = 0 } = table ?? {};
   const facts = [
     ...(table ? [`${days} ${days === 1 ? 'day' : 'days'}`] : []),
@@ -105,7 +112,7 @@ function describeWindow({ account, outcome, table, problem, warnings = [], ...ra
   return `${account} ${describeDays(range)}  ${[OUTCOMES[outcome], ...facts].join('; ')}`;
 }
 
-function describeEnd({ windows, months, table }: RebuildResult): string[] {
+function describeRebuilt({ windows, months, table }: RebuildResult): string[] {
   const counts = Map.groupBy(windows, ({ outcome }) => OUTCOMES[outcome]);
   return [
     `Table ${table}, windows: ${windows.length}`,

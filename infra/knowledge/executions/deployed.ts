@@ -37,14 +37,14 @@ export function hasEnded({ status }: DescribeExecutionOutput): boolean {
 /** Finds an execution by its name. @throws UsageError if there is none */
 export async function findExecution(name: string): Promise<DescribeExecutionOutput> {
   const executionArn = arnOf(await readStateMachineArn(), name);
-  return describeExecution(createStepFunctions(executionArn), executionArn);
+  return readExecution(createStepFunctions(executionArn), executionArn);
 }
 
 function arnOf(stateMachineArn: string, name: string): string {
   return `${stateMachineArn.replace(':stateMachine:', ':execution:')}:${name}`;
 }
 
-async function describeExecution(sfn: SFN, executionArn: string): Promise<DescribeExecutionOutput> {
+async function readExecution(sfn: SFN, executionArn: string): Promise<DescribeExecutionOutput> {
   return sfn.describeExecution({ executionArn }).catch((error: Error) => {
     const { name } = Object(error.cause);
     if (!/^(ExecutionDoesNotExist|InvalidArn|ValidationException)$/.test(name)) throw error;
@@ -57,7 +57,7 @@ export async function findDeployed(stateMachineArn: string) {
   return {
     listed: await listDeployed(stateMachineArn, 0),
     find: (execution: string) =>
-      describeExecution(sfn, arnOf(stateMachineArn, execution)).then(summarize, (error) => {
+      readExecution(sfn, arnOf(stateMachineArn, execution)).then(summarize, (error) => {
         if (error instanceof UsageError) return undefined;
         throw error;
       }),

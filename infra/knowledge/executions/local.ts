@@ -23,17 +23,17 @@ import {
  * @throws UsageError if the folder has neither file
  */
 export async function listLocal(out: string): Promise<ExecutionSummary[]> {
-  return (await readFolder(out)).map(({ summary }) => summary);
+  return (await readRuns(out)).map(({ summary }) => summary);
 }
 
 /** @throws UsageError if the folder does not have it */
 export async function readLocal(out: string, execution: string): Promise<ExplainedExecution> {
-  const found = (await readFolder(out)).find(({ summary }) => summary.execution === execution);
+  const found = (await readRuns(out)).find(({ summary }) => summary.execution === execution);
   if (found) return found;
   throw new UsageError([`--out ${out} has no execution ${execution}`]);
 }
 
-async function readFolder(out: string): Promise<ExplainedExecution[]> {
+async function readRuns(out: string): Promise<ExplainedExecution[]> {
   const [history, events] = await Promise.all(
     ['history.json', 'events.jsonl'].map((name) => readFile(join(out, name), 'utf8').catch(() => undefined)),
   );
