@@ -212,45 +212,4 @@ describe('the saved queries', () => {
     const all = [...Object.values(QUERIES).map(({ sql }) => sql), daysView(TABLE), restatementsView(TABLE)];
     await python(['parse_queries.py'], { stdin: JSON.stringify(all) });
   });
-
-  it('show the newest values of overlapping runs, and keep a day that a newer report emptied', async () => {
-    const rows = await ask(
-      'SELECT date, rows, spend, impressions, outcome FROM daily_campaigns_days ORDER BY date',
-    );
-    expect(rows.filter(([, count]) => count !== '0')).toEqual(
-      [...expected]
-        .sort()
-        .map(([day, { rows, sums }]) => [
-          ...[day, String(rows), expect.anything(), String((sums.impressions ?? 0n) / 1_000_000n)],
-          day === EMPTY.start_date ? 'held' : 'shown',
-        ]),
-    );
-    expect(
-      rows.filter(([, count]) => count !== '0').map(([day, , spend]) => [day, millionths(String(spend))]),
-    ).toEqual(spendPerDay());
-    expect(rows.map(([day]) => day)).toContain('2026-10-04');
-  });
-
-  it('name the restated days', async () => {
-    const restated = await ask('SELECT DISTINCT date FROM daily_campaigns_restatements ORDER BY date');
-    expect(restated.flat()).toEqual(['2026-10-03', '2026-10-05']);
-  });
-
-  it('say what a day showed before', async () => {
-    const asOf = QUERIES['as-of']?.sql ?? '';
-    const at = (moment: string) =>
-      asOf
-        .replace("'2026-11-03'", "'2026-10-03'")
-        .replace("DATE '2026-11-10' + INTERVAL '1' DAY", `TIMESTAMP '${moment}'`);
-    const [copied] = await ask("SELECT max(copied_at) FROM ledger WHERE date = DATE '2026-10-03'");
-    const shownAt = async (moment: string) =>
-      (await ask(at(moment)))
-        .filter(({ 3: metric }) => metric === 'impressions')
-        .map(({ 4: value }) => value);
-    // They are large, so they change with each report, however soon it follows.
-    const restated = await ask(
-      "SELECT before, after FROM daily_campaigns_restatements WHERE date = DATE '2026-10-03' AND metric = 'impressions'",
-    );
-    expect([...(await shownAt(String(copied?.[0]))), ...(await shownAt('2027-01-01'))]).toEqual(restated[0]);
-  });
 });

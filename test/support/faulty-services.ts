@@ -68,8 +68,6 @@ export interface JsonCall extends Answered {
   readonly operation: string;
   /** The name of the secret. */
   readonly secret?: string;
-  /** The id of the secret's version. */
-  readonly version?: string;
   readonly table?: string;
 }
 
@@ -101,13 +99,11 @@ export async function startS3Proxy(target: () => string): Promise<Faulty<S3Call>
 export async function startJsonProxy(target: () => string): Promise<Faulty<JsonCall> & AsyncDisposable> {
   return startProxy<JsonCall>(target, {
     isJson: true,
-    describe({ headers }, body, answer) {
+    describe({ headers }, body) {
       const { SecretId, Name, TableName: table = Name } = JSON.parse(body);
-      const { VersionId: version } = JSON.parse(answer || '{}');
       return {
         operation: String(headers['x-amz-target']).split('.').at(-1) ?? '',
         ...(SecretId && { secret: SecretId.replace(/^arn:.*:secret:/, '') }),
-        ...(version && { version }),
         ...(table && { table }),
       };
     },
@@ -140,8 +136,8 @@ async function startFaulty<Service extends AsyncDisposable & { readonly endpoint
 /** The differences between S3 and the services that speak JSON. */
 interface Protocol<Call> {
   readonly isJson: boolean;
-  /** @param body and `answer` are empty unless the protocol is JSON */
-  describe(request: IncomingMessage, body: string, answer: string): Omit<Call, keyof Answered>;
+  /** @param body is empty unless the protocol is JSON */
+  describe(request: IncomingMessage, body: string): Omit<Call, keyof Answered>;
   refuse(code: string): string;
   errorIn(body: string): string | undefined;
 }
@@ -155,9 +151,9 @@ async function startProxy<Call extends S3Call | JsonCall>(
   const agent = new Agent({ keepAlive: true });
   const serve = async (request: IncomingMessage, response: ServerResponse) => {
     const body = protocol.isJson ? await text(request) : undefined;
-    const record = (answered: Answered, answer = '') =>
-      journal.push({ ...protocol.describe(request, body ?? '', answer), ...answered } as Call);
-    const fault = takeFault(faults, protocol.describe(request, body ?? '', ''));
+    const call = protocol.describe(request, body ?? '');
+    const record = (answered: Answered) => journal.push({ ...call, ...answered } as Call);
+    const fault = takeFault(faults, call);
     if (fault === undefined || fault === 'lost answer' || fault === 'wrong checksum') {
       const answer = await forward(request, body, target(), agent);
       await relay(answer, fault, response, protocol, record);
@@ -222,7 +218,7 @@ async function relay(
   fault: string | undefined,
   response: ServerResponse,
   { isJson, errorIn }: Pick<Protocol<unknown>, 'isJson' | 'errorIn'>,
-  record: (answered: Answered, text?: string) => void,
+  record: (answered: Answered) => void,
 ): Promise<void> {
   const { statusCode: status = 0, headers } = answer;
   if (!isJson && status < 300 && fault === undefined) {
@@ -233,12 +229,12 @@ async function relay(
   }
   const body = await text(answer);
   if (fault === 'lost answer') {
-    record({ status: 0 }, body);
+    record({ status: 0 });
     response.socket?.resetAndDestroy();
     return;
   }
   const error = status < 300 ? undefined : errorIn(body);
-  record({ status, ...(error !== undefined && { error }) }, body);
+  record({ status, ...(error !== undefined && { error }) });
   if (fault === 'wrong checksum' && headers['x-amz-checksum-crc32'])
     headers['x-amz-checksum-crc32'] = WRONG_CHECKSUM;
   response.writeHead(status, headers);

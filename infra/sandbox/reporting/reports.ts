@@ -1,5 +1,5 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { addDays, daysBetween } from '../../../functions/workflow/request/dates.ts';
+import { randomUUID } from 'node:crypto';
+import { daysOf } from '../../../functions/workflow/request/dates.ts';
 import { grantedAdvertisers } from '../authenticate.ts';
 import { Refusal, readJsonBody } from '../envelope.ts';
 import { type Answer, type Incoming, json } from '../exchange.ts';
@@ -49,7 +49,7 @@ export function getReport(
 /** Contract 4.5. The contract does not show the response, so its shape is invented. */
 export function queryPurchases(state: SandboxState, request: Incoming, grant: Grant): Answer {
   const query = readPurchaseQuery(readJsonBody(request), grantedAdvertisers(state, grant));
-  return json(200, threePurchasesADay(query));
+  return json(200, onePurchaseADay(query));
 }
 
 function newReport({ options, reports, now }: SandboxState, account: string, request: ReportRequest): Report {
@@ -71,15 +71,12 @@ function newReport({ options, reports, now }: SandboxState, account: string, req
 }
 
 /** The same request always gets the same events. */
-function threePurchasesADay(body: Readonly<Record<string, unknown>>): unknown {
-  const start = String(body.start_date);
-  const days = daysBetween(start, String(body.end_date));
-  const seed = createHash('sha256').update(JSON.stringify(body)).digest();
-  const events = Array.from({ length: days * 3 }, (_, index) => ({
-    event_id: `${seed.toString('hex', 0, 8)}-${index + 1}`,
-    advertiser_id: body.advertiser_id,
-    event_time: `${addDays(start, Math.floor(index / 3))}T${String(8 + (index % 3) * 4).padStart(2, '0')}:30:00Z`,
-    value: 10 + (seed[index % seed.length] ?? 0) / 4,
+function onePurchaseADay({ advertiser_id, ...range }: ReturnType<typeof readPurchaseQuery>): unknown {
+  const events = daysOf(range).map((day) => ({
+    event_id: `${advertiser_id}-${day}`,
+    advertiser_id,
+    event_time: `${day}T08:30:00Z`,
+    value: 12.5,
     currency: 'USD',
   }));
   return { purchases: events };

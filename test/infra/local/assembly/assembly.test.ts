@@ -11,13 +11,6 @@ import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const folder = await prepareAssembly();
 
-test('contains every function with its bundle', () => {
-  const { functions } = loadAssembly(folder);
-  const steps = functions.map(({ environment }) => environment.STEP);
-  expect(steps).toEqual(expect.arrayContaining(['PlanExport', 'GetToken', 'SaveReport', 'DescribeFailure']));
-  for (const { file } of functions) expect(readFileSync(file, 'utf8')).toContain('module.exports');
-});
-
 test('names no platform and no account, so that a run can add its own', () => {
   const { environment } = loadAssembly(folder).functions[0] ?? {};
   expect(environment).toMatchObject({ PLATFORM_BASE_URL: 'https://platform.invalid', ACCOUNTS: 'account' });
