@@ -200,7 +200,8 @@ async function configure(folder: Folder, fields: object): Promise<void> {
   const config = { ...context[CONFIG_KEY], accounts: { [account]: {} }, exports: [entry] };
   const checkout = await createCheckout();
   folder.cli = (args) => checkout.run(JSON.stringify({ context: { [CONFIG_KEY]: config } }), args);
-  await folder.request({ account, ...entry });
+  // Only an export says what its columns are.
+  await folder.request({ account, ...entry, columns: undefined });
 }
 
 /** Neither `rebuild` nor a run of what is missing finds anything to do. */
