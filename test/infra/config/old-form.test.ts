@@ -1,0 +1,170 @@
+import { expect, it } from 'vitest';
+import { requestHash } from '../../../functions/decisions/request-hash.ts';
+import { parseRequest } from '../../../functions/workflow/request/request.ts';
+import { CONFIG_KEY, type InvalidConfig, parseConfig } from '../../../infra/config/config.ts';
+import { requestOf } from '../../../infra/config/exports.ts';
+import { createCheckout } from '../../support/checkout.ts';
+import { deliver, openFolder } from '../knowledge/deliveries.ts';
+
+const PLATFORM = 'api.platform.example/v1';
+const [ACME, GLOBEX, INITECH, OTHER] = [
+  '5f0c1b9e-3a74-4d1b-9c52-7e8d2f6a1b01',
+  '0b9d4c2a-86f1-4e57-a3c8-1d2e5f7a9b02',
+  'c7e1f3d5-2b4a-4c6d-8e9f-3a5b7c9d1e03',
+  '11111111-2222-4333-8444-555555555555',
+];
+const SIX = 'cron(0 6 * * ? *)';
+const DAILY = {
+  name: 'daily',
+  period: 'last_28_days',
+  metrics: ['spend', 'clicks'],
+  columns: { clicks: 'bigint' },
+};
+const MONTHLY = { name: 'monthly', account: 'acme', period: 'previous_month', metrics: ['clicks', 'spend'] };
+
+/** A config of version 0.2.0. */
+const OLD = {
+  base_url: `https://${PLATFORM}`,
+  revision: '2026-09-01',
+  accounts: ['acme', 'globex', 'initech'],
+  time_zones: { globex: 'Europe/Berlin', initech: 'America/New_York' },
+  currency: { acme: 'EUR', globex: 'EUR', initech: 'USD' },
+  reserve_token_concurrency: true,
+  alarm_emails: ['ops@example.com'],
+  exports: [
+    {
+      ...DAILY,
+      account: 'acme',
+      advertiser_ids: [ACME],
+      schedule: { expression: SIX, time_zone: 'Europe/Berlin' },
+    },
+    { ...DAILY, account: 'globex', advertiser_ids: [GLOBEX], schedule: { expression: SIX } },
+    {
+      ...DAILY,
+      account: 'initech',
+      advertiser_ids: [INITECH],
+      options: { attribution: '7d' },
+      schedule: { expression: SIX, enabled: false },
+    },
+    {
+      ...MONTHLY,
+      table: 'daily',
+      advertiser_ids: [ACME],
+      schedule: { expression: 'rate(7 days)', time_zone: 'Europe/Berlin', expect_every_hours: 168 },
+    },
+    {
+      name: 'one-advertiser',
+      account: 'globex',
+      start_date: '2025-01-01',
+      end_date: '2026-01-01',
+      time_zone: 'UTC',
+      table: false,
+      advertiser_ids: [OTHER],
+      metrics: ['spend'],
+    },
+    {
+      name: 'campaigns',
+      account: 'initech',
+      kind: 'list',
+      resource: 'campaigns',
+      schedule: { expression: 'rate(1 day)', time_zone: 'UTC' },
+    },
+    { name: 'sales', account: 'initech', kind: 'purchases', period: 'yesterday', advertiser_id: INITECH },
+  ],
+};
+
+/** What version 0.2.0 made of it, as its own code says: requests, hashes and schedules. */
+const FROM_OLD: readonly (readonly [string, string, string, object?])[] = [
+  [
+    'acme/daily',
+    '4d8d8f8bb9da2cf5aa7ef1620a00c71c4f186ad4436358c99b8dfa0aa9fb664a',
+    'Europe/Berlin',
+    { expression: SIX, time_zone: 'Europe/Berlin', enabled: true },
+  ],
+  [
+    'globex/daily',
+    'c3a55cc01ea199d399777290f47254516728de55fa4040cb37fb71fa427859b8',
+    'Europe/Berlin',
+    { expression: SIX, time_zone: 'Europe/Berlin', enabled: true },
+  ],
+  [
+    'initech/daily',
+    'b55914da0f9fad4a20ba00110e6bd4fee6b214ad3f5aee08ca2391e960e7ed7b',
+    'America/New_York',
+    { expression: SIX, time_zone: 'America/New_York', enabled: false },
+  ],
+  [
+    'acme/monthly',
+    '4d8d8f8bb9da2cf5aa7ef1620a00c71c4f186ad4436358c99b8dfa0aa9fb664a',
+    'Europe/Berlin',
+    { expression: 'rate(7 days)', time_zone: 'Europe/Berlin', enabled: true },
+  ],
+  ['globex/one-advertiser', '721dde8aed0e559773b653ac24db87bfd4b675bf541871e3e8b1f083d6443ca8', 'UTC'],
+  [
+    'initech/campaigns',
+    '30e8bafda14fd6c6178ebe9f1406573817e1647e315c9d50198dd0e1473c0de2',
+    'UTC',
+    { expression: 'rate(1 day)', time_zone: 'UTC', enabled: true },
+  ],
+  ['initech/sales', 'e068919ce258c6d108856949683c563d9bbf2e18ba96a5b11f6f0b051287304e', 'America/New_York'],
+];
+
+/** The config that the refusal of an old one prints. */
+function convert(old: unknown) {
+  try {
+    parseConfig(old);
+  } catch (error) {
+    const [fault = '', ...others] = (error as InvalidConfig).faults;
+    expect(others).toEqual([]);
+    expect(fault).toMatch(/^it has the form of version 0\.2\.0\. In the new form, it is:\n\{\n/);
+    return JSON.parse(fault.slice(fault.indexOf('\n')));
+  }
+}
+
+it('a config of the old form is refused with the new form, which has the same requests and schedules', () => {
+  const converted = convert(OLD);
+  const { exports, alarm_emails, accounts } = parseConfig(converted);
+  const found = exports.map((entry) => {
+    const { request } = parseRequest(requestOf(entry), new Date());
+    const hash = requestHash(request, { platform: PLATFORM, revision: OLD.revision });
+    return [`${entry.account}/${entry.name}`, hash, entry.time_zone, entry.runs[0]?.schedule];
+  });
+  expect(found).toEqual(FROM_OLD.map(([id, hash, zone, schedule]) => [id, hash, zone, schedule]));
+  expect(exports.map(({ period, start_date }) => period ?? start_date)).toEqual(
+    OLD.exports.map(
+      (entry) => ('period' in entry ? entry.period : 'start_date' in entry && entry.start_date) || undefined,
+    ),
+  );
+  expect(alarm_emails).toEqual(OLD.alarm_emails);
+  expect(accounts.initech).toEqual({
+    time_zone: 'America/New_York',
+    currency: 'USD',
+    advertiser_ids: [INITECH],
+  });
+  // What differs by account only is one export.
+  expect(converted.exports[0]).toMatchObject({ name: 'daily', accounts: ['acme', 'globex'] });
+  expect(convert(converted)).toBeUndefined();
+});
+
+it('the days that version 0.2.0 delivered are present under the converted config, and nothing is missing', async () => {
+  const folder = await openFolder();
+  const request = { metrics: DAILY.metrics, advertiser_ids: [ACME] };
+  const fields = { clicks: 1 };
+  const [, request_hash = ''] = FROM_OLD[0] ?? [];
+  const delivery = { days: [1, 31] as const, created: 1, platform: PLATFORM, request, fields };
+  await deliver(folder, { ...delivery, old: { request_hash } });
+  const checkout = await createCheckout();
+  const place = ['daily', '--account', 'acme', '--local', '--out', folder.out];
+  const run = (command: string, ...options: readonly string[]) =>
+    checkout.run(JSON.stringify({ context: { [CONFIG_KEY]: convert(OLD) } }), [
+      command,
+      ...place,
+      ...options,
+    ]);
+  expect((await run('rebuild')).stdout).toContain('written; 31 days');
+  const { stdout } = await run('missing', '--from', '2026-10-01', '--to', '2026-11-01', '--json');
+  expect(JSON.parse(stdout)).toMatchObject({
+    days: 31,
+    counts: { not_delivered: 0, not_in_table: 0, not_renewed: 0, held: 0 },
+  });
+});
