@@ -70,7 +70,7 @@ export async function curateReport(
   try {
     await using scratch = await openScratchFolder();
     const { folder } = scratch;
-    const copy = join(folder, 'copy');
+    const copy = join(folder, 'file', 'copy');
     // Another run of the window may have replaced the object: its rows would get the label of another report.
     const found = await store.getFile(object.key, copy, signal, object.version_id);
     if (found?.crc32 !== object.crc32) {
@@ -135,7 +135,7 @@ async function openScratchFolder(): Promise<AsyncDisposable & { readonly folder:
   const remove = () => rm(folder, { recursive: true, force: true });
   // Lambda keeps the files of a call that it killed.
   await remove();
-  await mkdir(folder);
+  await mkdir(join(folder, 'file'), { recursive: true });
   return { folder, [Symbol.asyncDispose]: remove };
 }
 

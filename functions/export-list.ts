@@ -38,7 +38,7 @@ export async function exportList(
 ): Promise<AuthorizedWindow | SavedWindow> {
   const { request, window } = state;
   const object = dependencies.createObject(objectKey(request, window), {
-    contentType: 'application/x-ndjson',
+    content_type: 'application/x-ndjson',
   });
   const warnings = new Set<string>();
   const warn = (warning: string) => void warnings.add(warning);

@@ -49,7 +49,7 @@ export async function queryPurchases(
 
 async function deliver(answer: PurchasesAnswer, key: string, createObject: CreateObject, total: AbortSignal) {
   const contentType = headerOf(answer, 'content-type') ?? 'application/json';
-  const object = createObject(key, { contentType });
+  const object = createObject(key, { content_type: contentType });
   try {
     if (/^text\/html\b/i.test(contentType)) throw unreadable('an HTML page', answer);
     const rows = await copyBody(answer, contentType, object);

@@ -74,7 +74,7 @@ async function resume(
   destination: Destination,
   { upload_id, stored_bytes, etag, content_type, content_encoding }: CopyCheckpoint,
 ): Promise<Copying | undefined> {
-  const kind = { contentType: content_type, contentEncoding: content_encoding };
+  const kind = { content_type, content_encoding };
   const writer = await resumeObjectWriter(destination, kind, upload_id, stored_bytes);
   return writer && { kind, etag, writer };
 }
@@ -90,14 +90,7 @@ function mayKeepUpload(failure: unknown, isDownloaded: boolean): boolean {
 async function suspend({ kind, etag, writer }: Copying): Promise<CopyCheckpoint | undefined> {
   if (etag === undefined) return undefined;
   const stored = await writer.suspend();
-  if (stored === undefined) return undefined;
-  return {
-    upload_id: stored.uploadId,
-    etag,
-    stored_bytes: stored.bytes,
-    content_type: kind.contentType,
-    ...(kind.contentEncoding !== undefined && { content_encoding: kind.contentEncoding }),
-  };
+  return stored && { ...kind, upload_id: stored.uploadId, etag, stored_bytes: stored.bytes };
 }
 
 interface CopyRequest extends Pick<CopyOptions, 'checkpoint' | 'deadline'> {

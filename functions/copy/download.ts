@@ -57,8 +57,8 @@ export async function download(
     end = stored ? judgeRest(status, answered, stored) : judgeFile(status, answered);
     checkFraming(answered);
     const write = begin({
-      contentType: contentTypeOf(answered),
-      contentEncoding: encodingOf(answered),
+      content_type: contentTypeOf(answered),
+      content_encoding: encodingOf(answered),
       etag: strongEtag(answered),
       bytes: end,
     });

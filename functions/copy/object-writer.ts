@@ -95,13 +95,8 @@ export function createObjectWriter(
 
   /** @throws CopyFailed, AccessRefused, ServiceUnavailable */
   async function end(): Promise<WrittenObject> {
-    const { contentType, contentEncoding } = kind;
-    return {
-      key: to.key,
-      ...(await (number > 0 ? complete() : putObject(to, kind, filling().subarray(0, used)))),
-      content_type: contentType,
-      ...(contentEncoding !== undefined && { content_encoding: contentEncoding }),
-    };
+    const stored = await (number > 0 ? complete() : putObject(to, kind, filling().subarray(0, used)));
+    return { key: to.key, ...stored, ...kind };
   }
 
   async function complete() {

@@ -25,10 +25,7 @@ export interface Destination extends Place {
 }
 
 /** The headers that S3 stores with the bytes. */
-export interface Kind {
-  readonly contentType: string;
-  readonly contentEncoding?: string | undefined;
-}
+export type Kind = Pick<StoredObject, 'content_type' | 'content_encoding'>;
 
 /** A visible object whose checksum S3 has verified. */
 export type Stored = Pick<StoredObject, 'bytes' | 'crc32' | 'version_id'>;
@@ -56,18 +53,19 @@ const BROKEN =
 
 // Each of these throws CopyFailed, AccessRefused (which names the permission) or ServiceUnavailable.
 
-export async function createUpload(to: Destination, { contentType, contentEncoding }: Kind): Promise<string> {
+export async function createUpload(to: Destination, kind: Kind): Promise<string> {
   const command = new CreateMultipartUploadCommand({
     ...addressed(to),
-    ContentType: contentType,
-    ContentEncoding: contentEncoding,
-    Tagging: TAGGING,
+    ...headersOf(kind),
     ChecksumAlgorithm: 'CRC32',
     ChecksumType: 'FULL_OBJECT',
   });
-  const { UploadId } = await to.s3.send(command).catch(refused(to, WRITE));
-  if (UploadId === undefined) throw new CopyFailed(`S3 created no upload for ${to.key}. Try again.`);
+  const { UploadId = '' } = await to.s3.send(command).catch(refused(to, WRITE));
   return UploadId;
+}
+
+function headersOf({ content_type, content_encoding }: Kind) {
+  return { ContentType: content_type, ContentEncoding: content_encoding, Tagging: TAGGING };
 }
 
 /**
@@ -113,12 +111,8 @@ export async function uploadPart(
     ChecksumCRC32: checksum,
   });
   const answer = await to.s3.send(command, { abortSignal: signal }).catch(refused(to, WRITE));
-  if (answer.ETag === undefined || answer.ChecksumCRC32 !== checksum) {
-    throw new CopyFailed(
-      `S3's checksum of part ${number} of ${to.key} differs from that of the bytes sent. Try again.`,
-    );
-  }
-  return { number, bytes: body.length, crc32, etag: answer.ETag };
+  compare(`part ${number} of ${to.key}`, checksum, answer.ChecksumCRC32);
+  return { number, bytes: body.length, crc32, etag: answer.ETag ?? '' };
 }
 
 /**
@@ -157,9 +151,7 @@ export async function putObject(to: Destination, kind: Kind, body: Buffer): Prom
     ...addressed(to),
     Body: body,
     ContentLength: body.length,
-    ContentType: kind.contentType,
-    ContentEncoding: kind.contentEncoding,
-    Tagging: TAGGING,
+    ...headersOf(kind),
     ChecksumCRC32: checksum,
   });
   const answer = await to.s3.send(command).catch(refused(to, WRITE));
@@ -185,11 +177,14 @@ function verified(
   answer: { ChecksumCRC32?: string | undefined; VersionId?: string | undefined },
   sent: { readonly bytes: number; readonly crc32: string },
 ): Stored {
-  if (answer.ChecksumCRC32 !== sent.crc32) {
-    throw new CopyFailed(`S3's checksum of ${to.key} differs from that of the bytes sent. Try again.`, {
-      sent: sent.crc32,
-      stored: answer.ChecksumCRC32,
-    });
-  }
+  compare(to.key, sent.crc32, answer.ChecksumCRC32);
   return { ...sent, ...(answer.VersionId !== undefined && { version_id: answer.VersionId }) };
+}
+
+function compare(name: string, sent: string, stored: string | undefined): void {
+  if (sent === stored) return;
+  throw new CopyFailed(`S3's checksum of ${name} differs from that of the bytes sent. Try again.`, {
+    sent,
+    stored,
+  });
 }

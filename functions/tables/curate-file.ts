@@ -1,15 +1,15 @@
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Catalog } from '../aws/catalog.ts';
 import { dateIn, daysOf } from '../workflow/request/dates.ts';
 import type { ExportRequest, ReportRequest } from '../workflow/request/request.ts';
 import type { ShownDay } from '../workflow/shown-days.ts';
 import type { Curated, Window } from '../workflow/state-parts.ts';
 import type { SavedWindow } from '../workflow/states.ts';
-import { type Column, DATE_COLUMN, reportColumns, type TableSchema } from '../workflow/table.ts';
+import { DATE_COLUMN, reportColumns, type TableSchema } from '../workflow/table.ts';
 import { compareReports, type Merged, type MergedDay, mergeList, mergeMonth, type Offer } from './days.ts';
 import { type Entry, type LedgerDay, mergeLedger, shownLines } from './ledger.ts';
-import { type Merging, parquet } from './merge.ts';
+import type { Merging } from './merge.ts';
 import { type DayFacts, notWritten, type ReportFacts, type ReportFile, reasonOf } from './report.ts';
 import { stageReport } from './stage-report.ts';
 
@@ -23,7 +23,7 @@ export interface Curation {
 interface Work extends Merging {
   /** Undefined if the stack has no tables. */
   readonly catalog: Catalog | undefined;
-  /** Removed once it is read. */
+  /** Its folder is removed once it is read. */
   readonly file: ReportFile;
   /** Absent if nothing may be written. */
   readonly schema: TableSchema | undefined;
@@ -42,13 +42,15 @@ export async function curateRows(state: SavedWindow, work: Work): Promise<Curati
   const { window, ready_id: report_id = '' } = state;
   const request = state.request as ReportRequest;
   const { file, schema, hash, folder, database } = work;
-  const created_at = createdAt(state);
+  const created_at = state.reports.find(({ id }) => id === report_id)?.created_at ?? '';
   const path = join(folder, 'rows.parquet');
-  const columns = columnsOf(request, schema);
+  // The date is a column of its own, also if it is among the dimensions.
+  const date = (schema?.date_column ?? DATE_COLUMN).toLowerCase();
+  const columns = reportColumns(request).filter(({ from }) => from.toLowerCase() !== date);
   const { granularity, time_zone = 'UTC' } = request;
   const facts = await stageReport(database, file, path, { window, schema, columns, granularity });
   // Makes room for the months.
-  await rm(file.path, { force: true });
+  await rm(dirname(file.path), { recursive: true });
   const { rows, first_date, last_date } = facts;
   const sums = Object.fromEntries(
     Object.entries(facts.sums).flatMap(([name, sum]) => (sum === null ? [] : [[name, sum]])),
@@ -57,7 +59,7 @@ export async function curateRows(state: SavedWindow, work: Work): Promise<Curati
   const version = { report_id, created_at, request_hash: hash };
   const entry = { version, window, copied_at: state.object.copied_at };
   const written = await writeDays(work, request, entry, { ...facts, days }, (month, some, offer) =>
-    mergeMonth(work, month, some, { ...offer, rows: parquet(path) }),
+    mergeMonth(work, month, some, offer, path),
   );
   // The newest day that has rows and was over when the report was created.
   const today = dateIn(time_zone, new Date(created_at));
@@ -81,18 +83,6 @@ export async function curateList(state: SavedWindow, work: Work): Promise<Curati
   );
 }
 
-/** The date is a column of its own, also if it is among the dimensions. */
-function columnsOf(request: ReportRequest, schema: TableSchema | undefined): Column[] {
-  const date = (schema?.date_column ?? DATE_COLUMN).toLowerCase();
-  return reportColumns(request).filter(({ from }) => from.toLowerCase() !== date);
-}
-
-function createdAt({ ready_id, reports }: SavedWindow): string {
-  const report = reports.find(({ id }) => id === ready_id);
-  if (!report) throw new Error(`The state names no report ${ready_id}`);
-  return report.created_at;
-}
-
 /** A report by day says of each day of its window that it has no rows, unless its rows have no dates. */
 function daysWithEmpty(
   { granularity }: ReportRequest,
@@ -111,7 +101,7 @@ async function writeDays(
   request: ExportRequest,
   entry: Entry,
   { days, table_problem }: Pick<ReportFacts, 'days' | 'table_problem'>,
-  merge: (month: string, days: readonly DayFacts[], offer: Omit<Offer, 'rows'>) => Promise<Merged>,
+  merge: (month: string, days: readonly DayFacts[], offer: Offer) => Promise<Merged>,
 ): Promise<Curation> {
   const merged: MergedDay[] = [];
   // The last writer of an object may have been killed before it wrote the ledger.

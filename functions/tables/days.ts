@@ -19,8 +19,6 @@ import { metricsOf, readSums, sumExpressions } from './stage-report.ts';
 
 /** A report, and the table that it goes into. */
 export interface Offer extends Entry {
-  /** A relation of SQL. */
-  readonly rows: string;
   readonly schema: TableSchema;
   readonly account: string;
   /** The report may empty this day. */
@@ -52,6 +50,7 @@ export interface MergedDay extends DayFacts {
  * nothing if the object has those and shows these days already, or newer ones.
  *
  * @param days of this month, ascending; also those without rows
+ * @param path of the file of their rows
  * @throws see mergeObject
  */
 export async function mergeMonth(
@@ -59,6 +58,7 @@ export async function mergeMonth(
   month: string,
   days: readonly DayFacts[],
   offer: Offer,
+  path: string,
 ): Promise<Merged> {
   const key = monthKey(offer.schema.table, offer.account, month);
   const columns = tableColumns(offer.schema);
@@ -91,7 +91,9 @@ export async function mergeMonth(
     const weeks = [...Map.groupBy(written, (_, at) => Math.floor(at / 7)).values()];
     const rows = [
       ...(kept ? [written.length > 0 ? `${kept} WHERE date NOT IN (${written})` : kept] : []),
-      ...weeks.map((some) => `SELECT ${select(columns, values)} FROM ${offer.rows} WHERE date IN (${some})`),
+      ...weeks.map(
+        (some) => `SELECT ${select(columns, values)} FROM ${parquet(path)} WHERE date IN (${some})`,
+      ),
     ].join(' UNION ALL ');
     return { next: { rows, days: next }, result };
   });
@@ -107,7 +109,7 @@ export async function mergeList(
   merging: Merging,
   file: ReportFile,
   day: string,
-  offer: Omit<Offer, 'rows'>,
+  offer: Offer,
 ): Promise<Merged> {
   const { version, schema, account } = offer;
   const items = readJson(file, [], 'read_json_objects');
@@ -165,7 +167,7 @@ async function sumShown(
 function judge(
   offered: DayFacts,
   shown: ShownDay | undefined,
-  { version, window, copied_at, acceptEmpty }: Omit<Offer, 'rows'>,
+  { version, window, copied_at, acceptEmpty }: Offer,
   before: Sums = {},
 ): MergedDay {
   const { day, rows, sums } = offered;

@@ -144,7 +144,7 @@ describe('CurateReport', () => {
     const parent = temporaryDirectory();
     vi.stubEnv('TMPDIR', parent);
     mkdirSync(join(parent, 'curate-report/rows'), { recursive: true });
-    const reading = async () => expect(readdirSync(join(parent, 'curate-report'))).toEqual([]);
+    const reading = async () => expect(readdirSync(join(parent, 'curate-report'))).toEqual(['file']);
     const { after } = await curate({ reading });
     expect(after).toMatchObject({ status: 'curated', object: { rows: 1 } });
     expect(readdirSync(parent)).toEqual([]);

@@ -43,8 +43,8 @@ function stateOf(fields: Partial<ListRequest>): ListWindow {
 /** Objects that only record what is done to them. */
 function recordObjects() {
   const done: string[] = [];
-  const createObject: CreateObject = (key, { contentType }) => {
-    done.push(`create ${key} ${contentType}`);
+  const createObject: CreateObject = (key, { content_type }) => {
+    done.push(`create ${key} ${content_type}`);
     let bytes = 0;
     return {
       async write(chunk) {
@@ -53,7 +53,7 @@ function recordObjects() {
       },
       async end() {
         done.push('end');
-        return { key, bytes, crc32: 'AAAAAA==', content_type: contentType };
+        return { key, bytes, crc32: 'AAAAAA==', content_type };
       },
       abort: async () => void done.push('abort'),
     };

@@ -203,9 +203,9 @@ export async function rebuildMonths({ found, schema, bucket }: Rebuilding): Prom
   const copied_at = new Date(0).toISOString();
   const version = { report_id: '', created_at: copied_at, request_hash: hash };
   const none = { version, window: { start_date: '', end_date: '' }, copied_at };
-  const offer = { ...none, rows: '', schema, account, acceptEmpty: () => false };
+  const offer = { ...none, schema, account, acceptEmpty: () => false };
   for (const { month } of others)
-    await mergeMonth(merging, month, [], offer).catch((error) => {
+    await mergeMonth(merging, month, [], offer, '').catch((error) => {
       if (!(error instanceof TableProblem)) throw error;
       const happened = `The month ${month} of ${account} cannot get the columns of table ${schema.table}.`;
       throw new CommandFailed(happened, `${error.message}. A type never changes in place.`);

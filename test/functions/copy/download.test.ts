@@ -16,7 +16,7 @@ describe('a whole file', () => {
     const head = { ...ETAG, 'Content-Type': 'text/csv', 'Content-Encoding': ' GZip ', 'Content-Length': '2' };
     const { error, file, text, headers } = await downloadFrom(answer(200, head, '[]'));
     expect([error, text, headers]).toEqual([undefined, '[]', NEUTRAL]);
-    expect(file).toEqual({ contentType: 'text/csv', contentEncoding: 'gzip', etag: '"one"', bytes: 2 });
+    expect(file).toEqual({ content_type: 'text/csv', content_encoding: 'gzip', etag: '"one"', bytes: 2 });
   });
 
   test('without a content type and with the encoding "identity" has neither', async () => {
@@ -24,8 +24,8 @@ describe('a whole file', () => {
       answer(200, { ...CHUNKED, 'Content-Encoding': 'identity' }, chunks('x')),
     );
     expect(file).toEqual({
-      contentType: 'application/octet-stream',
-      contentEncoding: undefined,
+      content_type: 'application/octet-stream',
+      content_encoding: undefined,
       etag: '"one"',
       bytes: undefined,
     });
@@ -38,7 +38,7 @@ describe('a whole file', () => {
   ])('with a content type that S3 cannot store, such as "%s", has a neutral one', async (given) => {
     const head = { ...ETAG, 'Content-Type': given, 'Content-Length': '1' };
     const { file } = await downloadFrom(answer(200, head, 'x'));
-    expect(file?.contentType).toBe('application/octet-stream');
+    expect(file?.content_type).toBe('application/octet-stream');
   });
 
   test.each([

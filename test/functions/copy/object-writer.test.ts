@@ -10,7 +10,7 @@ afterEach(() => {
 });
 
 const KEY = 'exports/items.ndjson';
-const LINES = { contentType: 'application/x-ndjson' };
+const LINES = { content_type: 'application/x-ndjson' };
 const CREATED = '<InitiateMultipartUploadResult><UploadId>u1</UploadId></InitiateMultipartUploadResult>';
 
 /** A writer of parts of 10 bytes. @param answerPart answers the upload of a part; default: it is stored */
@@ -91,7 +91,7 @@ test('an object that a step makes is described, and may be as large as max_downl
   );
   setEnvironment(awsEnvironment({ S3: server.url }));
   const createObject = createNewObjects({ ...SETTINGS, MAX_DOWNLOAD_BYTES: '8' });
-  const object = createObject(KEY, { ...LINES, contentEncoding: 'gzip' });
+  const object = createObject(KEY, { ...LINES, content_encoding: 'gzip' });
   await object.write(Buffer.from('{"a":1}\n'));
   expect(() => object.write(Buffer.from('x'))).toThrow(`${KEY} is larger than max_download_bytes (8) allows`);
   expect(await object.end()).toStrictEqual({

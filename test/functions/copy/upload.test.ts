@@ -29,7 +29,7 @@ beforeEach(() => {
   vi.spyOn(Math, 'random').mockReturnValue(0);
 });
 
-const KIND = { contentType: 'application/json' };
+const KIND = { content_type: 'application/json' };
 const part = { number: 7, body: Buffer.from('a part of a file'), crc32: crc32('a part of a file') };
 const { signal } = new AbortController();
 const STORED = { etag: '"of the part"', 'x-amz-checksum-crc32': base64Crc32(part.crc32) };
@@ -93,12 +93,6 @@ describe('a part', () => {
       '26',
       'another checksum',
       refuse(200, '', { ...STORED, 'x-amz-checksum-crc32': 'AAAAAA==' }),
-      'CopyFailed',
-    ],
-    [
-      '26',
-      'no ETag',
-      refuse(200, '', { 'x-amz-checksum-crc32': STORED['x-amz-checksum-crc32'] }),
       'CopyFailed',
     ],
     ['26', 'BadDigest', refuse(400, errorOf('BadDigest')), 'CopyFailed'],
@@ -165,13 +159,6 @@ test('27: a refused ListParts names its permission', async () => {
   const { to } = await startS3Answers(refuse(403, errorOf('AccessDenied')));
   const facts = { permission: 's3:ListMultipartUploadParts', status: 403 };
   await expect(listParts(to, 'an-upload')).rejects.toMatchObject({ name: 'AccessRefused', facts });
-});
-
-test('an answer without an upload id fails the copy', async () => {
-  const { to } = await startS3Answers(
-    sendXml('<InitiateMultipartUploadResult></InitiateMultipartUploadResult>'),
-  );
-  await expect(createUpload(to, KIND)).rejects.toMatchObject({ name: 'CopyFailed' });
 });
 
 test.each([

@@ -72,10 +72,10 @@ export async function startTables(options: TestS3Options = {}) {
   const catalog = { getTable: async () => TABLE };
   const workOn = async (body: string, kind: { format?: string; content_type: string }) => {
     const folder = join(mkdtempSync(join(s3.directory, 'curate-')), 'scratch');
-    mkdirSync(folder);
+    mkdirSync(join(folder, 'file'), { recursive: true });
     const { signal } = new AbortController();
-    writeFileSync(join(folder, 'copy'), body);
-    const file = await findRows(join(folder, 'copy'), { ...kind, signal });
+    writeFileSync(join(folder, 'file/copy'), body);
+    const file = await findRows(join(folder, 'file/copy'), { ...kind, signal });
     return { catalog, file, folder, signal, hash: 'h' };
   };
 
