@@ -10,7 +10,7 @@ import { shortenTexts } from './decisions/warnings.ts';
 import { type Curation, curateList, curateRows } from './tables/curate-file.ts';
 import { openDatabase } from './tables/database.ts';
 import { limitOf, notWritten, reasonOf, TableProblem } from './tables/report.ts';
-import { findRows, hasRows } from './tables/report-file.ts';
+import { findRows } from './tables/report-file.ts';
 import type { ExportRequest } from './workflow/request/request.ts';
 import { READS } from './workflow/settings.ts';
 import { type AuthorizedWindow, SavedWindow } from './workflow/states.ts';
@@ -58,8 +58,6 @@ export async function curateReport(
     const warnings = [table_problem ?? `the rows were not read: ${reason}`];
     return finish(state, table, { curated: { table_problem }, warnings });
   };
-  const { format, rows } = request.kind === 'report' ? request : {};
-  if (format !== undefined && !hasRows(format)) return unread(`files of format ${format} cannot be read`);
   // The rows of these were counted when the file was written.
   if (request.kind === 'purchases' || (request.kind === 'list' && !catalog))
     return finish(state, table, { curated: {}, warnings: [] });
@@ -77,6 +75,7 @@ export async function curateReport(
       if (replaced_copies < MAX_REPLACED_COPIES) return copyAgain(state);
       return unread(`other runs replaced the file ${MAX_REPLACED_COPIES + 1} times`);
     }
+    const { format, rows } = request.kind === 'report' ? request : {};
     const file = await findRows(copy, { ...object, format, rows, signal });
     const { accept_empty = false } = request;
     const { acceptEmpty = () => accept_empty } = dependencies;

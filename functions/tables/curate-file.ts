@@ -7,9 +7,9 @@ import type { ShownDay } from '../workflow/shown-days.ts';
 import type { Curated, Window } from '../workflow/state-parts.ts';
 import type { SavedWindow } from '../workflow/states.ts';
 import { DATE_COLUMN, reportColumns, type TableSchema } from '../workflow/table.ts';
-import { compareReports, type Merged, type MergedDay, mergeList, mergeMonth, type Offer } from './days.ts';
 import { type Entry, type LedgerDay, mergeLedger, shownLines } from './ledger.ts';
 import type { Merging } from './merge.ts';
+import { compareReports, type Merged, type MergedDay, mergeList, mergeMonth, type Offer } from './month.ts';
 import { type DayFacts, notWritten, type ReportFacts, type ReportFile, reasonOf } from './report.ts';
 import { stageReport } from './stage-report.ts';
 
@@ -109,8 +109,7 @@ async function writeDays(
   let problem = table_problem;
   if (schema && problem === undefined)
     problem = await eachMonth(days, merging.signal, async (month, some) => {
-      const offer = { ...entry, schema, account: request.account, acceptEmpty };
-      const done = await merge(month, some, offer);
+      const done = await merge(month, some, { ...entry, schema, account: request.account, acceptEmpty });
       merged.push(...done.days);
       Object.assign(before, done.before);
     });
@@ -124,9 +123,9 @@ async function writeDays(
   );
   const unlogged =
     catalog &&
-    (await eachMonth([...own, ...others], merging.signal, async (month, some) => {
-      await mergeLedger(merging, request, month, some);
-    }));
+    (await eachMonth([...own, ...others], merging.signal, (month, some) =>
+      mergeLedger(merging, request, month, some),
+    ));
   const { curated, warnings } = describe(schema, days, merged, problem);
   return {
     curated,
@@ -171,7 +170,6 @@ function describe(
   const withOutcome = (outcome: MergedDay['outcome']) => merged.filter((each) => each.outcome === outcome);
   const held = withOutcome('held');
   const restated = merged.filter((each) => each.restated);
-  const taken = merged.filter(({ tookOver }) => tookOver);
   const table = {
     name,
     days: withOutcome('shown').length,
@@ -186,11 +184,6 @@ function describe(
   if (held.length > 0)
     warnings.push(
       `days that have no rows any more: ${held.length}; the table keeps those that it shows; see DaysHeld in infra/RUNBOOK.md`,
-    );
-  // Rows that only the other request asked for, such as those of another advertiser, are gone.
-  if (taken[0])
-    warnings.push(
-      `days of table ${name} that showed another request (other advertisers, columns or options) until now: ${taken.length}, the first is ${taken[0].day}`,
     );
   return { curated: { table, table_problem }, warnings };
 }

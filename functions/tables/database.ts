@@ -29,7 +29,7 @@ const MB_PER_COLUMN = 2;
  * a fifth more CPU than half of it. Readers skip a group that has none of their days.
  */
 const ROW_GROUP_VALUES = 1_000_000;
-const ROW_GROUP_ROWS = [2_048, 61_440] as const;
+const MAX_ROW_GROUP_ROWS = 61_440;
 
 /** MB of the function by default, because they bring a whole CPU. */
 const DEFAULT_MEMORY_MB = 1_769;
@@ -39,11 +39,6 @@ function memoryLimit(columns: number): string {
   const { AWS_LAMBDA_FUNCTION_MEMORY_SIZE: size = DEFAULT_MEMORY_MB } = process.env;
   const least = Math.max(MEMORY_LIMIT_MB, MB_PER_COLUMN * columns);
   return `${least + Math.max(0, Number(size) - DEFAULT_MEMORY_MB)}MB`;
-}
-
-function rowGroupSize(columns: number): number {
-  const [least, most] = ROW_GROUP_ROWS;
-  return Math.max(least, Math.min(most, Math.floor(ROW_GROUP_VALUES / columns)));
 }
 
 /**
@@ -75,8 +70,9 @@ export async function openDatabase(folder: string, signal: AbortSignal, columns 
   });
   const connection = await instance.connect();
   const interrupting = setInterval(() => signal.aborted && connection.interrupt(), INTERRUPT_MS);
+  const rows = Math.min(MAX_ROW_GROUP_ROWS, Math.ceil(ROW_GROUP_VALUES / columns));
   return {
-    parquet: `FORMAT parquet, ROW_GROUP_SIZE ${rowGroupSize(columns)}`,
+    parquet: `FORMAT parquet, ROW_GROUP_SIZE ${rows}`,
     async query(sql) {
       try {
         signal.throwIfAborted();

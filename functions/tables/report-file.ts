@@ -6,7 +6,7 @@ import { constants, createGunzip, createZstdCompress, createZstdDecompress } fro
 import type { StoredObject } from '../workflow/state-parts.ts';
 import { readCsv } from './csv.ts';
 import { cutRows } from './envelope.ts';
-import { type ReportFile, refused, shorten } from './report.ts';
+import { type ReportFile, refused, shorten, TableProblem } from './report.ts';
 
 interface Kind extends Pick<StoredObject, 'content_type' | 'content_encoding'> {
   /** As requested of the platform. Absent for a list, of which ExportList wrote one item per line. */
@@ -24,15 +24,9 @@ const SHOWN = 80;
 
 /** The two bytes by which gzip begins, read as UTF-8. A gzip file may come without a Content-Encoding. */
 const GZIP = '\u001f\ufffd';
-const SPACE = 0x20;
 
 /** Leaves about a tenth of a report. */
 const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 1 }, chunkSize: BLOCK_BYTES };
-
-/** True for the formats whose rows CurateReport can read. */
-export function hasRows(format: string): boolean {
-  return /^(csv|json|ndjson|jsonl)$/i.test(format);
-}
 
 /**
  * Finds the layout of a file. Writes another file beside it if DuckDB cannot read it as it is.
@@ -43,6 +37,8 @@ export async function findRows(
   copy: string,
   { format, rows: rowsPath, content_type, content_encoding, signal }: Kind,
 ): Promise<ReportFile> {
+  if (format !== undefined && !/^(csv|json|ndjson|jsonl)$/i.test(format))
+    throw new TableProblem(`files of format ${format} cannot be read`);
   let path = copy;
   let { start, last } = await readEnds(path);
   if (content_encoding === 'gzip' || start.startsWith(GZIP)) {
@@ -76,7 +72,7 @@ export async function findRows(
 /** Reads the first characters of a text, without a byte order mark, and the last one, without white space. */
 async function readEnds(path: string): Promise<{ readonly start: string; readonly last: string }> {
   let start = '';
-  let last = 0;
+  let last = '';
   const { size } = await stat(path);
   const parts = path.endsWith('.zst')
     ? [readText(path)]
@@ -87,9 +83,9 @@ async function readEnds(path: string): Promise<{ readonly start: string; readonl
   for (const part of parts)
     for await (const chunk of part as AsyncIterable<Buffer>) {
       if (start === '') start = chunk.toString().trimStart().slice(0, SHOWN).toWellFormed();
-      last = chunk.findLast((byte) => byte > SPACE) ?? last;
+      last = chunk.toString('latin1').trimEnd().at(-1) ?? last;
     }
-  return { start, last: String.fromCharCode(last) };
+  return { start, last };
 }
 
 /** Writes another form of a text. It is compressed, because the disk has room for twice the object only. */

@@ -16,7 +16,7 @@ export interface ReportFile {
 }
 
 export interface ReportOptions {
-  /** No row may have another date. */
+  /** With granularity DAY, no row may have another date. */
   readonly window: Window;
   /** Absent if the export has no table. The rows are only counted and added up then. */
   readonly schema: Pick<TableSchema, 'columns' | 'date_column'> | undefined;
@@ -25,10 +25,7 @@ export interface ReportOptions {
    * others to the schema.
    */
   readonly columns: readonly Column[];
-  /**
-   * Default: DAY. With another one, the date of a row may be the first day of its month, which is before the
-   * window.
-   */
+  /** Default: DAY. */
   readonly granularity?: string | undefined;
 }
 

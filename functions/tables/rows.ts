@@ -10,8 +10,8 @@ const MAX_OTHER_NAMES = 1000;
 
 /**
  * Reads the texts of a file and writes their values into a Parquet file, in the order of the rows: the columns
- * by name, NULL where a text does not fit; `bad column`, the number of the first column that does not fit, and
- * `bad value`, its text; and `other names`, those of a row whose names are not the usual ones.
+ * by name, NULL where a text does not fit; `bad cell`, the number of the first column that does not fit, and its
+ * text; and `other names`, those of a row whose names are not the usual ones.
  *
  * @param path of the Parquet file
  * @param columns the first is the date
@@ -43,12 +43,13 @@ export async function stageRows(
       isBad: type === 'string' && at > 0 ? 'false' : `${value} IS NULL AND ${isBad}`,
     };
   });
-  const pick = (then: (at: number) => string | number) =>
-    `CASE ${values.map(({ isBad }, at) => `WHEN ${isBad} THEN ${then(at)}`).join(' ')} END`;
+  const bad = values.map(
+    ({ isBad, text }, at) =>
+      `WHEN ${isBad} THEN {"column": ${at}, value: left(${text}, ${MESSAGE_CHARACTERS + 1})}`,
+  );
   await database.query(
     `COPY (
-      SELECT ${values.map(({ value }) => value)}, ${pick((at) => at)} AS "bad column",
-        ${pick((at) => `left(${values[at]?.text}, ${MESSAGE_CHARACTERS + 1})`)} AS "bad value", "other names"
+      SELECT ${values.map(({ value }) => value)}, CASE ${bad.join(' ')} END AS "bad cell", "other names"
       FROM (SELECT *, ${values.map(({ cast }) => cast)}
         FROM (SELECT ${values.map(({ found }) => found)}, CASE WHEN NOT is_usual THEN names END AS "other names"
           FROM (SELECT *, CASE WHEN NOT is_usual THEN list_transform(names, lambda name: lower(name)) END AS keys

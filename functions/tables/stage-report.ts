@@ -52,14 +52,13 @@ export async function stageReport(
       `is an object that holds no row: it has ${list(names) || 'no fields'}. ` +
         `If its rows are in an array, also an empty one, set "rows" of the request to its path, such as "data.items"`,
     );
-  const warnings: string[] = [];
   const outside = total['row outside'] as Row | null;
-  if (outside) {
-    const found = `Row ${outside.row} of the file has the date ${outside.date}, which is outside the window ${describeDays(window)}`;
-    if (granularity.toUpperCase() === 'DAY')
-      throw new DownloadRefused(`${found}. It is not the report that was requested.`);
-    warnings.push(found);
-  }
+  // Otherwise it may be the first day of a week or month.
+  if (outside && granularity.toUpperCase() === 'DAY')
+    throw new DownloadRefused(
+      `Row ${outside.row} of the file has the date ${outside.date}, which is outside the window ${describeDays(window)}. It is not the report that was requested.`,
+    );
+  const warnings: string[] = [];
   const known = new Set(all.flatMap(fieldsOf));
   const unknown = new Set(names.filter((name) => !known.has(name)));
   if (schema && unknown.size > 0)
@@ -72,9 +71,13 @@ export async function stageReport(
     problems.push(`several fields have the same name, whatever its case: ${list(repeated.flat())}`);
   const missing = [...(schema ? [date] : []), ...asked].filter(isMissing).map(({ from }) => from);
   if (missing.length > 0 && (rows > 0 || file.layout === 'csv')) problems.push(`no row has ${list(missing)}`);
-  const bad = total['bad row'] as Row | null;
-  if (bad) problems.push(describeBadValue(bad, all));
-  else if (schema && total.duplicates !== '0')
+  const bad = total['bad row'] as { row: string; cell: { column: number; value: string | null } } | null;
+  const column = bad && all[bad.cell.column];
+  if (bad && column) {
+    const text = bad.cell.value === null ? 'no value' : shorten(bad.cell.value);
+    const wanted = column === date ? 'a date' : column.type;
+    problems.push(`row ${bad.row} has ${text} in the column ${column.name}, where ${wanted} belongs`);
+  } else if (schema && total.duplicates !== '0')
     warnings.push(
       `rows with the same date and dimensions as another row: ${total.duplicates}; the table counts all of them`,
     );
@@ -112,23 +115,17 @@ async function addUp(
   columns: readonly Column[],
   { start_date, end_date }: Window,
 ): Promise<readonly Row[]> {
-  const first = `arg_min({row: file_row_number + 1, date: date, "column": "bad column", value: "bad value"}, file_row_number)`;
+  const first = `arg_min({row: file_row_number + 1, date: date, cell: "bad cell"}, file_row_number)`;
   const dimensions = columns.filter(({ type }) => type === 'string').map(({ name }) => identifier(name));
   return database.query(
     `SELECT ${[...sumExpressions(metricsOf(columns)), 'date', 'count(*) AS "number of rows"']},
        min(date) AS "first date", max(date) AS "last date",
-       ${first} FILTER ("bad column" IS NOT NULL) AS "bad row",
+       ${first} FILTER ("bad cell" IS NOT NULL) AS "bad row",
        ${first} FILTER (date < ${literal(start_date)} OR date >= ${literal(end_date)}) AS "row outside",
        (SELECT count(*) - count(DISTINCT hash(${['date', ...dimensions]})) FROM ${literal(path)}) AS duplicates
      FROM read_parquet(${literal(path)}, file_row_number = true)
      GROUP BY GROUPING SETS ((date), ()) ORDER BY grouping(date) DESC, date`,
   );
-}
-
-function describeBadValue({ row, column, value }: Row, columns: readonly Column[]): string {
-  const { name, type } = columns[Number(column)] as Column;
-  const text = value === null ? 'no value' : shorten(String(value));
-  return `row ${row} has ${text} in the column ${name}, where ${Number(column) === 0 ? 'a date' : type} belongs`;
 }
 
 /** A double has 15 digits, but the last ones of a sum depend on the order of the rows, which may change. */

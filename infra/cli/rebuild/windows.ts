@@ -8,9 +8,9 @@ import { MAX_REPLACED_COPIES, MIN_WAIT } from '../../../functions/decisions/wait
 import { type DayState, judgeDays } from '../../../functions/deliveries/judge.ts';
 import type { StoredDelivery } from '../../../functions/deliveries/records.ts';
 import { openDatabase } from '../../../functions/tables/database.ts';
-import { mergeMonth } from '../../../functions/tables/days.ts';
 import { mergeLedger, shownLines } from '../../../functions/tables/ledger.ts';
 import { duckType } from '../../../functions/tables/merge.ts';
+import { mergeMonth } from '../../../functions/tables/month.ts';
 import { TableProblem } from '../../../functions/tables/report.ts';
 import { type CatalogTable, readSchema } from '../../../functions/workflow/catalog-table.ts';
 import { ExportError, readMessage } from '../../../functions/workflow/errors.ts';

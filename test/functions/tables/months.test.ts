@@ -178,13 +178,6 @@ describe('P7: a table', () => {
     expect(last?.curated.table).toMatchObject({ ...NONE, kept: 2 });
   });
 
-  it('warns of days that showed another request until now', async () => {
-    const { last } = await deliver({ spends: BOTH, hash: 'other' }, { spends: OCTOBER });
-    expect(last?.warnings).toEqual([
-      'days of table daily that showed another request (other advertisers, columns or options) until now: 2, the first is 2026-10-30',
-    ]);
-  });
-
   it('has the currency of its account', async () => {
     const schema = { ...TABLE, currencies: { [`a${accounts + 1}`]: 'EUR' } };
     const { account } = await deliver({ spends: OCTOBER, schema });

@@ -4,7 +4,7 @@ import { gzipSync, zstdDecompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { readCsv } from '../../../functions/tables/csv.ts';
 import { cutRows } from '../../../functions/tables/envelope.ts';
-import { findRows, hasRows } from '../../../functions/tables/report-file.ts';
+import { findRows } from '../../../functions/tables/report-file.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 interface Given {
@@ -113,13 +113,4 @@ it('46: ends when the time is over, in a text that gzip made small', async () =>
   const reading = find(gzipSync(Buffer.alloc(50_000_000, ' ')), { signal: controller.signal });
   controller.abort();
   await expect(reading).rejects.toMatchObject({ name: 'AbortError' });
-});
-
-it.each([
-  ['JSON', true],
-  ['csv', true],
-  ['NDJSON', true],
-  ['XLSX', false],
-])('knows whether %s has rows', (format, expected) => {
-  expect(hasRows(format)).toBe(expected);
 });

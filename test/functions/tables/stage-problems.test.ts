@@ -124,6 +124,7 @@ describe('a file is delivered without its table if it has', () => {
       { rows: 'data.items' },
       'no array at "data.items"; set "rows"',
     ],
+    ['another format', 'PK', { format: 'XLSX' }, 'files of format XLSX cannot be read'],
     [
       'CSV with other delimiters',
       CSV.replaceAll(',', ';'),

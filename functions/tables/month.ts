@@ -1,4 +1,4 @@
-import type { ReportVersion, ShownDay, ShownDays } from '../workflow/shown-days.ts';
+import type { ReportVersion, ShownDay } from '../workflow/shown-days.ts';
 import { LIST_COLUMNS, listKey, monthKey, type TableSchema, tableColumns } from '../workflow/table.ts';
 import { type Database, literal } from './database.ts';
 import type { Entry } from './ledger.ts';
@@ -25,14 +25,6 @@ export interface Offer extends Entry {
   readonly acceptEmpty: (day: string) => boolean;
 }
 
-/** A merge of a report into an object of a table. */
-export interface Merged {
-  /** Of the report. */
-  readonly days: readonly MergedDay[];
-  /** The days that the object showed before. */
-  readonly before: ShownDays;
-}
-
 /** The outcome of one day of a report. */
 export interface MergedDay extends DayFacts {
   /** `shown` · `kept`: the table shows a newer report · `held`: no rows, so the table keeps its own */
@@ -51,6 +43,7 @@ export interface MergedDay extends DayFacts {
  *
  * @param days of this month, ascending; also those without rows
  * @param path of the file of their rows
+ * @returns the outcome of each day, and the days that the object showed before
  * @throws see mergeObject
  */
 export async function mergeMonth(
@@ -59,7 +52,7 @@ export async function mergeMonth(
   days: readonly DayFacts[],
   offer: Offer,
   path: string,
-): Promise<Merged> {
+) {
   const key = monthKey(offer.schema.table, offer.account, month);
   const columns = tableColumns(offer.schema);
   const currency = offer.schema.currencies[offer.account];
@@ -99,6 +92,8 @@ export async function mergeMonth(
   });
 }
 
+export type Merged = Awaited<ReturnType<typeof mergeMonth>>;
+
 /**
  * Makes a list's object show a snapshot, unless it shows a newer one, or has items and the snapshot has none.
  *
@@ -116,7 +111,7 @@ export async function mergeList(
   const [counted] = await merging.database.query(`SELECT count(*) AS rows FROM ${items}`);
   const snapshot = { day, rows: Number(counted?.rows), sums: {} };
   const key = listKey(schema.table, account);
-  return mergeObject<Merged>(merging, key, async (old) => {
+  return mergeObject(merging, key, async (old) => {
     const before = shownIn(old, key);
     const [[shownDay = day, shown] = []] = Object.entries(before);
     const { entry, ...judged } = judge(snapshot, shown, offer);
