@@ -15,7 +15,7 @@ import { runbookLink } from '../../../functions/decisions/failure-report.ts';
 import type { RetryKind } from '../../../functions/workflow/measure.ts';
 import type { ConfiguredExport, ConfiguredRun } from '../../config/exports.ts';
 import { nextStarts } from '../../config/schedule.ts';
-import { type Fresh, freshDeliveriesOf, metricOf } from './export-metrics.ts';
+import { freshDeliveriesOf, metricOf } from './export-metrics.ts';
 
 /** A scheduled export delivers in four hours: three reports of 30 minutes, and the waits between. */
 const MARGIN_HOURS = 4;
@@ -31,13 +31,7 @@ const HOUR_MS = 60 * 60 * 1000;
 /** CloudWatch alarms with a period of an hour evaluate seven days at most. */
 const LONGEST_HOURS = 7 * 24;
 
-/** Campaigns may pause on a weekend: on Monday morning, Friday's rows are two days and some hours old. */
-const STALE_AFTER_DAYS = 3;
-
-/** A run on the last day of a month delivers the month before. */
-const LONGEST_MONTH = 31;
-
-const PERIOD = Duration.minutes(5);
+const period = Duration.minutes(5);
 
 interface AlarmCondition extends Partial<AlarmProps> {
   readonly metric: IMetric;
@@ -91,7 +85,7 @@ export class ExportAlarms extends Construct {
     if (!overdue) return;
     const { hours, run } = overdue;
     const condition = {
-      metric: freshDeliveriesOf(configured, freshOf(run), { stack, period: Duration.hours(1) }),
+      metric: freshDeliveriesOf(configured, run, { stack, period: Duration.hours(1) }),
       description: `Export ${name} of account ${account} has delivered no fresh data for ${hours} hours.`,
       evaluationPeriods: hours,
       comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
@@ -113,22 +107,11 @@ function overdueAfter(run: ConfiguredRun) {
   return hours <= LONGEST_HOURS ? [{ run, hours }] : [];
 }
 
-/** A period that looks back for less than STALE_AFTER_DAYS may be a weekend, so it may have no rows. */
-function freshOf({ request: { period } }: ConfiguredRun): Fresh {
-  const isMonth = period === 'previous_month';
-  const [, days = 0] = /^last_(\d+)_days$/.exec(String(period)) ?? [];
-  return {
-    maxAge: Duration.days(STALE_AFTER_DAYS + (isMonth ? LONGEST_MONTH : 0)).toSeconds(),
-    mayBeEmpty: !isMonth && Number(days) < STALE_AFTER_DAYS,
-  };
-}
-
 /** The alarms of a stack, by name. Each has a section in the runbook. */
 function alarmConditions(
   { stateMachine, deadLetterQueue, hasTables }: ExportAlarmsProps,
   stack: string,
 ): Readonly<Record<string, AlarmCondition>> {
-  const period = PERIOD;
   return {
     ExportsFailed: {
       metric: stateMachine.metricFailed({ period }),
