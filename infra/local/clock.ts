@@ -48,7 +48,7 @@ const MAX_DELAY_MS = 2 ** 31 - 1;
 const READING_ERROR_MS = 1;
 
 interface ScaledTimers {
-  setTimeout(callback: (...args: unknown[]) => void, ms?: number, ...args: unknown[]): object;
+  setTimeout(callback: () => void, ms?: number): object;
   clearTimeout(timer: unknown): void;
   clearAll(): void;
 }
@@ -60,14 +60,14 @@ interface ScaledTimers {
 export function createScaledTimers({ speed }: Pick<ClockAnchor, 'speed'>): ScaledTimers {
   const running = new Map<unknown, NodeJS.Timeout>();
   return {
-    setTimeout(callback, ms = 0, ...args) {
+    setTimeout(callback, ms = 0) {
       const deadline = realNow() + Math.ceil(ms / speed) + READING_ERROR_MS;
       const arm = () =>
         setTimeout(fire, Math.min(Math.ceil(Math.max(deadline - realNow(), 1)), MAX_DELAY_MS));
       const fire = () => {
         if (realNow() < deadline) return void running.set(timer, arm());
         running.delete(timer);
-        callback(...args);
+        callback();
       };
       const timer = {};
       running.set(timer, arm());

@@ -4,7 +4,7 @@ import type { ReportSettings } from '../../infra/sandbox/settings.ts';
 import { CANARY } from '../support/secrecy.ts';
 import { startWorkflow } from '../support/workflow.ts';
 import { brokenPromises } from './promises.ts';
-import { runScenario, type ScenarioRun } from './run-scenario.ts';
+import { runScenario } from './run-scenario.ts';
 import { type Batch, DONE, type Outcome } from './run-scenarios.ts';
 import type { Scenario } from './scenario.ts';
 
@@ -40,22 +40,12 @@ async function runBatch({ scenarios, speed }: Batch, tell: (outcome: Outcome) =>
       options.report = settingsOf({ ...scenario.report, ...HEALTHY });
     });
     const ended = run.faulty.ended.map(({ status, error }) => ({ status, error }));
-    last = { index, scenario, ended, days: countDays(run), broken: brokenPromises(workflow.sandbox, run) };
+    last = { index, scenario, ended, broken: brokenPromises(workflow.sandbox, run) };
     tell(last);
   }
   const leaked = new Set((await workflow.everythingWritten()).match(CANARY));
   if (last && leaked.size > 0)
     tell({ ...last, broken: [`P6: this run or one before it leaked: ${[...leaked]}`] });
-}
-
-function countDays({ faulty, clean }: ScenarioRun): Outcome['days'] {
-  const tables = [...faulty.tables, ...clean.tables];
-  const written = tables.flatMap(({ curations }) => curations.flatMap(({ done }) => done ?? []));
-  return {
-    restated: written.reduce((sum, { restated }) => sum + restated, 0),
-    kept: written.reduce((sum, { kept }) => sum + kept, 0),
-    empty: tables.flatMap(({ days }) => [...days.values()]).filter(({ rows }) => rows === 0).length,
-  };
 }
 
 function settingsOf({ delays, changing, secondsToReady, ...report }: Scenario['report']): ReportSettings {

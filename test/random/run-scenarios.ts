@@ -7,8 +7,6 @@ import type { NumberedScenario } from './scenario.ts';
 export interface Outcome extends NumberedScenario {
   /** Its executions with faults. */
   readonly ended: readonly { readonly status: Ended['status']; readonly error: Ended['error'] }[];
-  /** The days of its tables that were restated, that kept a newer report, and that ended without rows. */
-  readonly days: { readonly restated: number; readonly kept: number; readonly empty: number };
   /** A line for each broken promise. */
   readonly broken: readonly string[];
 }

@@ -19,8 +19,6 @@ export interface HistoryEvent {
   readonly stateType?: string;
   /** The item of the Map, from 0. Absent outside of a Map. */
   readonly window?: number;
-  /** The number of the try, in StateRetried. */
-  readonly attempt?: number;
   readonly input?: unknown;
   readonly output?: unknown;
   readonly error?: string;

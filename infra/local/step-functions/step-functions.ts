@@ -164,7 +164,6 @@ function toHistoryEvent(event: InterpreterEvent): HistoryEvent {
     time: new Date(event.timestamp).toISOString(),
     ...(about && { state: about.name, stateType: about.type }),
     ...('index' in event && event.index !== undefined && { window: event.index }),
-    ...('retry' in event && { attempt: event.retry.attempt }),
     ...(input !== undefined && { input }),
     ...(output !== undefined && { output }),
     ...('Error' in event && {
