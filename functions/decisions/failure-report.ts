@@ -1,5 +1,5 @@
 import { type ErrorName, errors, readCause } from '../workflow/errors.ts';
-import type { ExportRequest } from '../workflow/request/request.ts';
+import type { ExportId } from '../workflow/keys.ts';
 import type { Caught, ReportRef, Window } from '../workflow/state-parts.ts';
 import { Failure, type FailureReport } from '../workflow/states.ts';
 import { MAX_REPORTS } from './waits.ts';
@@ -94,7 +94,7 @@ const IN_STATE: Limits = { error: 60, happened: 400, faults: 800, id: 70 };
 interface Subject {
   readonly execution: string;
   /** Undefined if it was not checked. */
-  readonly request?: Pick<ExportRequest, 'account' | 'name'> | undefined;
+  readonly request?: ExportId | undefined;
   readonly window?: Window;
   readonly reports?: readonly Pick<ReportRef, 'id'>[];
   readonly now: () => Date;

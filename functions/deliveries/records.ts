@@ -3,6 +3,7 @@ import * as z from 'zod/mini';
 import type { ObjectStore } from '../aws/objects.ts';
 import { parseJson } from '../workflow/json.ts';
 import {
+  type ExportId,
   exportPrefix,
   FAILURE,
   failureKey,
@@ -74,7 +75,7 @@ const ALWAYS: DateRange = { start_date: '', end_date: '9999' };
  */
 export async function readRecords(
   store: RecordStore,
-  request: Pick<ExportRequest, 'account' | 'name'>,
+  request: ExportId,
   range: DateRange = ALWAYS,
 ): Promise<ExportRecords> {
   const [keys, plans] = await Promise.all([
@@ -107,18 +108,14 @@ async function readAll<T>(
  */
 export async function listWindows(
   store: Pick<RecordStore, 'list'>,
-  request: Pick<ExportRequest, 'account' | 'name'>,
+  request: ExportId,
   { start_date }: DateRange = ALWAYS,
 ): Promise<string[]> {
   const prefix = `${exportPrefix(request)}start_date=`;
   return store.list(prefix, start_date && `${prefix}${addDays(start_date, -MAX_WINDOW_DAYS)}`);
 }
 
-async function readPlans(
-  store: RecordStore,
-  request: Pick<ExportRequest, 'account' | 'name'>,
-  range: DateRange,
-): Promise<StoredPlan[]> {
+async function readPlans(store: RecordStore, request: ExportId, range: DateRange): Promise<StoredPlan[]> {
   const keys = await store.list(plansPrefix(request));
   const wanted = keys.filter((key) => overlap(plannedRange(key), range));
   return readAll(wanted, async (key) => {

@@ -83,7 +83,7 @@ export function readRefusal(answer: Answer): Refusal {
   const { detail } = envelope;
   return {
     type: toSentence(envelope.type ?? body.error) ?? UNNAMED,
-    reason: toSentence(envelope.message ?? body.error_description) ?? redirectReason(answer),
+    reason: toSentence(envelope.message ?? body.error_description),
     detail: typeof detail === 'string' ? detail : toJson(detail),
     validation: listValidation(Array.isArray(detail) ? detail : objectOf(detail).validation),
   };
@@ -121,10 +121,6 @@ export function requestIdOf(answer: Head & { readonly text?: string }): string |
 
 export function isSuccess({ status }: Head): boolean {
   return status >= 200 && status < 300;
-}
-
-export function redirectReason({ status }: Head): string | undefined {
-  return status >= 300 && status < 400 ? 'redirects are not followed' : undefined;
 }
 
 /** A string or number of an error body as a sentence; anything else is undefined. */

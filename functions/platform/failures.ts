@@ -59,7 +59,7 @@ export function refused(
 
 function explain({ reason, detail, validation = [] }: Refusal, { call, status }: Answer): string {
   const { length } = validation;
-  const said = quote(reason);
+  const said = quote(reason ?? (status < 400 ? 'redirects are not followed' : undefined));
   if (length > 0) return `${said}. It named ${length === 1 ? '1 fault' : `${length} faults`}.`;
   if (status === 403)
     return `${said}. The credential lacks ${call.scope ? `the scope ${call.scope}` : 'the scope'} or the advertiser.`;

@@ -1,14 +1,6 @@
 import * as z from 'zod/mini';
 import { CredentialUnusable, type ExportError, LoginRequired } from '../workflow/errors.ts';
-import {
-  type Answer,
-  errorBody,
-  isSuccess,
-  objectOf,
-  redirectReason,
-  requestIdOf,
-  UNNAMED,
-} from './answer.ts';
+import { type Answer, errorBody, isSuccess, objectOf, requestIdOf, UNNAMED } from './answer.ts';
 import { type Connection, endpoint } from './connection.ts';
 import { parseAnswer, refused, unreadable } from './failures.ts';
 import { send } from './request.ts';
@@ -128,7 +120,7 @@ function tokenError(answer: Answer, platform: Connection): ExportError {
   const { error } = errorBody(answer);
   const type = codeIn(error) ?? codeIn(objectOf(error).type) ?? UNNAMED;
   if (status < 400 || status >= 500 || AGAIN_LATER.includes(status))
-    return refused(answer, platform, { type, reason: redirectReason(answer) });
+    return refused(answer, platform, { type });
   const facts = { status, type, request_id: requestIdOf(answer) };
   const happened = `The token endpoint answered ${status} (${type})`;
   return type === 'invalid_grant'

@@ -21,19 +21,14 @@ export interface ReportRecord {
   readonly requestId?: string | undefined;
 }
 
-/** An id goes into states, logs and the manifest, and the query of an address may be a signature. */
-const ADDRESS_WITH_QUERY = /:\/\/.*(\?|%3f)/i;
-
 // Accepts a number only if JavaScript holds it exactly: a rounded id would name another report.
 const Id = z.pipe(
   z.custom<string | number>(isId, 'neither a string nor an exact integer'),
   z.pipe(
     z.transform(String),
-    z.string().check(
-      z.refine(isSegment, 'cannot be part of a path'),
-      z.refine((id) => !ADDRESS_WITH_QUERY.test(id), 'an address with a query'),
-      z.maxLength(256, 'longer than 256 characters'),
-    ),
+    z
+      .string()
+      .check(z.refine(isSegment, 'cannot be part of a path'), z.maxLength(256, 'longer than 256 characters')),
   ),
 );
 

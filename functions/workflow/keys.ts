@@ -18,8 +18,11 @@ export const FILE_TAG = { name: 'kind', value: 'file' } as const;
 /** In an export's prefix. Athena and Spark leave out names that begin with `_`. */
 export const PLANS = '_plans/';
 
+/** An account, and the name of its export. */
+export type ExportId = Pick<ExportRequest, 'account' | 'name'>;
+
 /** The prefix of an export's objects. */
-export function exportPrefix({ account, name }: Pick<ExportRequest, 'account' | 'name'>): string {
+export function exportPrefix({ account, name }: ExportId): string {
   return `${EXPORTS_PREFIX}account=${account}/export=${name}/`;
 }
 
@@ -27,7 +30,7 @@ export function exportPrefix({ account, name }: Pick<ExportRequest, 'account' | 
  * The prefix of a window's objects. It is known before the export runs and consists of validated parts only.
  * Athena, Spark and Snowflake read its `name=value` parts as partitions.
  */
-function windowPrefix(request: Pick<ExportRequest, 'account' | 'name'>, window: Window): string {
+function windowPrefix(request: ExportId, window: Window): string {
   return `${exportPrefix(request)}start_date=${window.start_date}/end_date=${window.end_date}/`;
 }
 
@@ -41,12 +44,12 @@ function fileName(request: ExportRequest): string {
   return request.kind === 'purchases' ? 'purchases.json' : `${request.resource}.ndjson`;
 }
 
-export function manifestKey(request: Pick<ExportRequest, 'account' | 'name'>, window: Window): string {
+export function manifestKey(request: ExportId, window: Window): string {
   return `${windowPrefix(request, window)}${MANIFEST}`;
 }
 
 /** @param range of a window or of the whole export; the same if the export has one window */
-export function failureKey(request: Pick<ExportRequest, 'account' | 'name'>, range: Window): string {
+export function failureKey(request: ExportId, range: Window): string {
   return `${windowPrefix(request, range)}${FAILURE}`;
 }
 
@@ -57,11 +60,11 @@ export function windowOf(key: string): Window | undefined {
 }
 
 /** The prefix of an export's plans: one object for each range that was asked for and is not delivered yet. */
-export function plansPrefix(request: Pick<ExportRequest, 'account' | 'name'>): string {
+export function plansPrefix(request: ExportId): string {
   return `${exportPrefix(request)}${PLANS}`;
 }
 
-export function planKey(request: Pick<ExportRequest, 'account' | 'name'>, range: Window): string {
+export function planKey(request: ExportId, range: Window): string {
   return `${plansPrefix(request)}${range.start_date}_${range.end_date}.json`;
 }
 

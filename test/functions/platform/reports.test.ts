@@ -116,12 +116,6 @@ test.each([
   ['an id with U+0000', 201, '{"id":"r\\u0000","status":"CREATED"}', 'id: cannot be part of a path'],
   ['an id that is too long', 201, `{"id":"${'x'.repeat(300)}","status":"CREATED"}`, 'id: longer than 256'],
   ['an id with the token', 201, `{"id":"r-${TOKEN}","status":"CREATED"}`, 'an id that contains the token'],
-  [
-    'an id that is an address with a query',
-    201,
-    '{"id":"https://h/r?sig=s","status":"CREATED"}',
-    '(id: an address with a query)',
-  ],
   ['no status', 201, '{"id":"r"}', 'status: is missing'],
   [
     'a number as a URL',
