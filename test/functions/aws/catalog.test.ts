@@ -41,15 +41,12 @@ describe('the catalog', () => {
     expect(await catalog.getTable('daily_spend')).toBeUndefined();
   });
 
-  it.each([
-    ['ThrottlingException', 'ServiceUnavailable', /could not read table/],
-    ['AccessDeniedException', 'AccessRefused', /glue:GetTable/],
-  ] as const)('41: turns %s into %s', async (answer, name, message) => {
+  it('41: turns an error of Glue into one of the workflow', async () => {
     const { catalog, glue } = await start();
-    glue.faults.push({ operation: 'GetTable', answer });
+    glue.faults.push({ operation: 'GetTable', answer: 'AccessDeniedException' });
     await expect(catalog.getTable('daily-spend')).rejects.toMatchObject({
-      name,
-      message: expect.stringMatching(message),
+      name: 'AccessRefused',
+      message: expect.stringMatching(/glue:GetTable/),
     });
   });
 
