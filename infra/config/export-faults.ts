@@ -105,14 +105,10 @@ function faultsOf(request: JsonObject): readonly string[] {
 
 function nameFaults(exports: readonly RawExport[]): string[] {
   const all = exports.flatMap(({ path, entries }) =>
-    entries.map(({ account, name }) => ({ path, account, name })),
+    entries.map(({ account, name }) => ({ path, id: `${account}/${name}` })),
   );
-  const sameName = Map.groupBy(all, ({ account, name }) => `${account}/${name}`);
-  return [...sameName.values()].flatMap(([, ...others]) =>
-    others.map(
-      ({ path, account, name }) => `${path}.name: the account ${account} has another export ${name}`,
-    ),
-  );
+  const repeated = all.filter(({ id }, at) => all.findIndex((other) => other.id === id) < at);
+  return repeated.map(({ path, id }) => `${path}.name: there is another export ${id}`);
 }
 
 /** Faults of the tables of exports that have no other fault. */

@@ -95,7 +95,6 @@ export function withColumns(request: JsonObject, configured: readonly Configured
 const MAX_DIGITS = 38;
 
 const TYPES = `must be "bigint", "double", "string" or "decimal(digits,decimals)" with at most ${MAX_DIGITS} digits`;
-const FORM = `${TYPES}, or have such a type, the field of the file or both, like {"type": "bigint", "from": "Clicks (all)"}`;
 
 /** A field of the report's file. A comment in the catalog, which takes one line, quotes it. */
 const FieldOfFile = z
@@ -109,12 +108,10 @@ const Type = z
   .refine(isColumnType, TYPES)
   .transform((type) => type as ColumnType);
 
-const Declared = z.union(
-  [
-    Type.transform((type): DeclaredColumn => ({ type })),
-    z.strictObject({ type: Type.exactOptional(), from: FieldOfFile.exactOptional() }),
-  ],
-  FORM,
+/** A type, or an object with the type, the field of the file or both. */
+const Declared = z.preprocess(
+  (given) => (typeof given === 'string' ? { type: given } : given),
+  z.strictObject({ type: Type.exactOptional(), from: FieldOfFile.exactOptional() }),
 );
 
 /** What the config says about a report's columns. */

@@ -23,39 +23,24 @@ function second(changes: Changes): readonly string[] {
 
 describe('columns', () => {
   it.each([
-    'bigint',
-    'double',
     'string',
-    'decimal(38,0)',
     'decimal(18,18)',
     { type: 'bigint' },
-    { from: 'Spend (USD)' },
     { type: 'bigint', from: 'x'.repeat(100) },
-  ])('accept %j', (column) => {
-    expect(faultsOf([{ ...DAILY, columns: { spend: column } }])).toEqual([]);
-  });
+  ])('accept %j', (column) => expect(faultsOf([{ ...DAILY, columns: { spend: column } }])).toEqual([]));
 
-  it.each(['int', 'decimal', 'decimal(39,0)', 'decimal(0,0)', 'decimal(10,11)', 7])('refuse %j', (column) => {
-    expect(faultsOf([{ ...DAILY, columns: { spend: column } }])).toEqual([
-      expect.stringMatching(
-        /^exports\[0\]\.columns\.spend: must be "bigint", "double", "string" or "decimal\(.*, or have/,
-      ),
-    ]);
-  });
-
-  it.each<[object, string]>([
-    [{ type: 'bigint', round: true }, 'round: is not a setting'],
-    [
-      { type: 'int' },
-      'type: must be "bigint", "double", "string" or "decimal(digits,decimals)" with at most 38 digits',
-    ],
-    [{ from: '' }, 'from: must not be empty'],
-    [{ from: 'x'.repeat(101) }, 'from: must not have more than 100 characters'],
-    [{ from: 'Spend\n(USD)' }, 'from: must not have control characters'],
+  it.each<[unknown, RegExp]>([
+    ['int', /^spend\.type: must be "bigint", "double", "string" or "decimal\(.* with at most 38 digits$/],
+    ['decimal(39,0)', /^spend\.type: must be "bigint"/],
+    ['decimal(10,11)', /^spend\.type: must be "bigint"/],
+    [7, /^spend: must be of type object$/],
+    [{ type: 'bigint', round: true }, /^spend\.round: is not a setting$/],
+    [{ from: 'x'.repeat(101) }, /^spend\.from: must not have more than 100 characters$/],
+    [{ from: 'Spend\n(USD)' }, /^spend\.from: must not have control characters$/],
   ])('refuse %j', (column, fault) => {
-    expect(faultsOf([{ ...DAILY, columns: { spend: column } }])).toEqual([
-      `exports[0].columns.spend.${fault}`,
-    ]);
+    const [found = '', ...others] = faultsOf([{ ...DAILY, columns: { spend: column } }]);
+    expect(found.replace('exports[0].columns.', '')).toMatch(fault);
+    expect(others).toEqual([]);
   });
 
   it('may name any metric, any dimension and the advertiser, in any case of letters', () => {
@@ -96,19 +81,10 @@ describe('a table', () => {
     ['dimensions', 'Date', { date_column: 'day' }],
     ['dimensions', 'currency', {}],
     ['metrics', 'report.id', {}],
-    ['metrics', 'report_created_at', {}],
     ['metrics', 'Rows', {}],
-    ['metrics', 'changed.at', {}],
-    ['metrics', 'outcome', {}],
   ])('has columns of its own, so %s cannot have %s', (field, name, changes) => {
     expect(faultsOf([{ ...DAILY, [field]: [name], ...changes }])).toEqual([
       `exports[0].${field}: ${name} is a column that tables or their views have already; set table to false`,
-    ]);
-  });
-
-  it('cannot have the name of the ledger', () => {
-    expect(faultsOf([{ ...DAILY, name: 'ledger' }])).toEqual([
-      'exports[0].name: must not be ledger, which is a table of its own',
     ]);
   });
 

@@ -13,6 +13,7 @@ const [ACME, GLOBEX, INITECH, OTHER] = [
   'c7e1f3d5-2b4a-4c6d-8e9f-3a5b7c9d1e03',
   '11111111-2222-4333-8444-555555555555',
 ];
+const ACME_HASH = '4d8d8f8bb9da2cf5aa7ef1620a00c71c4f186ad4436358c99b8dfa0aa9fb664a';
 const SIX = 'cron(0 6 * * ? *)';
 const DAILY = {
   name: 'daily',
@@ -73,40 +74,15 @@ const OLD = {
   ],
 };
 
-/** What version 0.2.0 made of it, as its own code says: requests, hashes and schedules. */
-const FROM_OLD: readonly (readonly [string, string, string, object?])[] = [
-  [
-    'acme/daily',
-    '4d8d8f8bb9da2cf5aa7ef1620a00c71c4f186ad4436358c99b8dfa0aa9fb664a',
-    'Europe/Berlin',
-    { expression: SIX, time_zone: 'Europe/Berlin', enabled: true },
-  ],
-  [
-    'globex/daily',
-    'c3a55cc01ea199d399777290f47254516728de55fa4040cb37fb71fa427859b8',
-    'Europe/Berlin',
-    { expression: SIX, time_zone: 'Europe/Berlin', enabled: true },
-  ],
-  [
-    'initech/daily',
-    'b55914da0f9fad4a20ba00110e6bd4fee6b214ad3f5aee08ca2391e960e7ed7b',
-    'America/New_York',
-    { expression: SIX, time_zone: 'America/New_York', enabled: false },
-  ],
-  [
-    'acme/monthly',
-    '4d8d8f8bb9da2cf5aa7ef1620a00c71c4f186ad4436358c99b8dfa0aa9fb664a',
-    'Europe/Berlin',
-    { expression: 'rate(7 days)', time_zone: 'Europe/Berlin', enabled: true },
-  ],
-  ['globex/one-advertiser', '721dde8aed0e559773b653ac24db87bfd4b675bf541871e3e8b1f083d6443ca8', 'UTC'],
-  [
-    'initech/campaigns',
-    '30e8bafda14fd6c6178ebe9f1406573817e1647e315c9d50198dd0e1473c0de2',
-    'UTC',
-    { expression: 'rate(1 day)', time_zone: 'UTC', enabled: true },
-  ],
-  ['initech/sales', 'e068919ce258c6d108856949683c563d9bbf2e18ba96a5b11f6f0b051287304e', 'America/New_York'],
+/** What the code of version 0.2.0 makes of it: hash, time zone and schedule of each export. */
+const FROM_OLD: readonly (readonly [id: string, hash: string, zone: string, schedule?: string])[] = [
+  ['acme/daily', ACME_HASH.slice(0, 8), 'Europe/Berlin', SIX],
+  ['globex/daily', 'c3a55cc0', 'Europe/Berlin', SIX],
+  ['initech/daily', 'b55914da', 'America/New_York', SIX],
+  ['acme/monthly', ACME_HASH.slice(0, 8), 'Europe/Berlin', 'rate(7 days)'],
+  ['globex/one-advertiser', '721dde8a', 'UTC'],
+  ['initech/campaigns', '30e8bafd', 'UTC', 'rate(1 day)'],
+  ['initech/sales', 'e068919c', 'America/New_York'],
 ];
 
 /** The config that the refusal of an old one prints. */
@@ -127,9 +103,13 @@ it('a config of the old form is refused with the new form, which has the same re
   const found = exports.map((entry) => {
     const { request } = parseRequest(requestOf(entry), new Date());
     const hash = requestHash(request, { platform: PLATFORM, revision: OLD.revision });
-    return [`${entry.account}/${entry.name}`, hash, entry.time_zone, entry.runs[0]?.schedule];
+    return [`${entry.account}/${entry.name}`, hash.slice(0, 8), entry.time_zone, entry.runs[0]?.schedule];
   });
-  expect(found).toEqual(FROM_OLD.map(([id, hash, zone, schedule]) => [id, hash, zone, schedule]));
+  const scheduled = FROM_OLD.map(([id, hash, time_zone, expression]) => {
+    const enabled = id !== 'initech/daily';
+    return [id, hash, time_zone, expression && { expression, time_zone, enabled }];
+  });
+  expect(found).toEqual(scheduled);
   expect(exports.map(({ period, start_date }) => period ?? start_date)).toEqual(
     OLD.exports.map(
       (entry) => ('period' in entry ? entry.period : 'start_date' in entry && entry.start_date) || undefined,
@@ -150,9 +130,8 @@ it('the days that version 0.2.0 delivered are present under the converted config
   const folder = await openFolder();
   const request = { metrics: DAILY.metrics, advertiser_ids: [ACME] };
   const fields = { clicks: 1 };
-  const [, request_hash = ''] = FROM_OLD[0] ?? [];
   const delivery = { days: [1, 31] as const, created: 1, platform: PLATFORM, request, fields };
-  await deliver(folder, { ...delivery, old: { request_hash } });
+  await deliver(folder, { ...delivery, old: { request_hash: ACME_HASH } });
   const checkout = await createCheckout();
   const place = ['daily', '--account', 'acme', '--local', '--out', folder.out];
   const run = (command: string, ...options: readonly string[]) =>
