@@ -8,7 +8,7 @@ import { EXPORTS_PREFIX } from '../../functions/workflow/keys.ts';
 import { type DateRange, describeDays } from '../../functions/workflow/request/dates.ts';
 import type { ExportRequest } from '../../functions/workflow/request/request.ts';
 import { tableOf } from '../../functions/workflow/table.ts';
-import { requestOf } from '../config/exports.ts';
+import { type ConfiguredExport, requestOf } from '../config/exports.ts';
 import type { Folder } from './bucket.ts';
 import { loadConfig } from './config.ts';
 import { UsageError } from './errors.ts';
@@ -94,7 +94,7 @@ export async function readExport(
   const { exports, base_url, revision, tables } = loadConfig();
   const { local, out } = place;
   const entry = exports.find((each) => each.account === account && each.name === name);
-  const configured = entry && checkRequest(requestOf(entry), now).request;
+  const configured = entry && requestOfLongestRun(entry, now);
   const records = await readRecent(bucket, { account, name }, configured, from);
   const request = configured ?? (local ? lastAsked(records) : undefined);
   if (!request) return undefined;
@@ -112,6 +112,13 @@ export async function readExport(
     table: table === undefined || kind === 'purchases' ? undefined : { table, account, kind },
     named: { name, account: place.account, again: !entry },
   };
+}
+
+/** All runs of an export have the same request but for their days. */
+function requestOfLongestRun(entry: ConfiguredExport, now: Date): ExportRequest {
+  const inputs = [requestOf(entry), ...entry.runs.map(({ request }) => request)];
+  const requests = inputs.map((input) => checkRequest(input, now).request);
+  return requests.reduce((one, other) => (other.start_date < one.start_date ? other : one));
 }
 
 /** The exports of a folder. Their windows, of which each has a folder, are not listed. */

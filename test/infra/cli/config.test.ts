@@ -61,3 +61,13 @@ describe('an export of two accounts', () => {
     expect(status).toBe(0);
   });
 });
+
+it('missing looks at the days of the longest run of an export', async () => {
+  const { context } = JSON.parse(CDK_JSON);
+  const config = context[CONFIG_KEY];
+  const runs = [{ period: 'yesterday' }, { period: 'last_60_days' }];
+  const exports = [{ ...config.exports[0], accounts: ['acme'], runs }];
+  const cdkJson = JSON.stringify({ context: { [CONFIG_KEY]: { ...config, exports } } });
+  const { stdout } = await checkout.run(cdkJson, ['missing', 'daily-campaigns', '--local', '--json']);
+  expect(JSON.parse(stdout)).toMatchObject({ days: 60 });
+});
