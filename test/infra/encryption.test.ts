@@ -28,41 +28,23 @@ describe('the key', () => {
 
   it('can be used by IAM policies of the account, and by the services that act without a role', () => {
     const here = '<AWS::Region>:<AWS::AccountId>';
-    expect(readable(key?.Properties.KeyPolicy.Statement)).toEqual([
-      {
-        Effect: 'Allow',
-        Principal: { AWS: 'arn:<AWS::Partition>:iam::<AWS::AccountId>:root' },
-        Action: 'kms:*',
-        Resource: '*',
-      },
-      {
-        Effect: 'Allow',
-        Principal: { Service: 'logs.<AWS::Region>.<AWS::URLSuffix>' },
-        Action: ['kms:Decrypt', 'kms:DescribeKey', 'kms:Encrypt', 'kms:GenerateDataKey*', 'kms:ReEncrypt*'],
-        Resource: '*',
-        Condition: {
-          ArnLike: { 'kms:EncryptionContext:aws:logs:arn': `arn:<AWS::Partition>:logs:${here}:log-group:*` },
-        },
-      },
-      {
-        Effect: 'Allow',
-        Principal: { Service: 'delivery.logs.amazonaws.com' },
-        Action: 'kms:Decrypt',
-        Resource: '*',
-        Condition: {
-          StringEquals: { 'kms:EncryptionContext:SourceArn': `arn:<AWS::Partition>:logs:${here}:*` },
-        },
-      },
-      {
-        Effect: 'Allow',
-        Principal: { Service: 'cloudwatch.amazonaws.com' },
-        Action: ['kms:Decrypt', 'kms:GenerateDataKey*'],
-        Resource: '*',
-        Condition: {
-          StringEquals: { 'aws:SourceAccount': '<AWS::AccountId>' },
-          ArnLike: { 'aws:SourceArn': `arn:<AWS::Partition>:cloudwatch:${here}:alarm:exports-test-*` },
-        },
-      },
+    const context = `"kms:EncryptionContext`;
+    const logGroups = `when {"ArnLike":{${context}:aws:logs:arn":"arn:<AWS::Partition>:logs:${here}:log-group:*"}}`;
+    const delivered = `when {"StringEquals":{${context}:SourceArn":"arn:<AWS::Partition>:logs:${here}:*"}}`;
+    const ownAlarms = `"arn:<AWS::Partition>:cloudwatch:${here}:alarm:exports-test-*"`;
+    const account = '{"aws:SourceAccount":"<AWS::AccountId>"}';
+    const alarms = `when {"StringEquals":${account},"ArnLike":{"aws:SourceArn":${ownAlarms}}}`;
+    const forLogs = ['Decrypt', 'DescribeKey', 'Encrypt', 'GenerateDataKey*', 'ReEncrypt*'];
+    const statements: { Principal: unknown }[] = key?.Properties.KeyPolicy.Statement;
+    const lines = statements.map(({ Principal, ...rest }) => [
+      ...Object.values(readable(Principal) as object),
+      ...permissionsOf([rest as never]),
+    ]);
+    expect(lines).toEqual([
+      ['arn:<AWS::Partition>:iam::<AWS::AccountId>:root', 'kms:* *'],
+      ['logs.<AWS::Region>.<AWS::URLSuffix>', ...forLogs.map((action) => `kms:${action} * ${logGroups}`)],
+      ['delivery.logs.amazonaws.com', `kms:Decrypt * ${delivered}`],
+      ['cloudwatch.amazonaws.com', `kms:Decrypt * ${alarms}`, `kms:GenerateDataKey* * ${alarms}`],
     ]);
   });
 

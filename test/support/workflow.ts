@@ -34,8 +34,6 @@ export interface WorkflowOptions {
   readonly assembly?: Assembly;
   /** The text of each account's credential secret. Default: the sandbox's credentials. */
   readonly credentials?: Readonly<Record<string, string>>;
-  /** Time-outs of the functions of these steps, in real seconds. Default: the stack's. */
-  readonly functionSeconds?: Readonly<Record<string, number>>;
   /** Makes the functions' own time-outs and pauses, which are real time, 20 times shorter. */
   readonly shortTimeouts?: boolean;
 }
@@ -75,7 +73,7 @@ export async function startWorkflow(options: WorkflowOptions = {}): Promise<Work
   const sandbox = started.use(await startSandbox({ ...options.sandbox, now: () => clock.now() + ahead }));
   const credentials = Object.entries(options.credentials ?? credentialsOf(sandbox));
   const assembly = options.assembly ?? loadAssembly(await prepareAssembly());
-  const functions = limitFunctions(assembly.functions, options);
+  const { functions } = assembly;
   const services = await startProxies(started);
   const local = started.use(
     await startLocal({
@@ -155,13 +153,6 @@ async function startProxies(started: AsyncDisposableStack) {
 }
 
 type Functions = readonly FunctionSpec[];
-
-function limitFunctions(functions: Functions, { functionSeconds = {} }: WorkflowOptions): Functions {
-  return functions.map((spec) => ({
-    ...spec,
-    timeoutSeconds: functionSeconds[spec.environment.STEP ?? ''] ?? spec.timeoutSeconds,
-  }));
-}
 
 /** Loads fast-timers.ts before the bundles of the functions. */
 function preload(functions: Functions, out: string): Functions {

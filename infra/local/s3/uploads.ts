@@ -119,8 +119,6 @@ async function joinParts(call: Call, upload: Upload, listed: readonly CompletedP
   const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
   const claimedBytes = header('x-amz-mp-object-size');
   if (claimedBytes !== undefined && Number(claimedBytes) !== bytes) throw new S3Error('InvalidRequest');
-  const type = header('x-amz-checksum-type');
-  if (type !== undefined && type !== 'FULL_OBJECT') throw new S3Error('InvalidRequest');
   const file = join(upload.folder, 'object');
   const crc32 = base64Crc(await concatenate(call, parts, file));
   const claimedCrc = header('x-amz-checksum-crc32');

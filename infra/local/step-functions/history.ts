@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setInterval } from 'node:timers/promises';
 import type { StateMachine } from 'aws-local-stepfunctions';
 
 export type InterpreterEvent =
@@ -78,17 +77,15 @@ const SAVE_EVERY_MS = 2_000;
 
 /** Saves a history now and every two seconds until it is disposed of. A killed process leaves one behind. */
 export function keepSaving(history: Pick<History, 'save'>): AsyncDisposable {
-  const ended = new AbortController();
-  const save = async () => {
-    await history.save();
-    for await (const _ of setInterval(SAVE_EVERY_MS, undefined, { signal: ended.signal }))
-      await history.save();
-  };
-  // Ends with the abort or with an error, which the final save reports.
-  const saving = save().catch(() => {});
+  // The final save reports an error.
+  const save = () => history.save().catch(() => {});
+  let saving = save();
+  const timer = setInterval(() => {
+    saving = saving.then(save);
+  }, SAVE_EVERY_MS);
   return {
     async [Symbol.asyncDispose]() {
-      ended.abort();
+      clearInterval(timer);
       await saving;
     },
   };

@@ -1,16 +1,23 @@
 import { expect, it } from 'vitest';
+import { loadAssembly, prepareAssembly } from '../../../infra/local/assembly/assembly.ts';
+import type { FunctionSpec } from '../../../infra/local/lambda/lambda-instance.ts';
 import { runExport, shareWorkflow } from '../../support/run-export.ts';
 
 const MiB = 1024 * 1024;
 
 // SaveReport stops a minute before its time-out: here after 3 s of real time.
+const assembly = loadAssembly(await prepareAssembly());
+const isCopying = ({ environment }: FunctionSpec) => environment.STEP === 'SaveReport';
 const workflow = await shareWorkflow({
   speed: 100,
   sandbox: {
     tokenSeconds: 86_400,
     report: { secondsToProcessing: 0, secondsToReady: 0, bytes: 24 * MiB },
   },
-  functionSeconds: { SaveReport: 63 },
+  assembly: {
+    ...assembly,
+    functions: assembly.functions.map((each) => (isCopying(each) ? { ...each, timeoutSeconds: 63 } : each)),
+  },
 });
 
 it('1, 7, 28: a file that takes several calls keeps its parts after a 401, a 503 and a kill', async () => {
