@@ -125,20 +125,6 @@ describe('a download that breaks off', () => {
   });
 });
 
-describe('a call whose time is up', () => {
-  test('leaves a checkpoint', async () => {
-    await using copying = await startCopying({ body });
-    const { checkpoint } = await copying.copy({ cut: { after: 6 * PART, by: 'time' } });
-    expect(checkpoint?.stored_bytes).toBeGreaterThan(0);
-    expectDelivered(await copying.copy({ checkpoint }), body);
-  });
-
-  test('before its first part leaves nothing, and fails', async () => {
-    const turns: Turn[] = [{ after: PART - 1, by: 'stall' }];
-    expectNothing(await copyOnce({ body, turns }, { cut: { after: 1, by: 'time' } }), 'CopyFailed');
-  });
-});
-
 test.each([
   ['no longer exists', { upload_id: 'removed-by-lifecycle' }],
   ['lacks a part', { stored_bytes: 9 * PART }],

@@ -105,26 +105,6 @@ describe('a part', () => {
     await expect(send(to)).rejects.toMatchObject({ name });
     expect(server.requests).toHaveLength(1);
   });
-
-  test('that is cancelled ends at once', async () => {
-    const { promise: seen, resolve } = Promise.withResolvers<void>();
-    const { to } = await startS3Answers(() => resolve());
-    const stopping = new AbortController();
-    const sending = send(to, stopping.signal);
-    await seen;
-    stopping.abort();
-    await expect(sending).rejects.toThrow();
-  });
-
-  test('goes over the connection of the one before', async () => {
-    const ports = new Set<number | undefined>();
-    const { to } = await startS3Answers((seen, response) => {
-      ports.add(response.socket?.remotePort);
-      refuse(200, '', STORED)(seen, response);
-    });
-    for (let sent = 0; sent < 3; sent++) await send(to);
-    expect(ports.size).toBe(1);
-  });
 });
 
 test('28: each file has the tag by which keep_reports_days finds it, in one request or in parts', async () => {
@@ -238,14 +218,6 @@ describe('a copy to an S3 with faults', () => {
     'NoSuchUpload',
   ] as const)('26: that answers Complete with %s fails with nothing visible', async (answer) => {
     expectNothing(await withFaults([{ operation: 'CompleteMultipartUpload', answer }]), 'CopyFailed');
-  });
-
-  test.each([
-    ['CompleteMultipartUpload', body],
-    ['PutObject', small],
-  ] as const)('26: that answers %s with a wrong checksum fails', async (operation, file) => {
-    const { error, copied } = await withFaults([{ operation, answer: 'wrong checksum', times: 9 }], file);
-    expect([error, copied]).toMatchObject([{ name: 'CopyFailed' }, undefined]);
   });
 
   test.each([

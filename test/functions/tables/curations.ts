@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { glob } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createObjectStore, type ObjectStore } from '../../../functions/aws/objects.ts';
-import { curateList, curateRows } from '../../../functions/tables/curate-file.ts';
+import { type Curation, curateList, curateRows } from '../../../functions/tables/curate-file.ts';
 import { openDatabase } from '../../../functions/tables/database.ts';
 import { findRows } from '../../../functions/tables/report-file.ts';
 import { addDays } from '../../../functions/workflow/request/dates.ts';
@@ -79,10 +79,22 @@ export async function startTables(options: TestS3Options = {}) {
     return { catalog, file, folder, signal, hash: 'h' };
   };
 
+  let accounts = 0;
   return {
     s3,
     store,
     close: () => s3.close(),
+    /** Delivers reports for an account of their own, one after the other. Each is newer than the one before it. */
+    async deliver(...reports: readonly Partial<Report>[]) {
+      accounts += 1;
+      const account = `a${accounts}`;
+      const results: Curation[] = [];
+      for (const [at, report] of reports.entries()) {
+        const created_at = new Date(Date.UTC(2026, 10, 1 + at)).toISOString();
+        results.push(await this.curate({ id: `r${at + 1}`, created_at, spends: {}, account, ...report }));
+      }
+      return { account, last: results.at(-1) };
+    },
     /** @param through the store, or one that fails */
     async curate(report: Report, through: Pick<ObjectStore, 'getFile' | 'putFile'> = store) {
       const { spends, hash = 'h', accept_empty = false } = report;

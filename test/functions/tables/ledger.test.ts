@@ -3,34 +3,25 @@ import type { ObjectStore } from '../../../functions/aws/objects.ts';
 import { type Report, startTables } from './curations.ts';
 
 let tables: Awaited<ReturnType<typeof startTables>>;
-let accounts = 0;
 
 beforeAll(async () => {
   tables = await startTables();
 });
 afterAll(() => tables.close());
 
-/** Delivers reports one after the other. Each is newer than the one before it. @returns the rows of the ledger, as texts */
-async function log(...reports: readonly Partial<Report>[]) {
-  accounts += 1;
-  const account = `a${accounts}`;
-  const results = [];
-  for (const [at, report] of reports.entries()) {
-    const created_at = new Date(Date.UTC(2026, 10, 1 + at)).toISOString();
-    results.push(await tables.curate({ id: `r${at + 1}`, created_at, spends: {}, account, ...report }));
-  }
-  const rows = await tables.rowsOf(
-    'SELECT date, report_id, metric, value, outcome',
-    `ledger/${account}.*.parquet`,
+/** The rows of an account's ledger, as texts. */
+async function linesOf(account: string) {
+  const select = 'SELECT date, report_id, metric, value, outcome';
+  const rows = await tables.rowsOf(select, `ledger/${account}.*.parquet`);
+  return rows.map(
+    ({ date, report_id, metric, value, outcome }) =>
+      `${date} ${report_id} ${metric} ${value && Number(value)} ${outcome}`,
   );
-  return {
-    account,
-    last: results.at(-1),
-    lines: rows.map(
-      ({ date, report_id, metric, value, outcome }) =>
-        `${date} ${report_id} ${metric} ${value && Number(value)} ${outcome}`,
-    ),
-  };
+}
+
+async function log(...reports: readonly Partial<Report>[]) {
+  const delivered = await tables.deliver(...reports);
+  return { ...delivered, lines: await linesOf(delivered.account) };
 }
 
 const DAY = { '2026-10-31': [1, 2] };
@@ -153,27 +144,25 @@ describe('the ledger', () => {
   });
 
   it.each<[string, Partial<Report>, readonly string[]]>([
-    ['the same report again', { id: 'r1', spends: DAY }, ['r1 spend 3 shown']],
-    ['a newer report', { id: 'r2', spends: { '2026-10-31': [5] } }, ['r1 spend 3 shown', 'r2 spend 5 shown']],
+    ['the same report again', { id: 'r1', spends: DAY }, ['2026-10-31 r1 spend 3 shown']],
+    [
+      'a newer report',
+      { id: 'r2', spends: { '2026-10-31': [5] } },
+      ['2026-10-31 r1 spend 3 shown', '2026-10-31 r2 spend 5 shown'],
+    ],
     [
       'a newer report of other days of the month',
       { id: 'r2', spends: { '2026-10-30': [5] } },
-      ['r2 spend 5 shown', 'r1 spend 3 shown'],
+      ['2026-10-30 r2 spend 5 shown', '2026-10-31 r1 spend 3 shown'],
     ],
   ])('51: gets the lines of a run that died between a month and the ledger, with %s', async (_, next, lines) => {
-    accounts += 1;
-    const account = `a${accounts}`;
+    const account = `dead-${next.id}-${Object.keys(next.spends ?? {})}`;
     const dead = { ...tables.store, putFile: failLedger };
     const first = { id: 'r1', created_at: '2026-11-01T00:00:00.000Z', spends: DAY, account };
     await expect(tables.curate(first, dead)).rejects.toThrow('killed');
     const created_at = next.id === 'r1' ? first.created_at : '2026-11-02T00:00:00.000Z';
     await tables.curate({ ...first, ...next, created_at });
-    const rows = await tables.rowsOf(
-      'SELECT date, report_id, metric, value, outcome',
-      `ledger/${account}.*.parquet`,
-    );
-    const found = rows.filter(({ metric }) => metric === 'spend');
-    expect(found.map((row) => `${row.report_id} spend ${Number(row.value)} ${row.outcome}`)).toEqual(lines);
+    expect((await linesOf(account)).filter((line) => line.includes('spend'))).toEqual(lines);
   });
 });
 
