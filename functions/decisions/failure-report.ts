@@ -70,26 +70,19 @@ export const OTHER_ERROR = 'OtherError';
 /** The runbook's path in the repository. */
 const RUNBOOK = 'infra/RUNBOOK.md';
 
-/** Bytes: of all faults, and of each of three report ids and three request ids. */
-interface Limits {
-  readonly error: number;
-  readonly happened: number;
-  readonly faults: number;
-  readonly id: number;
-}
-
 /**
  * A failure report becomes an execution's Cause, which holds 32,768 characters, and its error the execution's
  * Error, which holds 256. A report without windows has at most 16,000: 8,000 for faults and 8,000 for the
- * rest. With ten windows that failed, it has 10 × 2,200 + 5,000 = 27,000.
+ * rest. With ten windows that failed, it has 10 × 2,200 + 5,000 = 27,000. These are bytes; `id` is of each of
+ * three report ids and three request ids.
  */
-const IN_CAUSE: Limits = { error: 256, happened: 2_000, faults: 8_000, id: 330 };
+const IN_CAUSE = { error: 256, happened: 2_000, faults: 8_000, id: 330 };
 
 /**
  * The export's state has room for 2,200 bytes per window (see MAX_WINDOWS): 400 for `happened`, 400 for
  * `todo`, 800 for faults, 440 for ids, and 160 for all other fields.
  */
-const IN_STATE: Limits = { error: 60, happened: 400, faults: 800, id: 70 };
+const IN_STATE: typeof IN_CAUSE = { error: 60, happened: 400, faults: 800, id: 70 };
 
 interface Subject {
   readonly execution: string;
@@ -130,7 +123,7 @@ export function summarizeReport(report: FailureReport): Failure {
   return shorten(Failure.parse(report), IN_STATE);
 }
 
-function shorten(failure: Failure, limits: Limits): Failure {
+function shorten(failure: Failure, limits: typeof IN_CAUSE): Failure {
   const { error, happened, report_ids, request_ids, faults } = failure;
   return {
     ...failure,

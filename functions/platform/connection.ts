@@ -1,26 +1,19 @@
 import type { Dispatcher } from 'undici';
 import type { Log } from '../workflow/step.ts';
 
-/** Milliseconds. */
-interface Timeouts {
-  /** From the request to the response's headers. */
-  readonly headers: number;
-  /** Between two pieces of the response's body. */
-  readonly idle: number;
-  /** From the start of connecting to the last byte of the response. */
-  readonly total: number;
-}
-
-// A load balancer gives up on its server after 60 s, so nothing useful comes later. Headers and idle fit into
-// that: 30 + 15 < 60.
-export const TIMEOUTS: Timeouts = { headers: 30_000, idle: 15_000, total: 60_000 };
+/**
+ * Milliseconds to the response's headers, between two pieces of its body, and from the start of connecting to
+ * its last byte. A load balancer gives up on its server after 60 s, so nothing useful comes later. Headers and
+ * idle fit into that: 30 + 15 < 60.
+ */
+export const TIMEOUTS = { headers: 30_000, idle: 15_000, total: 60_000 };
 
 /** The way to the platform. This is enough for token requests. */
 export interface Connection {
   /** http(s) URL; may have a path prefix, with or without a trailing slash. */
   readonly baseUrl: string;
   readonly dispatcher: Dispatcher;
-  readonly timeouts?: Partial<Timeouts>;
+  readonly timeouts?: Partial<typeof TIMEOUTS>;
   /** Milliseconds since the epoch, for a Retry-After that is a date. Default: Date.now. */
   readonly now?: () => number;
   /** Gets one line per request. Its request_id is kept for all later lines. */

@@ -104,11 +104,7 @@ function itemsAt(answer: Answer, body: unknown, path: string): readonly unknown[
   throw unreadable(answer, `no array at "${path}", which the setting "items" names`);
 }
 
-/** The reviver's third argument since Node 21; TypeScript's library does not know it yet. */
-interface Source {
-  readonly source?: string;
-}
-
+// Since Node 21. TypeScript's library knows neither this nor a reviver's third argument yet.
 const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown };
 
 /**
@@ -116,7 +112,7 @@ const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown };
  * JSON, which JSON.stringify writes unchanged.
  */
 function parseExactJson(text: string): unknown {
-  const keep = (_key: string, value: unknown, { source }: Source) =>
+  const keep = (_key: string, value: unknown, { source }: { source?: string }) =>
     typeof value === 'number' && source !== undefined && String(value) !== source ? rawJSON(source) : value;
   return JSON.parse(text, keep as (key: string, value: unknown) => unknown);
 }

@@ -32,12 +32,10 @@ export function checkUrl(url: string, policy: HostPolicy): URL {
   const parsed = new URL(url);
   const fault = faultOf(parsed, policy);
   if (fault === undefined) return parsed;
-  throw new DownloadRefused(`The address ${nameOf(parsed)} was refused: ${fault}.`);
-}
-
-/** Leaves out the path and the query, which may hold a signature. */
-function nameOf({ protocol, host }: URL): string {
-  return host === '' ? protocol : `${protocol}//${host}`;
+  // Leaves out the path and the query, which may hold a signature.
+  const { protocol, host } = parsed;
+  const origin = host === '' ? protocol : `${protocol}//${host}`;
+  throw new DownloadRefused(`The address ${origin} was refused: ${fault}.`);
 }
 
 function faultOf(url: URL, { allowLoopback, allowedHosts }: HostPolicy): string | undefined {

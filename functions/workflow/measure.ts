@@ -41,62 +41,50 @@ export interface Measurement {
 }
 
 /** The fields that any step's input or output may have. */
-type State = Partial<WindowState> &
-  Partial<Omit<DeliveredWindow, 'outcome'>> & {
-    readonly outcome?: string;
-  };
+type State = Partial<WindowState> & Partial<Omit<DeliveredWindow, 'outcome'>> & { readonly outcome?: string };
 
 /** Measures a successful call by its input and output. */
 export function measureStep(input: unknown, output: unknown, now: Date): Measurement[] {
   const before = Object(input) as State;
   const after = Object(output) as State;
   // A window's first report replaces nothing.
-  const replaced = (after.reports?.length ?? 0) - Math.max(1, before.reports?.length ?? 0);
-  return [...measureDelivery(before, after, now), ...countRetries('ReportResubmitted', replaced)];
+  const isReplaced = (after.reports?.length ?? 0) > Math.max(1, before.reports?.length ?? 0);
+  return [...measureDelivery(before, after, now), ...(isReplaced ? [countRetry('ReportResubmitted')] : [])];
 }
 
-/** Measures a failed call. */
+/** Measures a failed call. A token that expired while its window waited is not the platform's fault. */
 export function measureError(input: unknown, error: unknown, now: Date): Measurement[] {
   const { token } = Object(input) as State;
-  // A token that expired while its window waited is not the platform's fault.
   const isExpired = token !== undefined && Date.parse(token.expires_at) <= now.getTime();
-  return error instanceof TokenRefused && !isExpired ? countRetries('TokenRefused', 1) : [];
+  return error instanceof TokenRefused && !isExpired ? [countRetry('TokenRefused')] : [];
 }
 
-function countRetries(kind: RetryKind, count: number): Measurement[] {
-  return toLine({ Retries: count > 0 ? count : undefined }, { kind });
+function countRetry(kind: RetryKind): Measurement {
+  return { values: { Retries: 1 }, dimensions: { kind } };
 }
 
 function measureDelivery(before: State, after: State, now: Date): Measurement[] {
   const { request, window } = before;
-  const { outcome, rows, table_problem, held } = after;
+  const { outcome, rows, table_problem, held = 0 } = after;
   if (outcome !== 'delivered' || !request || !window) return [];
   const end = endOfData(before);
-  const delivery = {
+  const values = {
     Deliveries: 1,
-    EmptyDeliveries: rows === 0 ? 1 : undefined,
+    ...(rows === 0 && { EmptyDeliveries: 1 }),
     // A list is a snapshot of today, whose end is in the future.
-    Freshness: end === undefined ? undefined : Math.max(0, (now.getTime() - end) / 1000),
+    ...(end !== undefined && { Freshness: Math.max(0, (now.getTime() - end) / 1000) }),
   };
-  const table = { TableProblems: table_problem === undefined ? undefined : 1, DaysHeld: held || undefined };
-  return [
-    ...toLine(delivery, { account: request.account, export: request.name }),
-    // Without a dimension, one alarm watches all exports. The line's properties name the window.
-    ...toLine(table, {}),
-  ];
+  const table = {
+    ...(table_problem !== undefined && { TableProblems: 1 }),
+    ...(held > 0 && { DaysHeld: held }),
+  };
+  const delivery = { values, dimensions: { account: request.account, export: request.name } };
+  // Without a dimension, one alarm watches all exports. The line's properties name the window.
+  return [delivery, ...(Object.keys(table).length > 0 ? [{ values: table, dimensions: {} }] : [])];
 }
 
 /** In ms. Undefined if no day of a report has rows and was over. */
 function endOfData({ request, window, curated }: State): number | undefined {
   if (request?.kind !== 'report') return window && Date.parse(window.end_date);
   return curated?.newest_day === undefined ? undefined : Date.parse(addDays(curated.newest_day, 1));
-}
-
-/** None if no value is known. */
-function toLine(
-  values: Partial<Record<MetricName, number | undefined>>,
-  dimensions: Measurement['dimensions'],
-): Measurement[] {
-  const known = Object.entries(values).filter(([, value]) => value !== undefined);
-  return known.length > 0 ? [{ values: Object.fromEntries(known), dimensions }] : [];
 }

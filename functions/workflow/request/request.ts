@@ -2,10 +2,10 @@ import * as z from 'zod/mini';
 import { InvalidInput } from '../errors.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import { type DateRange, splitIntoWindows } from './dates.ts';
-import { type Moment, type Normalized, roundedFaults, today } from './fields.ts';
+import { type Moment, type Normalized, rangeFaults, roundedFaults, today } from './fields.ts';
 import { nameFaults, wordIssue } from './issues.ts';
 import { ListInput, ListRequest, normalizeList } from './list.ts';
-import { normalizePurchases, PurchasesInput, PurchasesRequest, purchasesFaults } from './purchases.ts';
+import { MAX_PURCHASE_DAYS, normalizePurchases, PurchasesInput, PurchasesRequest } from './purchases.ts';
 import { MAX_WINDOWS, normalizeReport, ReportInput, ReportRequest, reportFaults } from './report.ts';
 
 export { ListRequest, MAX_WINDOWS, PurchasesRequest, ReportRequest };
@@ -81,8 +81,11 @@ function check(input: unknown, now: Date): Checked {
 
 function checkKind(input: JsonObject, now: Date): Checked {
   const { kind = 'report', ...rest } = input;
-  if (kind === 'purchases')
-    return checkWith(PurchasesInput, input, purchasesFaults(input), normalizePurchases, now);
+  if (kind === 'purchases') {
+    // The contract does not say whether end_date is exclusive (contract 2.4), so a range may have 0 days.
+    const faults = rangeFaults(input, 0, MAX_PURCHASE_DAYS);
+    return checkWith(PurchasesInput, input, faults, normalizePurchases, now);
+  }
   if (kind === 'list') return checkWith(ListInput, input, [], normalizeList, now);
   // An unknown kind is checked as a report, to name its other faults too.
   const kindFaults = kind === 'report' ? [] : ['kind: must be "report", "purchases" or "list"'];
