@@ -26,16 +26,6 @@ import type { Connection } from './connection.ts';
 
 // The errors of a call (contract 7.2), as the state machine acts on them.
 
-/** The platform answered 429. A window waits in a Wait state. */
-export class Throttled extends PlatformUnavailable {
-  readonly retryAfterSeconds: number | undefined;
-
-  constructor(happened: string, facts: Facts, retryAfterSeconds: number | undefined) {
-    super(happened, facts);
-    this.retryAfterSeconds = retryAfterSeconds;
-  }
-}
-
 /** A gateway may answer with these after it passed the request on, so a POST may have taken effect. */
 const GATEWAY_STATUSES = [502, 504];
 
@@ -50,10 +40,11 @@ export function refused(
   const facts: Facts = { request_id: requestIdOf(answer), status, type, ...call.facts, faults };
   const happened = `The platform answered ${status} (${type}) when ${call.doing}`;
   if (status === 401) return new TokenRefused(`${happened}: it does not accept the token.`, facts);
-  if (status === 429) return new Throttled(`${happened}.`, facts, retryAfterOf(answer, now));
   if (call.creates && GATEWAY_STATUSES.includes(status))
     return new AnswerLost(`${happened}. A report may exist.`, facts);
-  if (status >= 500 || status === 408) return new PlatformUnavailable(`${happened}.`, facts);
+  // A window waits for a 429 in a Wait state.
+  if (status >= 500 || [408, 429].includes(status))
+    return new PlatformUnavailable(`${happened}.`, { ...facts, retry_after: retryAfterOf(answer, now) });
   return new RequestRefused(`${happened}${explain(refusal, answer)}`, facts);
 }
 

@@ -8,9 +8,8 @@ import {
   throttleWait,
 } from '../decisions/waits.ts';
 import type { Authorization, Connection, Platform } from '../platform/connection.ts';
-import { Throttled } from '../platform/failures.ts';
 import { safeAgent } from '../platform/safe-agent.ts';
-import { OutOfTime, RateLimited } from '../workflow/errors.ts';
+import { OutOfTime, PlatformUnavailable, RateLimited } from '../workflow/errors.ts';
 import type { PlatformSettings } from '../workflow/settings.ts';
 import type { TokenRef } from '../workflow/state-parts.ts';
 import type { AuthorizedWindow } from '../workflow/states.ts';
@@ -83,19 +82,19 @@ export async function callPlatform<T>(
   try {
     return await call(connection, { ...token, scope: scopeOf(state.request) });
   } catch (error) {
-    if (error instanceof Throttled) return retryAfter(error, state);
+    if (error instanceof PlatformUnavailable && error.facts.status === 429) return retryAfter(error, state);
     throw error;
   }
 }
 
 /** @throws RateLimited at the limit of either count */
 function retryAfter(
-  { retryAfterSeconds, happened, facts }: Throttled,
+  { happened, facts }: PlatformUnavailable,
   { throttled, throttled_in_all = 0 }: CallState,
 ): RetryAfter {
   const inARow = throttled >= MAX_THROTTLED;
   if (!inARow && throttled_in_all < MAX_THROTTLED_IN_ALL) {
-    return new RetryAfter(throttleWait(retryAfterSeconds, throttled));
+    return new RetryAfter(throttleWait(facts.retry_after as number | undefined, throttled));
   }
   const times = inARow ? `${throttled + 1} times in a row` : `${throttled_in_all + 1} times`;
   throw new RateLimited(`${happened} It did so ${times}.`, facts);
