@@ -35,6 +35,8 @@ type Handler = (event: unknown, context: LambdaContext) => unknown;
 const { file, clock, scratch }: FunctionData = JSON.parse(process.argv[2] ?? '');
 // The process that started this one has ended, perhaps killed.
 process.on('disconnect', endProcess);
+// Ctrl-C in a terminal reaches each process. The one that started this one decides what ends.
+process.on('SIGINT', () => {});
 // Before the handler's module is loaded, because that may keep what it finds.
 globalThis.Date = createScaledDate(clock);
 delete process.env.NODE_COMPILE_CACHE;
