@@ -149,7 +149,7 @@ function listValidation(validation: unknown): string[] {
   return [...failures.slice(0, FAILURES_SHOWN), `and ${failures.length - FAILURES_SHOWN} more`];
 }
 
-/** Retry-After in whole seconds: it holds seconds or a date (RFC 9110, 10.2.3). Undefined if it is neither. */
+/** Retry-After in whole seconds: seconds or a date (RFC 9110, 10.2.3). Undefined if it is neither. */
 export function retryAfterOf(
   answer: Pick<Head, 'headers'>,
   now: () => number = Date.now,

@@ -3,8 +3,8 @@ import type { Log } from '../workflow/step.ts';
 
 /**
  * Milliseconds to the response's headers, between two pieces of its body, and from the start of connecting to
- * its last byte. A load balancer gives up on its server after 60 s, so nothing useful comes later. Headers and
- * idle fit into that: 30 + 15 < 60.
+ * its last byte. A load balancer gives up on its server after 60 s, so nothing useful comes later. Headers
+ * and idle fit into that: 30 + 15 < 60.
  */
 export const TIMEOUTS = { headers: 30_000, idle: 15_000, total: 60_000 };
 

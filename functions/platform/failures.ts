@@ -65,9 +65,6 @@ function quote(words = ''): string {
   return words && `: ${words.replace(/\.$/, '')}`;
 }
 
-/** safe-agent.ts refuses an address while connecting. */
-const ADDRESS_REFUSED: ErrorName = 'DownloadRefused';
-
 /**
  * The error of a call without an answer.
  *
@@ -81,7 +78,8 @@ export function silent(
 ): ExportError {
   const { code } = facts;
   const all = { ...facts, ...own };
-  if (code === ADDRESS_REFUSED)
+  // The code of a failed connection: safe-agent.ts refused the address.
+  if (code === ('DownloadRefused' satisfies ErrorName))
     return new DownloadRefused("The platform's address was refused. base_url must name a public host.", all);
   if (creates && sent)
     return new AnswerLost(`The platform's answer was lost (${code}) when ${doing}. A report may exist.`, all);

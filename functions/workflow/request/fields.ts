@@ -105,11 +105,7 @@ export interface Moment {
   readonly time_zone?: string | undefined;
 }
 
-interface RangeInput extends Moment {
-  readonly start_date?: string | undefined;
-  readonly end_date?: string | undefined;
-  readonly period?: string | undefined;
-}
+type RangeInput = Moment & Partial<Record<'start_date' | 'end_date' | 'period', string | undefined>>;
 
 /** The day of the schedule, or else of now. */
 export function today({ scheduled_at, time_zone }: Moment, now: Date): string {

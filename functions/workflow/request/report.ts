@@ -66,7 +66,13 @@ function repeated(list: readonly unknown[]): string[] {
 
 /** Fields of the POST body that the request has itself (contract 2.2). */
 const BODY_FIELDS = [
-  ...['start_date', 'end_date', 'advertiser_ids', 'metrics', 'dimensions', 'granularity', 'format'],
+  'start_date',
+  'end_date',
+  'advertiser_ids',
+  'metrics',
+  'dimensions',
+  'granularity',
+  'format',
 ];
 
 /** The input of a person or a schedule. Field names are the platform's if it has them (contract 2.2). */
