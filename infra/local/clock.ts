@@ -47,20 +47,14 @@ const MAX_DELAY_MS = 2 ** 31 - 1;
 /** Milliseconds added to each wait: two readings in whole milliseconds can show 14 for 14.3. */
 const READING_ERROR_MS = 1;
 
-interface ScaledTimers {
-  setTimeout(callback: () => void, ms?: number): object;
-  clearTimeout(timer: unknown): void;
-  clearAll(): void;
-}
-
 /**
  * Returns timers that wait by the scaled clock, never less than asked and for any length. They are for the
  * waits of the state machine. Handlers keep the real timers: their connections are real.
  */
-export function createScaledTimers({ speed }: Pick<ClockAnchor, 'speed'>): ScaledTimers {
+export function createScaledTimers({ speed }: Pick<ClockAnchor, 'speed'>) {
   const running = new Map<unknown, NodeJS.Timeout>();
   return {
-    setTimeout(callback, ms = 0) {
+    setTimeout(callback: () => void, ms = 0): object {
       const deadline = realNow() + Math.ceil(ms / speed) + READING_ERROR_MS;
       const arm = () =>
         setTimeout(fire, Math.min(Math.ceil(Math.max(deadline - realNow(), 1)), MAX_DELAY_MS));
@@ -73,7 +67,7 @@ export function createScaledTimers({ speed }: Pick<ClockAnchor, 'speed'>): Scale
       running.set(timer, arm());
       return timer;
     },
-    clearTimeout(timer) {
+    clearTimeout(timer: unknown) {
       clearTimeout(running.get(timer));
       running.delete(timer);
     },

@@ -50,21 +50,15 @@ export interface TableConfig {
   readonly accounts: Accounts;
 }
 
-interface RequestTablesOptions {
-  readonly glue: Pick<Glue, 'tables'>;
-  readonly bucket: string;
-  readonly config: TableConfig;
-}
-
 /**
  * Returns a function that creates a request's table, as a deployment would if the config contained the
  * request. Requests of several accounts may share a table.
  */
-export function createRequestTables({
-  glue,
-  bucket,
-  config,
-}: RequestTablesOptions): (request: unknown, target: RequestTarget) => void {
+export function createRequestTables(
+  { tables }: Pick<Glue, 'tables'>,
+  bucket: string,
+  config: TableConfig,
+): (request: unknown, target: RequestTarget) => void {
   const entries = new Map<string, readonly ConfiguredEntry[]>();
   return (request, target) => {
     const entry = withColumns(Object(request), config.exports);
@@ -75,7 +69,7 @@ export function createRequestTables({
     entries.set(table, sharing);
     for (const schema of tablesOf(sharing, target, config)) {
       const definition = catalogTable(schema, bucket, tableWords(schema, sharing));
-      glue.tables.set(definition.Name, definition);
+      tables.set(definition.Name, definition);
     }
   };
 }

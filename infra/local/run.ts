@@ -1,5 +1,4 @@
 import { mkdir, rm } from 'node:fs/promises';
-import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { platformName } from '../../functions/decisions/request-hash.ts';
 import type { Settings } from '../../functions/workflow/settings.ts';
@@ -104,7 +103,7 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
 
   const database = assembly.functions.map(({ environment }) => environment.GLUE_DATABASE).find(Boolean);
   const glue = started.use(await startGlue({ database, now: clock.now }));
-  const defineTable = createRequestTables({ config: options.config ?? EMPTY, glue, bucket });
+  const defineTable = createRequestTables(glue, bucket, options.config ?? EMPTY);
   const target = { platform: platformName(options.baseUrl), revision: options.revision };
 
   const logs: LogLine[] = [];
@@ -183,10 +182,7 @@ function environmentOf(
 }
 
 function isLoopback(url: string): boolean {
-  const { hostname } = new URL(url);
-  return (
-    hostname === 'localhost' || hostname === '[::1]' || (isIP(hostname) === 4 && hostname.startsWith('127.'))
-  );
+  return /^(localhost|\[::1\]|127\.[\d.]+)$/.test(new URL(url).hostname);
 }
 
 function countBytes(arrived: Map<string, number>, { operation, key, bytes }: Stored): void {

@@ -157,13 +157,12 @@ export async function listKeys(
  * undefined if there is none. A run that is N times faster leaves times in the future.
  */
 export async function newestChange(directory: string): Promise<number | undefined> {
-  const times: number[] = [];
+  let newest: number | undefined;
   for await (const file of glob(`*/${META}/**/*.json`, { cwd: directory })) {
-    const { lastModified = '' } = readMetaFile(join(directory, file)) ?? {};
-    times.push(Date.parse(lastModified));
+    const time = Date.parse(readMetaFile(join(directory, file))?.lastModified ?? '');
+    if (time > (newest ?? 0)) newest = time;
   }
-  const newest = times.reduce((before, time) => (time > before ? time : before), -Infinity);
-  return Number.isFinite(newest) ? newest : undefined;
+  return newest;
 }
 
 /** Metadata that cannot be read counts as absent. */
