@@ -8,9 +8,6 @@ import { callApi } from './request.ts';
 /** Bytes: 5,000 items of 12 kB. A page is read into memory, and a Lambda has room for a few of them. */
 const PAGE_CAP = 64 * 1024 * 1024;
 
-/** Levels of an answer that are searched for the items. A wrapper has two or three. */
-const DEPTH_MAX = 10;
-
 /** Which list. Without `items`, its array must be recognized. */
 type List = Pick<ListRequest, 'resource' | 'limit' | 'filters' | 'items'>;
 
@@ -93,7 +90,7 @@ function* arraysIn(
   path: readonly string[] = [],
 ): Generator<{ path: readonly string[]; items: readonly unknown[] }> {
   if (Array.isArray(value)) yield { path, items: value };
-  else if (typeof value === 'object' && value !== null && path.length < DEPTH_MAX)
+  else if (typeof value === 'object' && value !== null)
     for (const [key, inner] of Object.entries(value)) yield* arraysIn(inner, [...path, key]);
 }
 
