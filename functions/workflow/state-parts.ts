@@ -115,3 +115,16 @@ export const Checkpoint = z.object({
   calls: z.number(),
 });
 export type Checkpoint = z.infer<typeof Checkpoint>;
+
+/** One thing that failed: a window, or the whole export. */
+export const Failure = z.object({
+  /** A name of errors.ts, or an error of AWS. It never begins with `States.` (see reportedName). */
+  error: z.string(),
+  happened: z.string(),
+  todo: z.string(),
+  report_ids: z.array(z.string()),
+  /** The platform's ids of the answers that failed. */
+  request_ids: z.array(z.string()),
+  faults: z.optional(z.array(z.string())),
+});
+export type Failure = z.infer<typeof Failure>;

@@ -4,6 +4,7 @@ import {
   Caught,
   Checkpoint,
   Curated,
+  Failure,
   ReportRef,
   StoredObject,
   TableChanges,
@@ -154,19 +155,6 @@ export const DeliveredWindow = z.object({
 export type DeliveredWindow = z.infer<typeof DeliveredWindow>;
 
 // DescribeFailure
-
-/** One thing that failed: a window, or the whole export. */
-export const Failure = z.object({
-  /** A name of errors.ts, or an error of AWS. It never begins with `States.` (see reportedName). */
-  error: z.string(),
-  happened: z.string(),
-  todo: z.string(),
-  report_ids: z.array(z.string()),
-  /** The platform's ids of the answers that failed. */
-  request_ids: z.array(z.string()),
-  faults: z.optional(z.array(z.string())),
-});
-export type Failure = z.infer<typeof Failure>;
 
 /**
  * The failure report of a window or of an export. The bucket has it. An export's report is also its event,
