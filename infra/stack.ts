@@ -4,7 +4,7 @@ import type { Construct } from 'constructs';
 import { platformName } from '../functions/decisions/request-hash.ts';
 import type { Config } from './config/config.ts';
 import { OUTPUTS } from './config/config.ts';
-import { tablesOf } from './config/exports.ts';
+import { runsToCheck, tablesOf } from './config/exports.ts';
 import { AccountSecrets } from './constructs/account-secrets.ts';
 import { createEncryptionKey, encryptExecutions } from './constructs/encryption-key.ts';
 import { createExecutionLogs } from './constructs/execution-logs.ts';
@@ -14,6 +14,7 @@ import { ExportTables } from './constructs/export-tables.ts';
 import { ExportWorkflow } from './constructs/export-workflow.ts';
 import { createAlarmTopic, notifySlack } from './constructs/monitoring/alarm-topic.ts';
 import { ExportAlarms } from './constructs/monitoring/export-alarms.ts';
+import { ReadyChecks } from './constructs/monitoring/ready-checks.ts';
 import { grantPermissions, WorkflowFunctions } from './constructs/workflow-functions.ts';
 
 /** Schedules start the state machine. Its functions read the secrets and write to the bucket. */
@@ -61,9 +62,18 @@ export class ExportStack extends Stack {
     });
     if (config.slack) notifySlack(this, 'Slack', { ...config.slack, topic });
     const runbookUrl = config.runbook_url;
+    const checked = runsToCheck(exports);
+    const readyChecks =
+      checked.length > 0
+        ? new ReadyChecks(this, 'ReadyChecks', { functions, logs, topic, encryptionKey })
+        : undefined;
+    if (readyChecks) {
+      encryptExecutions(readyChecks.stateMachine, encryptionKey);
+      schedules.addChecks(readyChecks.stateMachine, checked);
+    }
     new ExportAlarms(this, 'Alarms', {
-      exports,
       stateMachine,
+      readyChecks: readyChecks?.stateMachine,
       deadLetterQueue,
       hasTables: tables !== undefined,
       topic,

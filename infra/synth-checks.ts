@@ -61,6 +61,7 @@ function wildcards(stack: ExportStack): Acknowledgement[] {
   const accounts = 'The secrets of this stack, two per account. A list of them would outgrow the policy.';
   const secrets = `arn:<AWS::Partition>:secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:${stack.stackName}`;
   const children = 'The child executions of its own Distributed Map, which are named at run time.';
+  const machines = ['Workflow', 'ReadyChecks'].filter((id) => stack.node.tryFindChild(id));
   const allowed: Acknowledgement[] = [
     ['Functions', objects, keys],
     ['Functions', `${objects}/${FAILURE}`, besides],
@@ -71,8 +72,10 @@ function wildcards(stack: ExportStack): Acknowledgement[] {
     ['Functions', `${catalog}/${databaseName(stack.stackName)}/*`, tables],
     ['Functions', `${secrets}/*/credential-??????`, accounts],
     ['Functions', `${secrets}/*/token-??????`, accounts],
-    ...logicalIds(stack, CfnFunction).map((id) => ['Workflow', `<${id}.Arn>:*`, versions] as const),
-    ['Workflow', '*', deliveries],
+    ...machines.flatMap((machine) => [
+      ...logicalIds(stack, CfnFunction).map((id) => [machine, `<${id}.Arn>:*`, versions] as const),
+      [machine, '*', deliveries] as const,
+    ]),
     ...childExecutions(stack).map((arn) => ['Workflow', arn, children] as const),
   ];
   if (stack.node.tryFindChild('Tables'))

@@ -66,10 +66,10 @@ export function createHandler<N extends SettingName, S extends z.ZodMiniType, D,
       const common: Common = { log, now, millisecondsLeft, redriveCount };
       const output = await run(schema.parse(state), { ...dependencies, ...common });
       log.info('done', fieldsOfOutput(output));
-      measureStep(state, output, now()).forEach(measure);
+      measure(measureStep(state, output));
       return output;
     } catch (thrown) {
-      measureError(state, thrown, now()).forEach(measure);
+      measure(measureError(state, thrown, now()));
       throw logFailure(thrown, log);
     }
   };
@@ -148,14 +148,12 @@ function logOtherOutput(log: Log): void {
  */
 function createMeter() {
   const metrics = new Metrics({ namespace: NAMESPACE });
-  return ({ values, dimensions }: Measurement, about: Readonly<Record<string, unknown>>) => {
-    for (const [name, value] of Object.entries(values)) {
-      metrics.addMetric(name, METRICS[name as MetricName], value);
-    }
-    for (const [name, value] of Object.entries(dimensions)) metrics.addDimension(name, value);
-    for (const [name, value] of Object.entries(about)) {
-      if (value !== undefined && !(name in dimensions)) metrics.addMetadata(name, String(value));
-    }
+  return (measurement: Measurement, about: Readonly<Record<string, unknown>>) => {
+    const values = Object.entries(measurement);
+    if (values.length === 0) return;
+    for (const [name, value] of values) metrics.addMetric(name, METRICS[name as MetricName], value);
+    for (const [name, value] of Object.entries(about))
+      if (value !== undefined) metrics.addMetadata(name, String(value));
     metrics.publishStoredMetrics();
   };
 }

@@ -48,6 +48,6 @@ export async function findMissing(
 }
 
 /** The start stands for a window without days, which a query for purchases may have. */
-function daysIn(window: Window): string[] {
+export function daysIn(window: Window): string[] {
   return window.start_date === window.end_date ? [window.start_date] : daysOf(window);
 }

@@ -8,6 +8,7 @@ import {
   FAILURE,
   failureKey,
   MANIFEST,
+  manifestKey,
   plannedRange,
   plansPrefix,
   windowOf,
@@ -95,6 +96,18 @@ export async function readRecords(
   };
 }
 
+/** Reads the manifests of these windows, as far as they exist. @throws AccessRefused, ServiceUnavailable */
+export async function readWindows(
+  store: Pick<RecordStore, 'getText' | 'head'>,
+  request: Pick<ExportRequest, 'account' | 'name'>,
+  windows: readonly DateRange[],
+): Promise<readonly StoredDelivery[]> {
+  return readAll(
+    windows.map((window) => manifestKey(request, window)),
+    (key) => readDelivery(store, key),
+  );
+}
+
 async function readAll<T>(
   keys: Iterable<string>,
   read: (key: string) => Promise<T | undefined>,
@@ -127,7 +140,10 @@ async function readPlans(store: RecordStore, request: ExportId, range: DateRange
   });
 }
 
-async function readDelivery(store: RecordStore, key: string): Promise<StoredDelivery | undefined> {
+async function readDelivery(
+  store: Pick<RecordStore, 'getText' | 'head'>,
+  key: string,
+): Promise<StoredDelivery | undefined> {
   const manifest = parseManifest(await store.getText(key));
   const folder = key.slice(0, -MANIFEST.length);
   if (!manifest?.key.startsWith(folder)) return undefined;

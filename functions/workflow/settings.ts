@@ -66,6 +66,7 @@ export const READS = {
   PublishWindow: [...BUCKET, 'PLATFORM_BASE_URL', 'PLATFORM_REVISION'],
   PublishExport: BUCKET,
   DescribeFailure: [...BUCKET, 'RUNBOOK_URL'],
+  CheckReady: [...BUCKET, 'PLATFORM_BASE_URL', 'PLATFORM_REVISION'],
 } as const satisfies Readonly<Record<string, readonly SettingName[]>>;
 
 /**

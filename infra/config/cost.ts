@@ -10,7 +10,6 @@ export const PRICES = {
   call: 0.2e-6,
   /** A month of each. CloudWatch bills an alarm by its metrics, and a metric by the hours with data. */
   watchedMetric: 0.1,
-  metric: 0.3,
   secret: 0.4,
   /** S3, a GB and month. */
   storedGigabyte: 0.023,
@@ -34,6 +33,7 @@ export const MEMORY = {
   PublishWindow: 256,
   PublishExport: 256,
   DescribeFailure: 256,
+  CheckReady: 512,
 } as const;
 
 type StepName = keyof typeof MEMORY;

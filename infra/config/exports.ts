@@ -16,7 +16,7 @@ import {
   type TableSchema,
   tableOf,
 } from '../../functions/workflow/table.ts';
-import { Run, type Schedule, TimeZone } from './schedule.ts';
+import { checkTime, Run, type Schedule, TimeZone } from './schedule.ts';
 
 /** An export of one account: a request, and fields that only the stack reads. */
 export interface ConfiguredEntry {
@@ -38,6 +38,9 @@ export interface ConfiguredExport extends ConfiguredEntry {
 export interface ConfiguredRun {
   readonly request: JsonObject;
   readonly schedule: Schedule | undefined;
+  /** HH:MM. */
+  readonly ready_by?: string | undefined;
+  readonly tell?: 'always' | undefined;
 }
 
 const CURRENCIES = new Set(Intl.supportedValuesOf('currency'));
@@ -75,8 +78,47 @@ export function expandExport(
       runs: runs.map((run) => ({
         request: requestOf(entryOf(run)),
         schedule: run.schedule && { time_zone: run.time_zone ?? zone, ...run.schedule },
+        ready_by: run.ready_by,
+        tell: run.tell,
       })),
     };
+  });
+}
+
+/** A check of a run for all of its accounts in one time zone. */
+export interface RunToCheck {
+  /** Names contain no dot, so it is unique. */
+  readonly id: string;
+  readonly schedule: Schedule;
+  /** See ReadyCheck, without `checked_at`. */
+  readonly input: JsonObject;
+}
+
+/** The runs that must be ready at a time of day. */
+export function runsToCheck(exports: readonly ConfiguredExport[]): RunToCheck[] {
+  const all = exports.flatMap(({ name, runs }) =>
+    runs.flatMap(({ request, schedule, ready_by, tell }, at) => {
+      if (!schedule || ready_by === undefined) return [];
+      const time_zone = schedule.time_zone ?? 'UTC';
+      const id = [name, at + 1, time_zone.replaceAll('/', '-')].join('.');
+      return [{ id, name, request, schedule, ready_by, tell, time_zone }];
+    }),
+  );
+  return [...Map.groupBy(all, ({ id }) => id).values()].flatMap((runs) => {
+    const [first] = runs;
+    if (!first) return [];
+    const { id, name, schedule, ready_by, tell, time_zone } = first;
+    const { expression, minutes } = checkTime(schedule, ready_by);
+    const requests = runs.map(({ request }) => request);
+    const input = {
+      export: name,
+      ready_by,
+      time_zone,
+      tell: tell === 'always',
+      minutes_after_start: minutes,
+      requests,
+    };
+    return [{ id, schedule: { ...schedule, expression }, input }];
   });
 }
 

@@ -25,11 +25,26 @@ const RunSchedule = z.preprocess(
 );
 
 /** A run of an export. Its period is checked as a part of the request. */
-export const Run = z.strictObject({
-  period: z.string().optional(),
-  schedule: RunSchedule.optional(),
-  time_zone: TimeZone.optional(),
-});
+export const Run = z
+  .strictObject({
+    period: z.string().optional(),
+    schedule: RunSchedule.optional(),
+    time_zone: TimeZone.optional(),
+    ready_by: z
+      .string()
+      .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day, such as 09:00')
+      .optional(),
+    tell: z.literal('always', 'must be "always", or absent').optional(),
+  })
+  .superRefine(({ schedule, ready_by, tell }, context) => {
+    const fault = (field: string, message: string) =>
+      context.addIssue({ code: 'custom', path: [field], message });
+    if (tell && ready_by === undefined) fault('tell', 'needs ready_by');
+    if (ready_by === undefined) return;
+    if (!schedule) fault('ready_by', 'needs a schedule');
+    else if (checkTime(schedule, ready_by).minutes > DAY_MINUTES)
+      fault('ready_by', 'must come within 24 hours after each start of the schedule');
+  });
 
 export interface Schedule extends z.infer<typeof RunSchedule> {
   /** Default: UTC. */
@@ -56,11 +71,23 @@ function checkCron(expression: string, context: z.core.$RefinementCtx<string>): 
   }
 }
 
-const UNIT_MS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
+/** A check of a run at a time of day. */
+interface CheckTime {
+  readonly expression: string;
+  /** Since the run's start. */
+  readonly minutes: number;
+}
 
-/** The next starts of a schedule in UTC, in ms. One with a rate starts first when it is deployed, which counts as 0. */
-export function nextStarts({ expression }: Schedule, count: number): number[] {
-  const [, number, unit] = /^rate\((\d+) (minute|hour|day)/.exec(expression) ?? [];
-  if (!unit) return parseCron(expression).nextRuns(count).map(Number);
-  return Array.from({ length: count }, (_, at) => at * Number(number) * UNIT_MS[unit as 'day']);
+const MINUTE_MS = 60_000;
+const DAY_MINUTES = 24 * 60;
+
+/** The check on the days on which a schedule starts a run. One with a rate is checked each day. */
+export function checkTime({ expression }: Pick<Schedule, 'expression'>, readyBy: string): CheckTime {
+  const [hours, minutes] = readyBy.split(':').map(Number);
+  const [, days = '* * ? *'] = /^cron\(\S+ \S+ (.+)\)$/.exec(expression) ?? [];
+  const check = `cron(${minutes} ${hours} ${days})`;
+  if (!expression.startsWith('cron')) return { expression: check, minutes: 0 };
+  const [at = new Date()] = parseCron(check).nextRuns(1);
+  const [start = at] = parseCron(expression).previousRuns(1, at);
+  return { expression: check, minutes: (at.getTime() - start.getTime()) / MINUTE_MS };
 }

@@ -63,7 +63,7 @@ function serviceStatements(stack: Stack): PolicyStatement[] {
 export function grantKey(
   grantee: IGrantable,
   key: IKey | undefined,
-  service: 's3' | 'secretsmanager' | 'sqs',
+  service: 's3' | 'secretsmanager' | 'sns' | 'sqs',
   actions: readonly ('kms:Decrypt' | 'kms:GenerateDataKey')[],
 ): void {
   if (!key) return;

@@ -12,7 +12,8 @@ import { StepFunctionsStartExecution } from 'aws-cdk-lib/aws-scheduler-targets';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct, type IConstruct } from 'constructs';
-import type { ConfiguredExport } from '../config/exports.ts';
+import type { JsonObject } from '../../functions/workflow/json.ts';
+import type { ConfiguredExport, RunToCheck } from '../config/exports.ts';
 import type { Schedule as ConfiguredSchedule } from '../config/schedule.ts';
 import { grantKey } from './encryption-key.ts';
 
@@ -33,6 +34,7 @@ interface ExportSchedulesProps {
 export class ExportSchedules extends Construct {
   readonly deadLetterQueue: Queue;
   private readonly group: ScheduleGroup;
+  private readonly role: Role;
 
   constructor(scope: Construct, id: string, props: ExportSchedulesProps) {
     super(scope, id);
@@ -46,22 +48,43 @@ export class ExportSchedules extends Construct {
     });
     this.group = new ScheduleGroup(this, 'Group', { removalPolicy: RemovalPolicy.DESTROY });
     this.createAfter(this.deadLetterQueue);
-    const role = this.role(this.group);
-    grantKey(role, key, 'sqs', ['kms:Decrypt', 'kms:GenerateDataKey']);
+    this.role = this.createRole(this.group);
+    grantKey(this.role, key, 'sqs', ['kms:Decrypt', 'kms:GenerateDataKey']);
     for (const { account, name, runs } of exports)
       for (const [at, { schedule, request }] of runs.entries()) {
         if (!schedule) continue;
         // Names contain no dot, so the id is unique.
         const id = [account, name, ...(at > 0 ? [at + 1] : [])].join('.');
-        const created = new Schedule(this, id, {
-          scheduleGroup: this.group,
-          description: `Export ${name} of account ${account}`,
-          schedule: expressionOf(schedule),
-          enabled: schedule.enabled,
-          target: this.start(stateMachine, role, request),
-        });
-        created.node.addDependency(role);
+        const input = { ...request, scheduled_at: ContextAttribute.scheduledTime };
+        this.schedule(id, `Export ${name} of account ${account}`, schedule, stateMachine, input);
       }
+  }
+
+  /** Checks runs at their times. */
+  addChecks(stateMachine: IStateMachine, runs: readonly RunToCheck[]): void {
+    for (const { id, schedule, input } of runs)
+      this.schedule(`ready.${id}`, `Check of ${id}`, schedule, stateMachine, {
+        ...input,
+        checked_at: ContextAttribute.scheduledTime,
+      });
+  }
+
+  /** `scheduled_at` fixes the dates of a period, however late the start succeeds. */
+  private schedule(
+    id: string,
+    description: string,
+    schedule: ConfiguredSchedule,
+    stateMachine: IStateMachine,
+    input: JsonObject,
+  ): void {
+    const created = new Schedule(this, id, {
+      scheduleGroup: this.group,
+      description,
+      schedule: expressionOf(schedule),
+      enabled: schedule.enabled,
+      target: this.start(stateMachine, input),
+    });
+    created.node.addDependency(this.role);
   }
 
   /**
@@ -73,7 +96,7 @@ export class ExportSchedules extends Construct {
   }
 
   /** Only the schedules of this group can assume the role. */
-  private role({ scheduleGroupArn }: ScheduleGroup): Role {
+  private createRole({ scheduleGroupArn }: ScheduleGroup): Role {
     const conditions = {
       StringEquals: { 'aws:SourceAccount': Stack.of(this).account, 'aws:SourceArn': scheduleGroupArn },
     };
@@ -82,11 +105,10 @@ export class ExportSchedules extends Construct {
     });
   }
 
-  /** `scheduled_at` fixes the dates of a period, however late the start succeeds. */
-  private start(stateMachine: IStateMachine, role: Role, request: Readonly<Record<string, unknown>>) {
+  private start(stateMachine: IStateMachine, input: JsonObject) {
     return new StepFunctionsStartExecution(stateMachine, {
-      role,
-      input: ScheduleTargetInput.fromObject({ ...request, scheduled_at: ContextAttribute.scheduledTime }),
+      role: this.role,
+      input: ScheduleTargetInput.fromObject(input),
       retryAttempts: START_RETRIES,
       maxEventAge: START_WITHIN,
       deadLetterQueue: this.deadLetterQueue,

@@ -112,6 +112,7 @@ export const retries = {
   PublishWindow: [internal],
   PublishExport: [internal],
   DescribeFailure: [internal],
+  CheckReady: [internal],
   Announce: [announcement],
 } as const satisfies Record<string, readonly RetryProps[]>;
 

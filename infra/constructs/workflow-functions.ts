@@ -62,6 +62,8 @@ const TIMEOUTS: Readonly<Record<StepName, Duration>> = {
   PublishWindow: INTERNAL,
   PublishExport: INTERNAL,
   DescribeFailure: INTERNAL,
+  // It reads two objects of each window of each account, ten accounts at once.
+  CheckReady: Duration.minutes(5),
 };
 
 const STEPS = Object.keys(TIMEOUTS) as StepName[];
@@ -196,6 +198,7 @@ export function grantPermissions(functions: StepFunctions, { secrets, bucket, ta
     },
     PublishExport: (step) => bucket.grant(step, plans, ['s3:DeleteObject']),
     DescribeFailure: (step) => bucket.grant(step, failures, ['s3:PutObject']),
+    CheckReady: (step) => bucket.grantRead(step, all),
   };
   for (const [step, grant] of Object.entries(permissions)) grant(functions[step as StepName]);
 }

@@ -86,6 +86,7 @@ const PERMISSIONS: Readonly<Record<StepName, readonly string[]>> = {
   PublishWindow: [DECRYPT('s3'), GENERATE('s3')],
   PublishExport: [],
   DescribeFailure: [GENERATE('s3')],
+  CheckReady: [DECRYPT('s3')],
 };
 
 describe('with the key', () => {

@@ -66,10 +66,10 @@ it('writes a metric as one line to stdout, bypassing the console that the runtim
   expect(metricsIn(metrics)).toEqual([
     {
       namespace: 'AdReportExport',
-      name: 'Retries',
+      name: 'TokensRefused',
       unit: 'Count',
       value: 1,
-      dimensions: { service: 'exports-test', kind: 'TokenRefused' },
+      dimensions: { service: 'exports-test' },
       properties: { execution: 'daily-1', account: 'acme', export: 'daily', attempt: '2' },
     },
   ]);

@@ -84,6 +84,7 @@ describe('the config', () => {
           runs: [
             { period: 'never', schedule: 'daily' },
             { period: 'yesterday', schedule: { expression: 'rate(1 day)', zone: 'UTC' }, time_zone: 'UTC+1' },
+            { period: 'yesterday', ready_by: '9:00', tell: 'sometimes' },
           ],
         },
         { ...backfill, accounts: ['globex', 'initech'], account: 'globex', schedule: 'rate(1 day)' },
@@ -117,6 +118,8 @@ describe('the config', () => {
         'exports[0].runs[0].schedule.expression',
         'exports[0].runs[1].schedule.zone',
         'exports[0].runs[1].time_zone',
+        'exports[0].runs[2].ready_by',
+        'exports[0].runs[2].tell',
         'exports[1].account',
         'exports[1].accounts',
         'exports[1].schedule',
@@ -245,6 +248,23 @@ describe('the config', () => {
     const path = 'exports[0].runs[0].schedule.expression';
     expect(faultsWith({ exports: [{ ...daily, runs: [{ period: 'yesterday', schedule }] }] })).toEqual(
       faults.map((fault) => expect.stringContaining(`${path}: ${fault}`)),
+    );
+  });
+
+  it.each([
+    [{ schedule: 'cron(0 6 * * ? *)', ready_by: '09:00', tell: 'always' }],
+    [{ schedule: 'cron(0 23 * * ? *)', ready_by: '02:00' }],
+    [{ schedule: 'rate(1 hour)', ready_by: '09:00' }],
+    [
+      { schedule: 'cron(0 10 2 * ? *)', ready_by: '09:00' },
+      'ready_by: must come within 24 hours after each start',
+    ],
+    [{ ready_by: '09:00' }, 'ready_by: needs a schedule'],
+    [{ tell: 'always' }, 'tell: needs ready_by'],
+  ])('checks when a run must be ready: %j %s', (fields, ...faults) => {
+    const run = { period: 'yesterday', ...fields };
+    expect(faultsWith({ exports: [{ ...daily, runs: [run] }] })).toEqual(
+      faults.map((fault) => expect.stringContaining(`exports[0].runs[0].${fault}`)),
     );
   });
 

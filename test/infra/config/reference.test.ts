@@ -105,23 +105,15 @@ describe('the reference has', () => {
     const { stack: _, ...shipped } = Object(readContext()[CONFIG_KEY]);
     const cents = (dollars: number) => dollars.toFixed(2);
     const run = (windows: number) => costOf('report', windows, 180).dollars;
-    // Deliveries and Freshness, in as many hours of a month as there are runs.
-    const metrics = (runs: number) =>
-      `its metrics cost ${cents((2 * PRICES.metric * runs) / (30 * 24))} more`;
     const secrets = `two secrets. A credential that is kept costs ${cents(PRICES.secret)}`;
     const [rows = []] = tablesOf(CONFIG, '\n## Costs');
-    expect(rows.slice(0, 10).map((cells) => cells.map((cell) => cell.trim()))).toEqual([
+    expect(rows.slice(0, 9).map((cells) => cells.map((cell) => cell.trim()))).toEqual([
       ['the stack, a month', cents(idle.total - 2 * account), `${idle.alarms} alarms`],
       ['each account, a month', cents(account), secrets],
-      [
-        'each scheduled export, a month',
-        cents(billed({ exports: shipped.exports }).total - idle.total),
-        expect.anything(),
-      ],
       ['the shipped `cdk.json`, a month', cents(billed(shipped).total), expect.anything()],
       ['a report of one window, READY after three minutes', run(1).toFixed(4), expect.anything()],
-      ['a daily report, a month', cents(30 * run(1)), metrics(30)],
-      ['an hourly report, a month', cents(30 * 24 * run(1)), metrics(30 * 24)],
+      ['a daily report, a month', cents(30 * run(1)), ''],
+      ['an hourly report, a month', cents(30 * 24 * run(1)), ''],
       ['two years in 17 windows', cents(run(17)), ''],
       [
         '`kms_key: "create"`, a month',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { METRICS } from '../../../../functions/workflow/measure.ts';
 import { OUTPUTS } from '../../../../infra/config/config.ts';
-import { allowedIn, CONTEXT, readable, resourcesOf, synthesizeStack } from '../../../support/stack.ts';
+import { allowedIn, readable, resourcesOf, synthesizeStack } from '../../../support/stack.ts';
 
 const stack = synthesizeStack({ alarm_emails: ['ops@example.com'] });
 const alarms = new Map(
@@ -18,7 +18,6 @@ describe('the alarms', () => {
       'ExportsFailed',
       'ExportsNotStarted',
       'ExportsTimedOut',
-      'NoFreshData-acme.daily',
       'ReportsResubmitted',
       'TableProblems',
       'TokensRefused',
@@ -37,7 +36,6 @@ describe('the alarms', () => {
 
   it('go off at a value of 1, and not without data', () => {
     for (const [name, alarm] of alarms) {
-      if (name.startsWith('NoFreshData')) continue;
       expect(alarm, name).toMatchObject({
         ComparisonOperator: 'GreaterThanOrEqualToThreshold',
         Threshold: 1,
@@ -47,93 +45,18 @@ describe('the alarms', () => {
   });
 
   it.each([
-    ['ReportsResubmitted', 'Retries', [{ Name: 'kind', Value: 'ReportResubmitted' }]],
-    ['TokensRefused', 'Retries', [{ Name: 'kind', Value: 'TokenRefused' }]],
-    ['TableProblems', 'TableProblems', []],
-    ['DaysHeld', 'DaysHeld', []],
-  ])('%s watches a metric by all of its dimensions', (name, metric, dimensions) => {
+    'ReportsResubmitted',
+    'TokensRefused',
+    'TableProblems',
+    'DaysHeld',
+  ])('%s watches the metric of its name', (name) => {
     expect(alarms.get(name)).toMatchObject({
       Namespace: 'AdReportExport',
-      MetricName: metric,
+      MetricName: name,
       Statistic: 'Sum',
-      Dimensions: [...dimensions, { Name: 'service', Value: 'exports-test' }],
+      Dimensions: [{ Name: 'service', Value: 'exports-test' }],
     });
-    expect(Object.keys(METRICS)).toContain(metric);
-  });
-});
-
-/** A metric of the export daily, per hour. */
-function metricOf(id: string, name: string, statistic: string) {
-  const Dimensions = [
-    { Name: 'account', Value: 'acme' },
-    { Name: 'export', Value: 'daily' },
-    { Name: 'service', Value: 'exports-test' },
-  ];
-  const Metric = { Namespace: 'AdReportExport', MetricName: name, Dimensions };
-  return { Id: id, ReturnData: false, MetricStat: { Period: 3600, Stat: statistic, Metric } };
-}
-
-/** The alarm NoFreshData of the export daily with these runs. */
-function alarmOf(...runs: readonly object[]) {
-  const other = synthesizeStack({ exports: [{ ...CONTEXT.exports[0], runs }] });
-  return resourcesOf(other, 'AWS::CloudWatch::Alarm').get('AlarmsNoFreshDataacmedaily')?.Properties;
-}
-
-describe('a scheduled export', () => {
-  it('is overdue after its expected hours and four more, even without any data', () => {
-    expect(alarms.get('NoFreshData-acme.daily')).toMatchObject({
-      AlarmDescription:
-        'Export daily of account acme has delivered no fresh data for 28 hours. What to do: infra/RUNBOOK.md#nofreshdata',
-      ComparisonOperator: 'LessThanThreshold',
-      Threshold: 1,
-      EvaluationPeriods: 28,
-      TreatMissingData: 'breaching',
-    });
-  });
-
-  it('counts a delivery as fresh if its newest rows are at most three days old, or of unknown age', () => {
-    expect(alarms.get('NoFreshData-acme.daily')?.Metrics).toMatchObject([
-      { Expression: '(FILL(deliveries, 0) >= 1) - (age > 259200)' },
-      metricOf('deliveries', 'Deliveries', 'Sum'),
-      metricOf('age', 'Freshness', 'Minimum'),
-    ]);
-  });
-
-  it.each([
-    ['last_28_days', 3],
-    ['last_3_days', 3],
-    ['previous_month', 3 + 31],
-  ])('of %s must deliver rows, at most %i days old', (period, days) => {
-    expect(alarmOf({ period, schedule: 'rate(1 hour)' })?.Metrics).toMatchObject([
-      { Expression: `((FILL(deliveries, 0) - empty) >= 1) - (age > ${days * 86_400})` },
-      metricOf('deliveries', 'Deliveries', 'Sum'),
-      metricOf('age', 'Freshness', 'Minimum'),
-      metricOf('empty', 'EmptyDeliveries', 'Sum'),
-    ]);
-  });
-
-  it.each([
-    ['rate(12 hours)', 24],
-    ['cron(0 6 ? * MON-FRI *)', 72],
-    ['cron(0 * ? * MON-FRI *)', 49],
-    ['rate(6 days)', 144],
-  ])('is expected as often as %s starts it, and at least once a day', (schedule, hours) => {
-    expect(alarmOf({ period: 'yesterday', schedule })?.EvaluationPeriods).toBe(hours + 4);
-  });
-
-  it('with several runs is expected as often as the run that starts most often', () => {
-    const monthly = { period: 'previous_month', schedule: 'cron(0 7 2 * ? *)' };
-    expect(alarmOf(monthly, { period: 'last_28_days', schedule: 'rate(2 days)' })).toMatchObject({
-      EvaluationPeriods: 52,
-      Metrics: [{ Expression: expect.stringContaining(`age > ${3 * 86_400}`) }, {}, {}, {}],
-    });
-  });
-
-  it.each([
-    ['is paused', { expression: 'rate(1 day)', enabled: false }],
-    ['starts less often than CloudWatch looks back', 'cron(0 7 2 * ? *)'],
-  ])('has no alarm if it %s', (_, schedule) => {
-    expect(alarmOf({ period: 'yesterday', schedule })).toBeUndefined();
+    expect(Object.keys(METRICS)).toContain(name);
   });
 });
 

@@ -1,0 +1,62 @@
+import * as z from 'zod/mini';
+
+/** A run of an export whose windows must be there at a time of day, for each of its accounts. */
+export const ReadyCheck = z.object({
+  export: z.string(),
+  /** HH:MM, in `time_zone`. */
+  ready_by: z.string(),
+  time_zone: z.string(),
+  /** Says also that all is well. */
+  tell: z.boolean(),
+  /** When the first check was due, in ISO 8601, and the minutes from the run's start to it. */
+  checked_at: z.string(),
+  minutes_after_start: z.number(),
+  /** The inputs of its executions, one for each account, without `scheduled_at`, from which a period is counted. */
+  requests: z.array(z.record(z.string(), z.unknown())),
+  /** The number of checks before this one. */
+  checks: z._default(z.number(), 0),
+});
+export type ReadyCheck = z.infer<typeof ReadyCheck>;
+
+/** Days of an account that are not there. `end_date` is exclusive. */
+interface LateAccount {
+  readonly account: string;
+  readonly missing: readonly { readonly start_date: string; readonly end_date: string }[];
+  /** The command that exports them. */
+  readonly command: string;
+}
+
+/** What an account delivered for the run. */
+interface ReadyAccount {
+  readonly account: string;
+  /** Absent if a window has a format without rows that we can count. */
+  readonly rows?: number;
+  /** Days of the table. */
+  readonly restated: number;
+  readonly held: number;
+}
+
+/** The detail of the events Report Late and Report Ready. */
+export interface Readiness {
+  readonly version: '1';
+  readonly export: string;
+  readonly ready_by: string;
+  readonly time_zone: string;
+  /** The day of the run, in its time zone. */
+  readonly date: string;
+  readonly accounts: readonly (LateAccount | ReadyAccount)[];
+  /** All of this for a person, and its first words, of at most 100 characters. The topic gets both. */
+  readonly subject: string;
+  readonly message: string;
+}
+
+/**
+ * - `late`: for the first time · `waiting`: still late
+ * - `ready`: now, or a person wants to know · `done`: ready, or late for too long to say it again
+ */
+export interface CheckedRun extends ReadyCheck {
+  readonly status: 'late' | 'waiting' | 'ready' | 'done';
+  /** Accounts. */
+  readonly late: number;
+  readonly readiness: Readiness;
+}

@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest';
+import { checkReady, MAX_CHECKS } from '../../functions/check-ready.ts';
+import { requestHash } from '../../functions/decisions/request-hash.ts';
+import { manifestKey, objectKey } from '../../functions/workflow/keys.ts';
+import { type Readiness, ReadyCheck } from '../../functions/workflow/ready.ts';
+import { type ExportRequest, parseRequest } from '../../functions/workflow/request/request.ts';
+import type { Window } from '../../functions/workflow/state-parts.ts';
+
+const NOW = new Date('2026-11-23T08:00:00Z');
+const target = { platform: 'api.platform.example/v1', revision: '2026-09-01' };
+const WINDOW = { start_date: '2026-11-16', end_date: '2026-11-23' };
+const HALF = { ...WINDOW, end_date: '2026-11-20' };
+const OTHER_HALF = { ...WINDOW, start_date: '2026-11-20' };
+
+const input = (account: string) => ({
+  name: 'daily',
+  account,
+  period: 'last_7_days',
+  time_zone: 'Europe/Berlin',
+  advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e'],
+  metrics: ['spend'],
+});
+
+/** A bucket in which these windows were delivered, the reports created by default today. */
+function createStore(delivered: Readonly<Record<string, readonly Window[]>>, created = NOW.toISOString()) {
+  const texts = new Map<string, string>();
+  const heads = new Set<string>();
+  const calls = { list: 0, get: 0 };
+  for (const [account, windows] of Object.entries(delivered))
+    for (const window of windows) {
+      const { request } = parseRequest(input(account), NOW);
+      texts.set(manifestKey(request, window), JSON.stringify(manifestOf(request, window, created)));
+      heads.add(objectKey(request, window));
+    }
+  const store = {
+    async list(prefix: string) {
+      calls.list += 1;
+      return [...texts.keys()].filter((key) => key.startsWith(prefix)).sort();
+    },
+    async getText(key: string) {
+      calls.get += 1;
+      return texts.get(key);
+    },
+    head: async (key: string) => (heads.has(key) ? { crc32: 'AA', version_id: 'v1' } : undefined),
+  };
+  return { store, calls };
+}
+
+function manifestOf(request: ExportRequest, window: Window, created: string): object {
+  return {
+    ...{ version: '1', account: request.account, export: request.name, kind: 'report', ...window, ...target },
+    ...{ request: {}, request_hash: requestHash(request, target), bucket: 'b', warnings: [], execution: 'e' },
+    ...{ key: objectKey(request, window), bytes: 1, rows: 10, content_type: 'application/json' },
+    ...{ checksum: { algorithm: 'CRC32', type: 'FULL_OBJECT', value: 'AA' }, version_id: 'v1' },
+    ...{ report_created_at: created, copied_at: created, published_at: created },
+    table: { name: 'daily', days: 7, kept: 0, restated: 2, held: 1 },
+  };
+}
+
+/** Checks a run of these accounts. */
+async function check(
+  delivered: Readonly<Record<string, readonly Window[]>>,
+  changes: Partial<ReadyCheck> = {},
+  created?: string,
+) {
+  const { store, calls } = createStore(delivered, created);
+  const run = ReadyCheck.parse({
+    export: 'daily',
+    ready_by: '09:00',
+    time_zone: 'Europe/Berlin',
+    tell: false,
+    checked_at: '2026-11-23T08:00:00Z',
+    minutes_after_start: 180,
+    requests: Object.keys(delivered).map(input),
+    ...changes,
+  });
+  return { checked: await checkReady(run, { store, now: () => NOW, ...target }), calls };
+}
+
+function linesOf({ subject, message }: Readiness): string[] {
+  return [subject, ...message.split('\n')];
+}
+
+describe('CheckReady', () => {
+  it('names each account that lacks days, and the command that exports them', async () => {
+    const { checked } = await check({ acme: [WINDOW], globex: [HALF], initech: [] });
+    expect(checked).toMatchObject({ status: 'late', late: 2, checks: 1 });
+    const command = (account: string, from: string) =>
+      `  npm run export -- run daily --account ${account} --from ${from} --to 2026-11-23 --only-missing`;
+    expect(linesOf(checked.readiness)).toEqual([
+      'daily of 2026-11-23 is late: 2 of 3 accounts',
+      'daily of 2026-11-23 is late: 2 of 3 accounts. It was due at 09:00 (Europe/Berlin).',
+      'globex lacks 2026-11-20 to 2026-11-22. To export:',
+      command('globex', '2026-11-20'),
+      'initech lacks 2026-11-16 to 2026-11-22. To export:',
+      command('initech', '2026-11-16'),
+    ]);
+  });
+
+  it('reads two objects of an account whose window is there, and lists none', async () => {
+    const { checked, calls } = await check({ acme: [WINDOW], globex: [WINDOW] });
+    expect(checked).toMatchObject({ status: 'done', late: 0 });
+    expect(calls).toEqual({ list: 0, get: 2 });
+  });
+
+  it.each<[string, Record<string, Window[]>, Partial<ReadyCheck>, string]>([
+    ['late', { acme: [] }, {}, 'late'],
+    ['late, but brought by windows of other runs', { acme: [HALF, OTHER_HALF] }, {}, 'done'],
+    ['still late', { acme: [] }, { checks: 1 }, 'waiting'],
+    ['late for seven days', { acme: [] }, { checks: MAX_CHECKS }, 'done'],
+    ['there at last', { acme: [WINDOW] }, { checks: 1 }, 'ready'],
+    ['there, and a person wants to know', { acme: [WINDOW] }, { tell: true }, 'ready'],
+    ['there', { acme: [WINDOW] }, {}, 'done'],
+  ])('a run that is %s', async (_, delivered, changes, status) => {
+    expect((await check(delivered, changes)).checked.status).toBe(status);
+  });
+
+  it('counts days of a report of before they were over as missing', async () => {
+    const { checked } = await check({ acme: [WINDOW] }, {}, '2026-11-22T12:00:00Z');
+    expect(checked.readiness.accounts).toMatchObject([
+      { missing: [{ start_date: '2026-11-22', end_date: '2026-11-23' }] },
+    ]);
+  });
+
+  it('tells rows, restated and held days', async () => {
+    const { checked } = await check({ acme: [WINDOW] }, { tell: true });
+    expect(checked.readiness.accounts).toEqual([{ account: 'acme', rows: 10, restated: 2, held: 1 }]);
+    expect(linesOf(checked.readiness).at(-1)).toBe('acme: 10 rows, 2 days restated, 1 held');
+  });
+});
