@@ -77,7 +77,8 @@ type Found = Pick<TokenRef, 'version' | 'scope' | 'expires_at'>;
  * Makes sure that a valid token is cached and returns a reference to it. Requests a token only if no cached
  * one is valid, or if the platform refused the one that is cached (contract 5.4), and only with the account's
  * lease. If the platform has refused the credential, the windows of an export fail with the same error
- * without another request; a new export tries again. Runs as GetToken (once per export), GetWindowToken (once per window) and RenewToken.
+ * without another request; a new export tries again. Runs as GetToken (once per export), GetWindowToken (once
+ * per window) and RenewToken.
  *
  * @throws TokenRefusedAgain if the platform refused a token that was itself a renewal
  * @throws ServiceUnavailable while another call renews the token of this account; the Retry waits

@@ -25,8 +25,8 @@ const MEMORY_LIMIT_MB = 150;
 const MB_PER_COLUMN = 2;
 
 /**
- * DuckDB holds a row group until it is written. Its default, 122,880 rows, is too much for 50 columns, and takes
- * a fifth more CPU than half of it. Readers skip a group that has none of their days.
+ * DuckDB holds a row group until it is written. Its default, 122,880 rows, is too much for 50 columns, and
+ * takes a fifth more CPU than half of it. Readers skip a group that has none of their days.
  */
 const ROW_GROUP_VALUES = 1_000_000;
 const MAX_ROW_GROUP_ROWS = 61_440;

@@ -80,7 +80,8 @@ export async function mergeMonth(
       report_id: literal(offer.version.report_id),
       report_created_at: timestamp(offer.version.created_at),
     };
-    // A reader skips most of a large month if the days of a week are next to each other. Sorting swaps to the disk.
+    // A reader skips most of a large month if the days of a week are next to each other. Sorting swaps to the
+    // disk.
     const weeks = [...Map.groupBy(written, (_, at) => Math.floor(at / 7)).values()];
     const rows = [
       ...(kept ? [written.length > 0 ? `${kept} WHERE date NOT IN (${written})` : kept] : []),
@@ -151,7 +152,7 @@ async function sumShown(
 /**
  * Says what becomes of a report's day, and how the object shows it then:
  *
- * | the report is, beside the shown one | it has rows, or the shown one has none | only the shown one has rows |
+ * | the report is, beside the shown one | it has rows, or the shown has none | only the shown has rows |
  * |---|---|---|
  * | older, of the same request | `kept` | `kept` |
  * | the same | `shown`, as it is | `shown`, as it is |

@@ -9,9 +9,9 @@ const FIRST_ROWS = 1000;
 const MAX_OTHER_NAMES = 1000;
 
 /**
- * Reads the texts of a file and writes their values into a Parquet file, in the order of the rows: the columns
- * by name, NULL where a text does not fit; `bad cell`, the number of the first column that does not fit, and its
- * text; and `other names`, those of a row whose names are not the usual ones.
+ * Reads the texts of a file and writes their values into a Parquet file, in the order of the rows: the
+ * columns by name, NULL where a text does not fit; `bad cell`, the number of the first column that does not
+ * fit, and its text; and `other names`, those of a row whose names are not the usual ones.
  *
  * @param path of the Parquet file
  * @param columns the first is the date

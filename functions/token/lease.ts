@@ -21,8 +21,8 @@ export interface LeaseAccess extends Pick<Common, 'log' | 'now'> {
 }
 
 /**
- * Tells whether nobody may take a lease over yet. If it ends much later than any lease, the clock that wrote it
- * was wrong, or belonged to a local run with another speed.
+ * Tells whether nobody may take a lease over yet. If it ends much later than any lease, the clock that wrote
+ * it was wrong, or belonged to a local run with another speed.
  */
 export function isHeld(text: string, now: Date): boolean {
   const expires_at = Lease.safeParse(parseJson(text)).data?.expires_at ?? '';

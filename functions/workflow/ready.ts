@@ -11,7 +11,10 @@ export const ReadyCheck = z.object({
   /** When the first check was due, in ISO 8601, and the minutes from the run's start to it. */
   checked_at: z.string(),
   minutes_after_start: z.number(),
-  /** The inputs of its executions, one for each account, without `scheduled_at`, from which a period is counted. */
+  /**
+   * The inputs of its executions, one for each account, without `scheduled_at`, from which a period is
+   * counted.
+   */
   requests: z.array(z.record(z.string(), z.unknown())),
   /** The number of checks before this one. */
   checks: z._default(z.number(), 0),

@@ -18,7 +18,8 @@ export const PRICES = {
 
 /** MB of each step's function. Lambda gives CPU in proportion to memory: 1,769 MB are one whole CPU. */
 export const MEMORY = {
-  // With `only_missing`, it parses up to thousands of manifests: 730 take 20 s on the seventh of a CPU that 256 MB have.
+  // With `only_missing`, it parses up to thousands of manifests: 730 take 20 s on the seventh of a CPU that
+  // 256 MB have.
   PlanExport: 1024,
   GetToken: 256,
   CreateReport: 256,

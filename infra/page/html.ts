@@ -63,7 +63,10 @@ function toMarkup(value: Content): string {
   return escapeMarkup(showInvisible(String(value)));
 }
 
-/** Controls become pictures such as ␊. What reverses the direction of writing, or has no width, becomes its number. */
+/**
+ * Controls become pictures such as ␊. What reverses the direction of writing, or has no width, becomes its
+ * number.
+ */
 function showInvisible(text: string): string {
   return text.toWellFormed().replace(/[\p{Cc}\p{Bidi_Control}\u200b\u2028\u2029\ufeff]/gu, (character) => {
     const code = character.charCodeAt(0);

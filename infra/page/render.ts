@@ -17,7 +17,10 @@ import {
   tabulate,
 } from './tables.ts';
 
-/** Exports that are all drawn open. Of more, the fine ones are folded: 19 exports would be printed on 40 pages. */
+/**
+ * Exports that are all drawn open. Of more, the fine ones are folded: 19 exports would be printed on 40
+ * pages.
+ */
 const MAX_OPEN = 3;
 
 /** One HTML document, which needs nothing else: no script, no font, no request. */

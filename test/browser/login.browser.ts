@@ -9,7 +9,11 @@ beforeAll(async () => {
 });
 afterAll(() => browser[Symbol.asyncDispose]());
 
-/** Starts the command, and presses a button on the consent screen. @returns the redirect, which nobody answers */
+/**
+ * Starts the command, and presses a button on the consent screen.
+ *
+ * @returns the redirect, which nobody answers
+ */
 async function visit(name: 'Allow' | 'Deny') {
   const platform = await startPlatform();
   const { child, ended, url } = startLogin(platform);

@@ -10,7 +10,10 @@ import { createChromium } from './chromium.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 
-/** Days before today, of the first day and the day after the last one. They overlap, and leave a gap of six days. */
+/**
+ * Days before today, of the first day and the day after the last one. They overlap, and leave a gap of six
+ * days.
+ */
 const RUNS = [
   [120, 60],
   [64, 30],

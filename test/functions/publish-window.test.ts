@@ -34,7 +34,12 @@ function savedWindow(changes: Partial<SavedWindow> = {}): SavedWindow {
   };
 }
 
-/** Publishes a window. @param old the manifest that is there @param isFaster another execution writes first */
+/**
+ * Publishes a window.
+ *
+ * @param old the manifest that is there
+ * @param isFaster another execution writes first
+ */
 async function publish(state: SavedWindow, old?: object, isFaster = false) {
   const calls: unknown[] = [];
   const written: string[] = [];

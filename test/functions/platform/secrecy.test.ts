@@ -14,7 +14,10 @@ const CANARY = 'canary+"/é';
 const TOKEN = 'canary-token.abc';
 const client = { client_id: 'client-1', client_secret: `secret-${CANARY}` };
 
-/** Texts that a server could echo: those that it was sent, as they were sent, decoded, and encoded in other ways. */
+/**
+ * Texts that a server could echo: those that it was sent, as they were sent, decoded, and encoded in other
+ * ways.
+ */
 function echo({ headers, body }: Seen): string {
   const basic = Buffer.from(headers.authorization?.replace('Basic ', '') ?? '', 'base64').toString();
   return [

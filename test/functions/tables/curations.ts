@@ -84,7 +84,10 @@ export async function startTables(options: TestS3Options = {}) {
     s3,
     store,
     close: () => s3.close(),
-    /** Delivers reports for an account of their own, one after the other. Each is newer than the one before it. */
+    /**
+     * Delivers reports for an account of their own, one after the other. Each is newer than the one before
+     * it.
+     */
     async deliver(...reports: readonly Partial<Report>[]) {
       accounts += 1;
       const account = `a${accounts}`;

@@ -17,7 +17,10 @@ const REQUESTS = readFileSync(new URL('../../../functions/REQUESTS.md', import.m
 const COMMANDS = readFileSync(new URL('../../../infra/COMMANDS.md', import.meta.url), 'utf8');
 const CONFIG = readFileSync(new URL('../../../infra/CONFIG.md', import.meta.url), 'utf8');
 
-/** The tables and lists of a section: cells of each row without the head, or what is before and after an item's colon. */
+/**
+ * The tables and lists of a section: cells of each row without the head, or what is before and after an
+ * item's colon.
+ */
 function tablesOf(file: string, heading: string): string[][][] {
   const [, text = ''] = file.split(`${heading}\n`);
   const [section = ''] = text.split(/\n##+ /);

@@ -32,7 +32,10 @@ interface Delivery {
   readonly account?: string;
   /** The first and the last day, of October 2026. */
   readonly days: readonly [number, number];
-  /** The hour of November 1 in which the report was created. Its rows spend as much a day, unless `spend` is given. */
+  /**
+   * The hour of November 1 in which the report was created. Its rows spend as much a day, unless `spend` is
+   * given.
+   */
   readonly created: number;
   readonly report_id?: string;
   readonly table_problem?: string;

@@ -88,7 +88,8 @@ it('status shows the exports of this machine', async () => {
       export: 'daily',
       running: [],
       newest_day: '2026-08-19',
-      // Its request ends with the newest day, so no later day is asked for. The last run has settled the failure.
+      // Its request ends with the newest day, so no later day is asked for. The last run has settled the
+      // failure.
       days: expect.objectContaining({ end_date: '2026-08-20', not_delivered: [], not_renewed: [] }),
       last: expect.objectContaining({ execution: last.execution, outcome: 'delivered' }),
     },

@@ -33,7 +33,10 @@ function metadataOf(days: readonly string[]): Record<string, string> {
 const R1 = { report_id: 'r-1', at: '2026-10-09 06:00:00' };
 const R2 = { report_id: 'r-2', at: '2026-10-10 06:00:00' };
 
-/** A folder of a local run with the table `daily-campaigns` of account 007, the list `campaigns`, and the ledger. */
+/**
+ * A folder of a local run with the table `daily-campaigns` of account 007, the list `campaigns`, and the
+ * ledger.
+ */
 async function writeTables(out = temporaryDirectory()): Promise<string> {
   const tables = join(out, 'bucket', 'tables');
   for (const [month, { days, columns }] of Object.entries(MONTHS))

@@ -47,7 +47,10 @@ export function at(minutes: number): number {
   return START / 1_000 + minutes * 60;
 }
 
-/** Starts a Step Functions with these executions, newest first. Commands find it with {@link STACK}, and functions without. */
+/**
+ * Starts a Step Functions with these executions, newest first. Commands find it with {@link STACK}, and
+ * functions without.
+ */
 export async function startExecutions(executions: readonly FakeExecution[], options: Options = {}) {
   await startCloudFormation('exports');
   setTarget({ stack: 'exports' });
