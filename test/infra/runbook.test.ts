@@ -54,7 +54,9 @@ describe('the runbook has a section for', () => {
   });
 
   it('each alarm, to which its description links', () => {
-    const alarms = [...resourcesOf(synthesizeStack(), 'AWS::CloudWatch::Alarm').values()];
+    const runs = [{ period: 'yesterday', schedule: 'rate(1 day)', ready_by: '09:00' }];
+    const stack = synthesizeStack({ exports: [{ name: 'daily', metrics: ['spend'], runs }] });
+    const alarms = [...resourcesOf(stack, 'AWS::CloudWatch::Alarm').values()];
     const names = alarms.map(({ Properties }) =>
       Properties.AlarmName.replace(/^exports-test-/, '').replace(/-.*/, ''),
     );
