@@ -3,8 +3,10 @@ import { createHandler } from './aws/handler.ts';
 import { createObjectStore } from './aws/objects.ts';
 import { platformName, type RequestTarget, requestHash } from './decisions/request-hash.ts';
 import { judgeDays, NOT_DELIVERED } from './deliveries/judge.ts';
+import type { Manifest } from './deliveries/manifest.ts';
 import { daysIn } from './deliveries/missing.ts';
 import { type RecordStore, readRecords, readWindows, type StoredDelivery } from './deliveries/records.ts';
+import { parseCron } from './workflow/cron.ts';
 import { type CheckedRun, type Readiness, ReadyCheck } from './workflow/ready.ts';
 import { dateIn, describeDays, groupDays } from './workflow/request/dates.ts';
 import { type ExportRequest, parseRequest, splitRequest } from './workflow/request/request.ts';
@@ -23,96 +25,117 @@ export const BETWEEN_CHECKS = 15 * 60;
  */
 export const MAX_CHECKS = (7 * 24 * 3600) / BETWEEN_CHECKS;
 
+/** Ranges of an account in the event, and lines of a message. Both hold 256 KB. */
+const MAX_RANGES = 5;
+const MAX_LINES = 200;
+
 interface Dependencies extends RequestTarget, Pick<Common, 'now'> {
   readonly store: RecordStore;
 }
 
 /**
- * Checks that the windows which a run had to deliver are there. Their keys are known, so it reads a few
- * objects of each account, however long the history is.
+ * Checks that the days of a run are there, from reports that were created since the run was due. The keys of
+ * its windows are known, so it reads a few objects of each account, however long the history is.
  *
  * @throws InvalidInput, AccessRefused, ServiceUnavailable
  */
 export async function checkReady(run: ReadyCheck, dependencies: Dependencies): Promise<CheckedRun> {
-  const scheduled_at = startOf(run).toISOString();
-  const read = (input: object) => readAccount({ ...input, scheduled_at }, dependencies);
+  const start = startOf(run);
+  const read = (input: object) => readAccount(input, start, dependencies);
   const accounts = await pMap(run.requests, read, { concurrency: PARALLEL });
   const late = accounts.filter(({ missing }) => missing.length > 0);
-  const checked = { ...run, checks: run.checks + 1, late: late.length };
+  const { checks } = run.checked ?? { checks: 0 };
+  const checked = { checks: checks + 1, late: late.length };
   if (late.length === 0) {
-    const isNews = run.checks > 0 || run.tell;
+    const isNews = checks > 0 || run.tell;
     return { ...checked, status: isNews ? 'ready' : 'done', readiness: describeReady(run, accounts) };
   }
-  const status = run.checks === 0 ? 'late' : run.checks < MAX_CHECKS ? 'waiting' : 'done';
+  const status = checks === 0 ? 'late' : checks < MAX_CHECKS ? 'waiting' : 'done';
   return { ...checked, status, readiness: describeLate(run, late, accounts.length) };
 }
 
-/** When the run was due. */
-function startOf({ checked_at, minutes_after_start }: ReadyCheck): Date {
-  return new Date(Date.parse(checked_at) - minutes_after_start * 60_000);
+/** When the run was due: the last start of its schedule before the first check. */
+function startOf({ expression, time_zone, checked_at }: ReadyCheck): Date {
+  const [start = new Date(checked_at)] = parseCron(expression, time_zone).previousRuns(
+    1,
+    new Date(checked_at),
+  );
+  return start;
 }
 
 interface CheckedAccount {
-  readonly account: string;
+  readonly request: ExportRequest;
   /** Days that were not delivered. */
   readonly missing: readonly string[];
-  readonly deliveries: readonly StoredDelivery[];
+  /** Of the run's own windows. */
+  readonly manifests: readonly Manifest[];
 }
 
-async function readAccount(input: unknown, { store, now, ...target }: Dependencies): Promise<CheckedAccount> {
-  const { request } = parseRequest(input, now());
-  const windows = splitRequest(request);
-  const own = await readWindows(store, request, windows);
-  const missing = judge(request, own, target);
-  if (missing.length === 0) return { account: request.account, missing, deliveries: own };
-  // Windows of another run may have brought the days.
-  const { deliveries } = await readRecords(store, request, request);
-  return { account: request.account, missing: judge(request, deliveries, target), deliveries };
+async function readAccount(
+  input: object,
+  start: Date,
+  { store, now, ...target }: Dependencies,
+): Promise<CheckedAccount> {
+  const { request } = parseRequest({ ...input, scheduled_at: start.toISOString() }, now());
+  const own = await readWindows(store, request, splitRequest(request));
+  const manifests = own.map(({ manifest }) => manifest);
+  const missing = lateDays(request, own, start, target);
+  if (missing.length === 0) return { request, missing, manifests };
+  // Windows of another run may have brought the days. A list is a snapshot, of which any later one will do.
+  const end_date = request.kind === 'list' ? '9999' : request.end_date;
+  const { deliveries } = await readRecords(store, request, { ...request, end_date });
+  return { request, missing: lateDays(request, deliveries, start, target), manifests: [] };
 }
 
-/** The days that `missing` would count as not delivered. */
-function judge(
+/** The days that no report since the start covers. */
+function lateDays(
   request: ExportRequest,
-  deliveries: readonly StoredDelivery[],
+  all: readonly StoredDelivery[],
+  start: Date,
   target: RequestTarget,
 ): string[] {
-  const timeZone = request.kind === 'report' ? (request.time_zone ?? 'UTC') : undefined;
   const days = splitRequest(request).flatMap(daysIn).toSorted();
+  const deliveries = all.filter(({ created_at }) => Date.parse(created_at) >= start.getTime());
+  if (request.kind === 'list') return deliveries.length > 0 ? [] : days;
+  const timeZone = request.kind === 'report' ? (request.time_zone ?? 'UTC') : undefined;
   const states = judgeDays(days, { deliveries, hash: requestHash(request, target), timeZone });
   return days.filter((_, at) => NOT_DELIVERED.has(states[at] ?? 'absent'));
 }
 
 function describeLate(run: ReadyCheck, late: readonly CheckedAccount[], many: number): Readiness {
-  const accounts = late.map(({ account, missing: days }) => {
-    const missing = groupDays(days);
-    const [first, last] = [missing[0]?.start_date, missing.at(-1)?.end_date];
-    const range = `--from ${first} --to ${last} --only-missing`;
-    return { account, missing, command: `npm run export -- run ${run.export} --account ${account} ${range}` };
+  const accounts = late.map(({ request: { account, kind }, missing: days }) => {
+    const all = groupDays(days);
+    const range = kind === 'list' ? [] : [`--from ${all[0]?.start_date} --to ${all.at(-1)?.end_date}`];
+    const command = [`npm run export -- run ${run.export} --account ${account}`, ...range].join(' ');
+    return { account, missing: all.slice(0, MAX_RANGES), command };
   });
   const lines = accounts.flatMap(({ account, missing, command }) => [
-    `${account} lacks ${missing.map(describeDays).join(', ')}. To export:`,
+    `${account} lacks ${missing.map(describeDays).join(', ')}. If it is not running:`,
     `  ${command}`,
   ]);
-  const words = `is late: ${late.length} of ${many} accounts`;
-  return describe(run, words, accounts, lines);
+  return describeRun(run, `late: ${late.length} of ${many}`, accounts, lines);
 }
 
 function describeReady(run: ReadyCheck, ready: readonly CheckedAccount[]): Readiness {
-  const accounts = ready.map(({ account, deliveries }) => {
-    const rows = deliveries.reduce((sum, { manifest }) => sum + (manifest.rows ?? Number.NaN), 0);
-    const sum = (name: 'restated' | 'held') =>
-      deliveries.reduce((days, { manifest }) => days + (manifest.table?.[name] ?? 0), 0);
-    const counts = { restated: sum('restated'), held: sum('held') };
-    return { account, ...(!Number.isNaN(rows) && { rows }), ...counts };
+  const accounts = ready.map(({ request: { account }, manifests }) => {
+    const sum = (count: (manifest: Manifest) => number) =>
+      manifests.reduce((total, manifest) => total + count(manifest), 0);
+    const rows = sum((manifest) => manifest.rows ?? Number.NaN);
+    const counts = {
+      restated: sum(({ table }) => table?.restated ?? 0),
+      held: sum(({ table }) => table?.held ?? 0),
+    };
+    return { account, ...(manifests.length > 0 && !Number.isNaN(rows) && { rows }), ...counts };
   });
   const lines = accounts.map(
     ({ account, rows = 'uncounted', restated, held }) =>
       `${account}: ${rows} rows, ${restated} days restated, ${held} held`,
   );
-  return describe(run, `is there: ${ready.length} accounts`, accounts, lines);
+  return describeRun(run, `there: ${ready.length}`, accounts, lines);
 }
 
-function describe(
+/** A subject of SNS has at most 100 characters; a name has 64. */
+function describeRun(
   run: ReadyCheck,
   words: string,
   accounts: Readiness['accounts'],
@@ -120,8 +143,10 @@ function describe(
 ): Readiness {
   const { export: name, ready_by, time_zone } = run;
   const date = dateIn(time_zone, startOf(run));
-  const subject = `${name} of ${date} ${words}`;
-  const message = [`${subject}. It was due at ${ready_by} (${time_zone}).`, ...lines].join('\n');
+  const more = lines.length > MAX_LINES ? [`and ${lines.length - MAX_LINES} more lines: see status`] : [];
+  const title = `${name} of ${date} is ${words} accounts, due at ${ready_by} (${time_zone}).`;
+  const message = [title, ...lines.slice(0, MAX_LINES), ...more].join('\n');
+  const subject = `${name} of ${date} is ${words.replace(/:.*/, '')}`;
   return { version: '1', export: name, ready_by, time_zone, date, accounts, subject, message };
 }
 

@@ -8,16 +8,17 @@ export const ReadyCheck = z.object({
   time_zone: z.string(),
   /** Says also that all is well. */
   tell: z.boolean(),
-  /** When the first check was due, in ISO 8601, and the minutes from the run's start to it. */
+  /** Of the run's schedule. It tells when the run was due. */
+  expression: z.string(),
+  /** When the first check was due, in ISO 8601. */
   checked_at: z.string(),
-  minutes_after_start: z.number(),
   /**
    * The inputs of its executions, one for each account, without `scheduled_at`, from which a period is
    * counted.
    */
   requests: z.array(z.record(z.string(), z.unknown())),
-  /** The number of checks before this one. */
-  checks: z._default(z.number(), 0),
+  /** The last check. Absent before the first one. */
+  checked: z.optional(z.object({ checks: z.number() })),
 });
 export type ReadyCheck = z.infer<typeof ReadyCheck>;
 
@@ -57,7 +58,8 @@ export interface Readiness {
  * - `late`: for the first time · `waiting`: still late
  * - `ready`: now, or a person wants to know · `done`: ready, or late for too long to say it again
  */
-export interface CheckedRun extends ReadyCheck {
+export interface CheckedRun {
+  readonly checks: number;
   readonly status: 'late' | 'waiting' | 'ready' | 'done';
   /** Accounts. */
   readonly late: number;

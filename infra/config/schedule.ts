@@ -1,5 +1,5 @@
-import { Cron } from 'croner';
 import * as z from 'zod';
+import { parseCron } from '../../functions/workflow/cron.ts';
 import { isTimeZone } from '../../functions/workflow/request/dates.ts';
 
 /** The form of an expression. {@link parseCron} reads the values of a cron. */
@@ -32,7 +32,7 @@ export const Run = z
     time_zone: TimeZone.optional(),
     ready_by: z
       .string()
-      .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day, such as 09:00')
+      .regex(/^([01]\d|2[0-3]):[0-5]\d$/, { error: 'must be a time of day, such as 09:00', abort: true })
       .optional(),
     tell: z.literal('always', 'must be "always", or absent').optional(),
   })
@@ -41,9 +41,9 @@ export const Run = z
       context.addIssue({ code: 'custom', path: [field], message });
     if (tell && ready_by === undefined) fault('tell', 'needs ready_by');
     if (ready_by === undefined) return;
-    if (!schedule) fault('ready_by', 'needs a schedule');
-    else if (checkTime(schedule, ready_by).minutes > DAY_MINUTES)
-      fault('ready_by', 'must come within 24 hours after each start of the schedule');
+    if (!schedule?.expression.startsWith('cron')) fault('ready_by', 'needs a schedule with cron(…)');
+    else if (firstStart(schedule.expression) >= ready_by)
+      fault('ready_by', `must be later on the day than the start, ${firstStart(schedule.expression)}`);
   });
 
 export interface Schedule extends z.infer<typeof RunSchedule> {
@@ -51,43 +51,24 @@ export interface Schedule extends z.infer<typeof RunSchedule> {
   readonly time_zone?: string | undefined;
 }
 
-/**
- * Reads a cron like EventBridge Scheduler: Sunday is 1, and L is the last day of the month or the week.
- *
- * @throws Error that says which value is wrong
- */
-function parseCron(expression: string): Cron {
-  const fields = expression.slice('cron('.length, -1).replace(/ L (\S+)$/, ' SAT $1');
-  const options = { mode: '7-part', alternativeWeekdays: true, sloppyRanges: true, timezone: 'UTC' } as const;
-  return new Cron(`0 ${fields}`, options);
-}
-
 function checkCron(expression: string, context: z.core.$RefinementCtx<string>): void {
   if (!expression.startsWith('cron')) return;
   try {
     if (!parseCron(expression).nextRun(new Date(0))) context.addIssue('names no day that exists');
   } catch (error) {
-    context.addIssue(`cannot be read: ${(error as Error).message.replace('CronPattern: ', '')}`);
+    const message = `cannot be read: ${(error as Error).message.replace('CronPattern: ', '')}`;
+    context.addIssue({ code: 'custom', message, continue: false });
   }
 }
 
-/** A check of a run at a time of day. */
-interface CheckTime {
-  readonly expression: string;
-  /** Since the run's start. */
-  readonly minutes: number;
+/** The schedule of a check: on the days on which a run starts, at the time by which it must be ready. */
+export function checkExpression(expression: string, readyBy: string): string {
+  const [hours, minutes] = readyBy.split(':').map(Number);
+  return expression.replace(/^cron\(\S+ \S+/, `cron(${minutes} ${hours}`);
 }
 
-const MINUTE_MS = 60_000;
-const DAY_MINUTES = 24 * 60;
-
-/** The check on the days on which a schedule starts a run. One with a rate is checked each day. */
-export function checkTime({ expression }: Pick<Schedule, 'expression'>, readyBy: string): CheckTime {
-  const [hours, minutes] = readyBy.split(':').map(Number);
-  const [, days = '* * ? *'] = /^cron\(\S+ \S+ (.+)\)$/.exec(expression) ?? [];
-  const check = `cron(${minutes} ${hours} ${days})`;
-  if (!expression.startsWith('cron')) return { expression: check, minutes: 0 };
-  const [at = new Date()] = parseCron(check).nextRuns(1);
-  const [start = at] = parseCron(expression).previousRuns(1, at);
-  return { expression: check, minutes: (at.getTime() - start.getTime()) / MINUTE_MS };
+/** The first time of a day, HH:MM, at which a cron starts a run. */
+function firstStart(expression: string): string {
+  const daily = expression.replace(/^(cron\(\S+ \S+) .*/, '$1 * * ? *)');
+  return parseCron(daily).nextRun('2025-12-31T23:59:59Z')?.toISOString().slice(11, 16) ?? '';
 }

@@ -45,6 +45,8 @@ interface Invoked {
   readonly except?: { readonly [error in ErrorName]?: sfn.IChainable };
   /** The next state after any other error. */
   readonly failed?: sfn.IChainable;
+  /** The place of the result in the state. Default: it replaces the state. */
+  readonly resultPath?: string;
 }
 
 /** A state that runs a step. Its output is exactly what the handler returns. */
@@ -53,6 +55,7 @@ export function invoke(scope: Construct, id: StepName | keyof typeof RUNS, props
   const task = new LambdaInvoke(scope, id, {
     lambdaFunction: props.functions[step],
     payloadResponseOnly: true,
+    ...(props.resultPath !== undefined && { resultPath: props.resultPath }),
     // The default Retry would repeat POST /reports, and a GET after 2 s.
     retryOnServiceExceptions: false,
     taskTimeout: sfn.Timeout.duration(TASK_TIMEOUT),

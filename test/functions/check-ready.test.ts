@@ -69,8 +69,8 @@ async function check(
     ready_by: '09:00',
     time_zone: 'Europe/Berlin',
     tell: false,
+    expression: 'cron(0 6 * * ? *)',
     checked_at: '2026-11-23T08:00:00Z',
-    minutes_after_start: 180,
     requests: Object.keys(delivered).map(input),
     ...changes,
   });
@@ -86,13 +86,13 @@ describe('CheckReady', () => {
     const { checked } = await check({ acme: [WINDOW], globex: [HALF], initech: [] });
     expect(checked).toMatchObject({ status: 'late', late: 2, checks: 1 });
     const command = (account: string, from: string) =>
-      `  npm run export -- run daily --account ${account} --from ${from} --to 2026-11-23 --only-missing`;
+      `  npm run export -- run daily --account ${account} --from ${from} --to 2026-11-23`;
     expect(linesOf(checked.readiness)).toEqual([
-      'daily of 2026-11-23 is late: 2 of 3 accounts',
-      'daily of 2026-11-23 is late: 2 of 3 accounts. It was due at 09:00 (Europe/Berlin).',
-      'globex lacks 2026-11-20 to 2026-11-22. To export:',
+      'daily of 2026-11-23 is late',
+      'daily of 2026-11-23 is late: 2 of 3 accounts, due at 09:00 (Europe/Berlin).',
+      'globex lacks 2026-11-20 to 2026-11-22. If it is not running:',
       command('globex', '2026-11-20'),
-      'initech lacks 2026-11-16 to 2026-11-22. To export:',
+      'initech lacks 2026-11-16 to 2026-11-22. If it is not running:',
       command('initech', '2026-11-16'),
     ]);
   });
@@ -106,20 +106,44 @@ describe('CheckReady', () => {
   it.each<[string, Record<string, Window[]>, Partial<ReadyCheck>, string]>([
     ['late', { acme: [] }, {}, 'late'],
     ['late, but brought by windows of other runs', { acme: [HALF, OTHER_HALF] }, {}, 'done'],
-    ['still late', { acme: [] }, { checks: 1 }, 'waiting'],
-    ['late for seven days', { acme: [] }, { checks: MAX_CHECKS }, 'done'],
-    ['there at last', { acme: [WINDOW] }, { checks: 1 }, 'ready'],
+    ['still late', { acme: [] }, { checked: { checks: 1 } }, 'waiting'],
+    ['late for seven days', { acme: [] }, { checked: { checks: MAX_CHECKS } }, 'done'],
+    ['there at last', { acme: [WINDOW] }, { checked: { checks: 1 } }, 'ready'],
     ['there, and a person wants to know', { acme: [WINDOW] }, { tell: true }, 'ready'],
     ['there', { acme: [WINDOW] }, {}, 'done'],
   ])('a run that is %s', async (_, delivered, changes, status) => {
     expect((await check(delivered, changes)).checked.status).toBe(status);
   });
 
-  it('counts days of a report of before they were over as missing', async () => {
-    const { checked } = await check({ acme: [WINDOW] }, {}, '2026-11-22T12:00:00Z');
-    expect(checked.readiness.accounts).toMatchObject([
-      { missing: [{ start_date: '2026-11-22', end_date: '2026-11-23' }] },
-    ]);
+  it('knows days of reports from before the run was due as missing', async () => {
+    const { checked } = await check({ acme: [WINDOW] }, {}, '2026-11-23T04:59:59Z');
+    expect(checked.readiness.accounts).toMatchObject([{ missing: [WINDOW] }]);
+  });
+
+  it.each([
+    ['the last start of several', 'cron(0 4,6,23 * * ? *)', '2026-11-23T08:00:00Z', '2026-11-23'],
+    ['a start before the clock goes back', 'cron(30 0 * * ? *)', '2026-10-25T05:00:00Z', '2026-10-25'],
+    ['a start before the clock goes forward', 'cron(30 0 * * ? *)', '2027-03-28T04:00:00Z', '2027-03-28'],
+  ])('counts the period from %s', async (_, expression, checked_at, date) => {
+    const { checked } = await check({ acme: [] }, { expression, checked_at });
+    expect(checked.readiness).toMatchObject({ date, accounts: [{ missing: [{ end_date: date }] }] });
+  });
+
+  it('has a subject that SNS accepts, and a message and an event for 200 accounts', async () => {
+    const accounts = Array.from({ length: 200 }, (_, at) => `${'a'.repeat(37)}-${at}`);
+    const { checked } = await check(Object.fromEntries(accounts.map((name) => [name, []])), {
+      export: 'd'.repeat(64),
+    });
+    const { subject, message } = checked.readiness;
+    expect(subject.length).toBeLessThanOrEqual(100);
+    expect(message).toMatch(/\nand 200 more lines: see status$/);
+    expect(JSON.stringify(checked).length).toBeLessThan(150_000);
+  });
+
+  it('accepts any later snapshot of a list, and names no days in its command', async () => {
+    const list = { kind: 'list', name: 'daily', account: 'acme', resource: 'campaigns' };
+    const { checked } = await check({}, { requests: [list] });
+    expect(linesOf(checked.readiness).at(-1)).toBe('  npm run export -- run daily --account acme');
   });
 
   it('tells rows, restated and held days', async () => {

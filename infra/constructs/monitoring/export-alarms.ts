@@ -87,7 +87,11 @@ function alarmConditions(
       ReportsLate: {
         metric: new MathExpression({
           expression: 'SUM(FILL(METRICS(), 0))',
-          usingMetrics: { late: metricOf('LateAccounts', stack), failed: readyChecks.metricFailed() },
+          usingMetrics: {
+            late: metricOf('LateAccounts', stack),
+            failed: readyChecks.metricFailed(),
+            timedOut: readyChecks.metricTimedOut(),
+          },
           period: LATE_PERIOD,
         }),
         description: 'A run had not delivered when it was due, or nobody could check. A message names it.',

@@ -29,14 +29,14 @@ export class ReadyChecks extends Construct {
 
   constructor(scope: Construct, id: string, { functions, topic, encryptionKey, ...props }: ReadyChecksProps) {
     super(scope, id);
-    const checkReady = invoke(this, 'CheckReady', { functions });
+    const checkReady = invoke(this, 'CheckReady', { functions, resultPath: '$.checked' });
     const isReady = new sfn.Choice(this, 'IsReady');
     const wait = new sfn.Wait(this, 'WaitForRun', {
       time: sfn.WaitTime.duration(Duration.seconds(BETWEEN_CHECKS)),
     });
     const checked = new sfn.Succeed(this, 'Checked');
-    const late = announce(this, 'AnnounceLate', 'Report Late', '$.readiness');
-    const ready = announce(this, 'AnnounceReady', 'Report Ready', '$.readiness');
+    const late = announce(this, 'AnnounceLate', 'Report Late', '$.checked.readiness');
+    const ready = announce(this, 'AnnounceReady', 'Report Ready', '$.checked.readiness');
 
     checkReady.next(isReady);
     isReady.when(is('late'), late).when(is('waiting'), wait).when(is('ready'), ready).otherwise(checked);
@@ -57,15 +57,16 @@ export class ReadyChecks extends Construct {
 }
 
 function is(status: CheckedRun['status']): sfn.Condition {
-  return sfn.Condition.stringEquals('$.status', status);
+  return sfn.Condition.stringEquals('$.checked.status', status);
 }
 
 /** Sends the message for a person. */
 function tell(scope: Construct, id: string, topic: ITopic): SnsPublish {
   const task = new SnsPublish(scope, id, {
     topic,
-    subject: sfn.JsonPath.stringAt('$.readiness.subject'),
-    message: sfn.TaskInput.fromJsonPathAt('$.readiness.message'),
+    subject: sfn.JsonPath.stringAt('$.checked.readiness.subject'),
+    message: sfn.TaskInput.fromJsonPathAt('$.checked.readiness.message'),
+    taskTimeout: sfn.Timeout.duration(Duration.minutes(1)),
     resultPath: sfn.JsonPath.DISCARD,
   });
   for (const retry of retries.Announce) task.addRetry(retry);

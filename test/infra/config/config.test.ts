@@ -253,13 +253,15 @@ describe('the config', () => {
 
   it.each([
     [{ schedule: 'cron(0 6 * * ? *)', ready_by: '09:00', tell: 'always' }],
-    [{ schedule: 'cron(0 23 * * ? *)', ready_by: '02:00' }],
-    [{ schedule: 'rate(1 hour)', ready_by: '09:00' }],
+    [{ schedule: 'cron(0 6,18 * * ? *)', ready_by: '09:00' }],
     [
-      { schedule: 'cron(0 10 2 * ? *)', ready_by: '09:00' },
-      'ready_by: must come within 24 hours after each start',
+      { schedule: 'cron(0 9 * * ? *)', ready_by: '09:00' },
+      'ready_by: must be later on the day than the start, 09:00',
     ],
-    [{ ready_by: '09:00' }, 'ready_by: needs a schedule'],
+    [{ schedule: 'cron(0 25 * * ? *)', ready_by: '09:00' }, 'schedule.expression: cannot be read'],
+    [{ schedule: 'rate(7 days)', ready_by: '09:00' }, 'ready_by: needs a schedule with cron(…)'],
+    [{ ready_by: '09:00' }, 'ready_by: needs a schedule with cron(…)'],
+    [{ schedule: 'cron(0 6 * * ? *)', ready_by: '9am' }, 'ready_by: must be a time of day, such as 09:00'],
     [{ tell: 'always' }, 'tell: needs ready_by'],
   ])('checks when a run must be ready: %j %s', (fields, ...faults) => {
     const run = { period: 'yesterday', ...fields };

@@ -34,7 +34,7 @@ describe('a run with ready_by', () => {
       ready_by: '09:00',
       time_zone: 'Europe/Berlin',
       tell: true,
-      minutes_after_start: 150,
+      expression: 'cron(30 6 ? * MON-FRI *)',
       checked_at: '<aws.scheduler.scheduled-time>',
       requests: [
         { account: 'acme', period: 'last_28_days' },
@@ -42,6 +42,20 @@ describe('a run with ready_by', () => {
       ],
     });
     expect(scheduleOf({ acme: zone })).toHaveLength(2);
+  });
+
+  it('has a check of its own if another entry of the name has another run', () => {
+    const other = [{ period: 'previous_month', schedule: 'cron(0 7 2 * ? *)', ready_by: '12:00' }];
+    const entries = [
+      { ...exports[0], accounts: ['acme'] },
+      { ...exports[0], accounts: ['globex'], runs: other },
+    ];
+    const all = resourcesOf(synthesizeStack({ exports: entries }), 'AWS::Scheduler::Schedule');
+    const checks = [...all].filter(([id]) => id.startsWith('Schedulesready'));
+    expect(checks.map(([, { Properties }]) => Properties.ScheduleExpression)).toEqual([
+      'cron(0 9 ? * MON-FRI *)',
+      'cron(0 12 2 * ? *)',
+    ]);
   });
 
   it('has an alarm that stays on between two checks, and counts those that failed', () => {
@@ -53,6 +67,7 @@ describe('a run with ready_by', () => {
       { Expression: 'SUM(FILL(METRICS(), 0))' },
       metric('LateAccounts'),
       metric('ExecutionsFailed'),
+      metric('ExecutionsTimedOut'),
     ]);
   });
 
@@ -83,12 +98,12 @@ describe('the state machine', () => {
       interpreter,
       clock: scaledClock(100_000),
       async runTask(resource, input) {
-        const { Entries, Message, state } = Object(input);
+        const { Entries, Message } = Object(input);
         if (Entries) sent.push(Entries[0].DetailType);
         if (Message) sent.push(Message);
         if (!resource.includes('CheckReady')) return {};
         const status = calls.shift();
-        return { ...state, status, readiness: { subject: 's', message: `message of ${status}` } };
+        return { status, readiness: { subject: 's', message: `message of ${status}` } };
       },
     });
     const { status } = await local.start('check', { export: 'daily' }).result;
