@@ -41,7 +41,7 @@ export async function planExport(
     : { windows, warnings: [] };
   const request_hash = requestHash(request, deployment);
   const since = onlyMissing?.since.toISOString() ?? started_at;
-  const asked: Plan = { version: '1', execution, since, request_hash, request };
+  const asked: Plan = { version: '1', execution, since, started_at, request_hash, request };
   // With `only_missing`, the plan of the export that it continues stays.
   await deployment.store.putJson(planKey(request, request), asked, onlyMissing && 'absent');
   const allWarnings = [...warnings, ...plan.warnings];

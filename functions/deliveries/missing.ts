@@ -32,7 +32,13 @@ export async function findMissing(
   // A snapshot of a list is made during its day.
   const attempts = [...plans, ...failures];
   const facts = { deliveries, attempts, hash, timeZone: request.kind === 'list' ? undefined : timeZone };
-  const judged = windows.map((window) => ({ window, states: judgeDays(daysIn(window), facts) }));
+  const days = windows.flatMap(daysIn);
+  const judgedDays = judgeDays(days, facts);
+  const stateOf = new Map(days.map((day, at) => [day, judgedDays[at] ?? 'absent']));
+  const judged = windows.map((window) => ({
+    window,
+    states: daysIn(window).map((day) => stateOf.get(day) ?? 'absent'),
+  }));
   const missing = judged.filter(({ states }) => states.some((state) => TO_EXPORT.has(state)));
   const warnings = (Object.keys(WARNINGS) as (keyof typeof WARNINGS)[]).flatMap((reason) => {
     const [first, ...others] = missing.filter(({ states }) => states.includes(reason));

@@ -41,6 +41,8 @@ export interface StoredFailure extends Attempt {
 /** A range that was asked for and is not delivered yet. */
 export interface StoredPlan extends Attempt {
   readonly request: ExportRequest;
+  /** When its export started, in ISO 8601. */
+  readonly started_at: string;
 }
 
 /** The object that PlanExport writes, and PublishExport removes. */
@@ -49,6 +51,8 @@ export const Plan = z.object({
   execution: z.string(),
   /** A delivery counts if it was published later: the start, or what `only_missing` names. */
   since: z.string(),
+  /** When its export started. Absent in plans of older versions. */
+  started_at: z.optional(z.string()),
   request_hash: z.string(),
   request: ExportRequest,
 });
@@ -134,9 +138,9 @@ async function readPlans(store: RecordStore, request: ExportId, range: DateRange
   return readAll(wanted, async (key) => {
     const { data } = Plan.safeParse(parseJson((await store.getText(key)) ?? ''));
     if (!data) return undefined;
-    const { execution, since: at, request_hash, request } = data;
+    const { execution, since: at, started_at = at, request_hash, request } = data;
     const { start_date, end_date } = request;
-    return { start_date, end_date, at, execution, request_hash, request };
+    return { start_date, end_date, at, started_at, execution, request_hash, request };
   });
 }
 

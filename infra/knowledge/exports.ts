@@ -2,7 +2,7 @@ import { glob } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import pMap from 'p-map';
 import { platformName, type RequestTarget, requestHash } from '../../functions/decisions/request-hash.ts';
-import { covers, type DayState, TO_EXPORT } from '../../functions/deliveries/judge.ts';
+import { covers, type DayState, type Delivery, TO_EXPORT } from '../../functions/deliveries/judge.ts';
 import type { ExportRecords, RecordStore, StoredFailure } from '../../functions/deliveries/records.ts';
 import { EXPORTS_PREFIX } from '../../functions/workflow/keys.ts';
 import { type DateRange, describeDays } from '../../functions/workflow/request/dates.ts';
@@ -163,18 +163,26 @@ export function describeRanges(ranges: readonly DateRange[], max: number): strin
 }
 
 /**
- * The latest failure that is not settled: a day of its range still has to be exported. A list or a query for
+ * The latest failure that is not settled: a day of its range still has to be exported, and nobody has
+ * delivered it since. A list or a query for
  * purchases settles it with its next delivery.
  *
  * @param days of a report, judged
  */
 export function latestFailure(
-  { failures, deliveries }: ExportRecords,
+  { failures, deliveries }: Pick<ExportRecords, 'failures'> & { readonly deliveries: readonly Delivery[] },
   days?: readonly { readonly day: string; readonly state: DayState }[],
 ): StoredFailure | undefined {
+  const isBefore = ({ published_at }: Delivery, { at }: StoredFailure) =>
+    Date.parse(published_at) < Date.parse(at);
   const isOpen = (failure: StoredFailure) =>
     days
-      ? days.some(({ day, state }) => TO_EXPORT.has(state) && covers(failure, day))
-      : deliveries.every(({ published_at }) => Date.parse(published_at) < Date.parse(failure.at));
+      ? days.some(
+          ({ day, state }) =>
+            TO_EXPORT.has(state) &&
+            covers(failure, day) &&
+            deliveries.every((each) => !covers(each, day) || isBefore(each, failure)),
+        )
+      : deliveries.every((each) => isBefore(each, failure));
   return latest(failures.filter(isOpen));
 }

@@ -6,6 +6,7 @@ import {
   type RecordStore,
   readRecords,
 } from '../../functions/deliveries/records.ts';
+import { parseJson } from '../../functions/workflow/json.ts';
 import { FAILURE, plannedRange, plansPrefix, windowOf } from '../../functions/workflow/keys.ts';
 import { addDays, type DateRange, dateIn, daysOf } from '../../functions/workflow/request/dates.ts';
 import type { ExportRequest } from '../../functions/workflow/request/request.ts';
@@ -43,25 +44,41 @@ export async function readRecent(
 
 /** @returns empty if nothing was exported yet */
 async function findRecent(
-  store: Pick<RecordStore, 'list'>,
+  store: Pick<RecordStore, 'list' | 'getText'>,
   id: ExportId,
   request: DateRange | undefined,
 ): Promise<string> {
-  const plans = (await store.list(plansPrefix(id))).flatMap((key) => plannedRange(key) ?? []);
+  const plans = (await store.list(plansPrefix(id))).flatMap((key) => {
+    const range = plannedRange(key);
+    return range ? [{ key, ...range }] : [];
+  });
   // Nearly all exports have a window of the last month, whatever the clock of their runs.
   const lately = addDays(dateIn('UTC', new Date()), -MARGIN_DAYS);
   const [asked = lately] = [request, ...plans].flatMap((range) => range?.start_date ?? []).sort();
   const listed = windowsOf(await listWindows(store, id, { start_date: asked, end_date: '9999' }));
   const windows = listed.length > 0 ? listed : windowsOf(await listWindows(store, id));
   const newest = windows.at(-1);
-  const open = plans.filter((plan) => !isSettled(plan, windows));
-  const [first] = [newest, request, ...open].flatMap((range) => range?.start_date ?? []).sort();
+  const open = await Promise.all(
+    plans.map(async (plan) => ((await isOpen(store, plan, windows)) ? [plan] : [])),
+  );
+  const [first] = [newest, request, ...open.flat()].flatMap((range) => range?.start_date ?? []).sort();
   return first === undefined ? '' : addDays(first, -MARGIN_DAYS);
 }
 
 /** The windows that have a file or a manifest, by their start. */
 function windowsOf(keys: readonly string[]): DateRange[] {
   return keys.filter((key) => !key.endsWith(`/${FAILURE}`)).flatMap((key) => windowOf(key) ?? []);
+}
+
+/** Later look-backs settle no plan of days that were long over when it was made: a person asked for them again. */
+async function isOpen(
+  store: Pick<RecordStore, 'getText'>,
+  { key, ...range }: DateRange & { readonly key: string },
+  windows: readonly DateRange[],
+): Promise<boolean> {
+  if (!isSettled(range, windows)) return true;
+  const { started_at = '' } = Object(parseJson((await store.getText(key)) ?? ''));
+  return started_at > addDays(range.end_date, MARGIN_DAYS);
 }
 
 /** A look-back that failed leaves its plan for ever. Later ones settle it: see judgeDays. */
@@ -76,7 +93,8 @@ export function lastAsked({ plans, deliveries }: ExportRecords): ExportRequest |
   const delivered = deliveries.map(({ published_at: at, manifest }) => {
     return { at, request: requestOf(manifest) };
   });
-  return latest([...delivered, ...plans].filter(({ request }) => request))?.request;
+  const asked = plans.map(({ started_at: at, request }) => ({ at, request }));
+  return latest([...delivered, ...asked].filter(({ request }) => request))?.request;
 }
 
 /** The one with the last instant. */

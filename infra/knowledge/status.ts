@@ -110,8 +110,9 @@ async function findLast(
   { find }: KnownExecutions,
 ): Promise<ExecutionSummary | undefined> {
   const delivered = deliveries.map(({ published_at: at, execution }) => ({ at, execution }));
+  const asked = plans.map(({ started_at: at, execution }) => ({ at, execution }));
   const last = latest(
-    [...delivered, ...failures, ...plans].filter((each) =>
+    [...delivered, ...failures, ...asked].filter((each) =>
       running.every(({ execution }) => execution !== each.execution),
     ),
   );

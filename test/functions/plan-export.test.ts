@@ -56,7 +56,8 @@ describe('PlanExport', () => {
     const { plans } = await plan({ only_missing });
     const key = 'exports/account=acme/export=daily/_plans/2026-11-01_2026-11-02.json';
     const request_hash = expect.stringMatching(/^[0-9a-f]{64}$/);
-    expect(plans).toEqual([[key, { version: '1', execution: 'e', since, request_hash, request }, replaces]]);
+    const asked = { version: '1', execution: 'e', since, started_at, request_hash, request };
+    expect(plans).toEqual([[key, asked, replaces]]);
   });
 
   it('38: logs its warnings and passes them on', async () => {

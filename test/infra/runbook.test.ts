@@ -54,7 +54,7 @@ describe('the runbook has a section for', () => {
   });
 
   it('each alarm, to which its description links', () => {
-    const runs = [{ period: 'yesterday', schedule: 'rate(1 day)', ready_by: '09:00' }];
+    const runs = [{ period: 'yesterday', schedule: 'cron(0 6 * * ? *)', ready_by: '09:00' }];
     const stack = synthesizeStack({ exports: [{ name: 'daily', metrics: ['spend'], runs }] });
     const alarms = [...resourcesOf(stack, 'AWS::CloudWatch::Alarm').values()];
     const names = alarms.map(({ Properties }) =>

@@ -5,6 +5,7 @@ import { manifestKey, planKey } from '../../../functions/workflow/keys.ts';
 import { addDays, type DateRange } from '../../../functions/workflow/request/dates.ts';
 import { parseRequest } from '../../../functions/workflow/request/request.ts';
 import { NO_OBJECTS } from '../../../infra/knowledge/bucket.ts';
+import { latestFailure } from '../../../infra/knowledge/exports.ts';
 import { judgeRange } from '../../../infra/knowledge/missing-days.ts';
 import { readExports } from '../../../infra/knowledge/status.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -88,8 +89,9 @@ it('judges no day before the first one whose windows are all known', async () =>
 it('begins earlier for what is still asked for, but not for a plan that later look-backs settled', async () => {
   const { texts, read } = createBucket(daily(365));
   const ask = (range: DateRange) => {
+    const started_at = `${range.end_date}T05:00:00Z`;
     const request = requestOf(range);
-    const plan = { version: '1', execution: 'e', since: `${range.end_date}T05:00:00Z`, request_hash: 'h' };
+    const plan = { version: '1', execution: 'e', since: started_at, started_at, request_hash: 'h' };
     texts.set(planKey(request, range), JSON.stringify({ ...plan, request }));
   };
   const border = (await read())?.since;
@@ -98,4 +100,36 @@ it('begins earlier for what is still asked for, but not for a plan that later lo
   expect((await read())?.since).toBe(border);
   ask({ start_date: addDays(TODAY, -500), end_date: addDays(TODAY, -450) });
   expect((await read())?.since).toBe(addDays(TODAY, -531));
+});
+
+it('begins earlier for days that were asked for again long after they were over', async () => {
+  const { texts, read } = createBucket(daily(365));
+  const range = lookBack(addDays(TODAY, -200));
+  const request = requestOf(range);
+  const started_at = `${TODAY}T05:00:00Z`;
+  const plan = { version: '1', execution: 'e', since: started_at, started_at, request_hash: 'h', request };
+  texts.set(planKey(request, range), JSON.stringify(plan));
+  expect((await read())?.since).toBe(addDays(range.start_date, -31));
+});
+
+it.each([
+  ['before', '2026-10-20T00:00:00Z', 'older_request', undefined],
+  ['after', '2026-10-31T00:00:00Z', 'older_request', 'key'],
+  ['after', '2026-10-31T00:00:00Z', 'present', undefined],
+] as const)('a failure %s the delivery of %s counts for a day that is %s: %s', (_, at, state, key) => {
+  const day = '2026-10-10';
+  const range = { start_date: day, end_date: '2026-10-11' };
+  const delivery = { ...range, request_hash: 'h', created_at: at, published_at: '2026-10-25T00:00:00Z' };
+  const failure = {
+    ...range,
+    at,
+    execution: 'e',
+    failed: true as const,
+    key: 'key',
+    error: '',
+    happened: '',
+    todo: '',
+  };
+  const records = { failures: [failure], deliveries: [{ ...delivery, execution: 'e' }] } as const;
+  expect(latestFailure(records, [{ day, state }])?.key).toBe(key);
 });
