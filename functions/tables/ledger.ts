@@ -82,9 +82,7 @@ const isSame = ['report_id', 'report_created_at', 'table_name', 'date', 'metric'
   .map((name) => `fact.${name} IS NOT DISTINCT FROM known.${name}`)
   .join(' AND ');
 
-/**
- * SQL: the row stays. A held day may be accepted later, and the table may take a report that it could not.
- */
+/** SQL: the row stays. A held day may be accepted later, and the table may take what it could not. */
 const stays = `(known.outcome IN (fact.outcome, 'shown') OR (known.outcome = 'kept' AND fact.outcome <> 'shown'))`;
 
 /** A row for each day and metric. */

@@ -80,8 +80,7 @@ export async function mergeMonth(
       report_id: literal(offer.version.report_id),
       report_created_at: timestamp(offer.version.created_at),
     };
-    // A reader skips most of a large month if the days of a week are next to each other. Sorting swaps to the
-    // disk.
+    // A reader skips most of a large month if a week's days are next to each other. Sorting uses the disk.
     const weeks = [...Map.groupBy(written, (_, at) => Math.floor(at / 7)).values()];
     const rows = [
       ...(kept ? [written.length > 0 ? `${kept} WHERE date NOT IN (${written})` : kept] : []),
