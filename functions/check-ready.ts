@@ -67,7 +67,7 @@ interface CheckedAccount {
   readonly request: ExportRequest;
   /** Days that were not delivered. */
   readonly missing: readonly string[];
-  /** Of the run's own windows. */
+  /** The manifests of the run's own windows. */
   readonly manifests: readonly Manifest[];
 }
 

@@ -8,7 +8,7 @@ export const ReadyCheck = z.object({
   time_zone: z.string(),
   /** Says also that all is well. */
   tell: z.boolean(),
-  /** Of the run's schedule. It tells when the run was due. */
+  /** The cron of the run's schedule, which tells when the run was due. */
   expression: z.string(),
   /** When the first check was due, in ISO 8601. */
   checked_at: z.string(),
@@ -30,7 +30,7 @@ interface LateAccount {
   readonly command: string;
 }
 
-/** What an account delivered for the run. */
+/** An account whose days are there, and what it delivered. */
 interface ReadyAccount {
   readonly account: string;
   /** Absent if a window has a format without rows that we can count. */

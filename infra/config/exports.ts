@@ -45,7 +45,7 @@ export interface ConfiguredRun {
 
 const CURRENCIES = new Set(Intl.supportedValuesOf('currency'));
 
-/** What is true about an account. */
+/** The facts of an account. */
 export const Account = z.strictObject({
   time_zone: TimeZone.optional(),
   currency: z
@@ -169,7 +169,7 @@ const Declared = z.preprocess(
   z.strictObject({ type: Type.exactOptional(), from: FieldOfFile.exactOptional() }),
 );
 
-/** What the config says about a report's columns. */
+/** The fields of an export that describe a report's columns. */
 export const ColumnFields = z.object({
   /** Types and fields of the file, by the name of a metric or dimension. */
   columns: z.record(z.string(), Declared).optional(),

@@ -58,7 +58,7 @@ export interface PageDay extends Partial<LedgerDay> {
   readonly date: string;
   /** `empty`: delivered, and without rows. */
   readonly state: DayState | 'empty';
-  /** Of the table. Absent if the table does not have the day. */
+  /** The table's rows of the day. Absent if the table does not have it. */
   readonly rows?: number | undefined;
 }
 

@@ -70,7 +70,10 @@ function windowsOf(keys: readonly string[]): DateRange[] {
   return keys.filter((key) => !key.endsWith(`/${FAILURE}`)).flatMap((key) => windowOf(key) ?? []);
 }
 
-/** Later look-backs settle no plan of days that were long over when it was made: a person asked for them again. */
+/**
+ * A plan of days that were long over when it was made is open although later look-backs passed them: a person
+ * asked for the days again.
+ */
 async function isOpen(
   store: Pick<RecordStore, 'getText'>,
   { key, ...range }: DateRange & { readonly key: string },

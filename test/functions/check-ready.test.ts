@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { checkReady, MAX_CHECKS } from '../../functions/check-ready.ts';
-import { requestHash } from '../../functions/decisions/request-hash.ts';
 import { manifestKey, objectKey } from '../../functions/workflow/keys.ts';
 import { type Readiness, ReadyCheck } from '../../functions/workflow/ready.ts';
 import { type ExportRequest, parseRequest } from '../../functions/workflow/request/request.ts';
 import type { Window } from '../../functions/workflow/state-parts.ts';
+import { manifestOf } from '../infra/knowledge/manifests.ts';
 
 const NOW = new Date('2026-11-23T08:00:00Z');
 const target = { platform: 'api.platform.example/v1', revision: '2026-09-01' };
@@ -29,7 +29,7 @@ function createStore(delivered: Readonly<Record<string, readonly Window[]>>, cre
   for (const [account, windows] of Object.entries(delivered))
     for (const window of windows) {
       const { request } = parseRequest(input(account), NOW);
-      texts.set(manifestKey(request, window), JSON.stringify(manifestOf(request, window, created)));
+      texts.set(manifestKey(request, window), JSON.stringify(deliveryOf(request, window, created)));
       heads.add(objectKey(request, window));
     }
   const store = {
@@ -46,13 +46,15 @@ function createStore(delivered: Readonly<Record<string, readonly Window[]>>, cre
   return { store, calls };
 }
 
-function manifestOf(request: ExportRequest, window: Window, created: string): object {
+/** The manifest of a window whose report was created then. */
+function deliveryOf(request: ExportRequest, window: Window, created: string): object {
   return {
-    ...{ version: '1', account: request.account, export: request.name, kind: 'report', ...window, ...target },
-    ...{ request: {}, request_hash: requestHash(request, target), bucket: 'b', warnings: [], execution: 'e' },
-    ...{ key: objectKey(request, window), bytes: 1, rows: 10, content_type: 'application/json' },
-    ...{ checksum: { algorithm: 'CRC32', type: 'FULL_OBJECT', value: 'AA' }, version_id: 'v1' },
-    ...{ report_created_at: created, copied_at: created, published_at: created },
+    ...manifestOf({ ...request, ...window }, 'e', target),
+    report_created_at: created,
+    copied_at: created,
+    published_at: created,
+    version_id: 'v1',
+    rows: 10,
     table: { name: 'daily', days: 7, kept: 0, restated: 2, held: 1 },
   };
 }
@@ -115,9 +117,12 @@ describe('CheckReady', () => {
     expect((await check(delivered, changes)).checked.status).toBe(status);
   });
 
-  it('knows days of reports from before the run was due as missing', async () => {
-    const { checked } = await check({ acme: [WINDOW] }, {}, '2026-11-23T04:59:59Z');
-    expect(checked.readiness.accounts).toMatchObject([{ missing: [WINDOW] }]);
+  it.each([
+    ['2026-11-23T04:59:59Z', [WINDOW]],
+    ['2026-11-23T05:00:00Z', []],
+  ])('knows days of reports from before 06:00 in Berlin as missing: of %s', async (created, missing) => {
+    const { checked } = await check({ acme: [WINDOW] }, { tell: true }, created);
+    expect(checked.readiness.accounts).toMatchObject([missing.length > 0 ? { missing } : { rows: 10 }]);
   });
 
   it.each([

@@ -43,7 +43,7 @@ interface Conditions {
   readonly table?: () => TableSchema | undefined;
   readonly reading?: (signal: AbortSignal) => Promise<unknown>;
   readonly month?: () => undefined;
-  /** Of the object that is there. */
+  /** The checksum of the object that is there. */
   readonly checksum?: string;
   readonly maxBytes?: number;
   readonly seconds?: number;

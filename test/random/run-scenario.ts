@@ -27,7 +27,7 @@ export interface Phase {
   readonly objects: ReadonlyMap<string, StoredFile>;
   /** The version of the object that a manifest names, by the manifest's key. */
   readonly published: ReadonlyMap<string, StoredFile>;
-  /** Of the exports that are reports. */
+  /** The tables of exports that are reports. */
   readonly tables: readonly Table[];
 }
 
@@ -42,7 +42,7 @@ export interface Ended {
 
 export interface Announced {
   readonly event: BusEvent;
-  /** How many requests S3 had answered before the event. */
+  /** The number of requests that S3 had answered before the event. */
   readonly after: number;
 }
 

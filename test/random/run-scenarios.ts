@@ -3,7 +3,7 @@ import { prepareAssembly } from '../../infra/local/assembly/assembly.ts';
 import type { Ended } from './run-scenario.ts';
 import type { NumberedScenario } from './scenario.ts';
 
-/** How a scenario ended. Plain data. */
+/** The end of a scenario, as plain data. */
 export interface Outcome extends NumberedScenario {
   /** Its executions with faults. */
   readonly ended: readonly { readonly status: Ended['status']; readonly error: Ended['error'] }[];

@@ -22,7 +22,7 @@ export interface Scenario {
   readonly platform: readonly string[];
   readonly s3: readonly Fault[];
   readonly secrets: readonly Fault[];
-  /** How many events the bus refuses. */
+  /** The number of events that the bus refuses. */
   readonly bus: number;
   /** Kills every busy function after the nth call of the platform, S3, Secrets Manager and Glue together. */
   readonly kills: readonly number[];

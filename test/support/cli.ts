@@ -10,7 +10,7 @@ import { temporaryDirectory } from './temporary-directory.ts';
 /** The CLI's entry point. */
 export const MAIN = fileURLToPath(new URL('../../infra/cli/main.ts', import.meta.url));
 
-/** How a command ended. */
+/** The end of a command. */
 export interface CommandEnd {
   readonly status: number | null;
   readonly stdout: string;

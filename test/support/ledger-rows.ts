@@ -34,7 +34,7 @@ export async function writeParquet(
 export interface DayFacts {
   readonly date: string;
   readonly report_id: string;
-  /** Of both the report and its file. */
+  /** The time of both the report and its file. */
   readonly at: string;
   /** When the file arrived, if that was later. */
   readonly copied_at?: string;

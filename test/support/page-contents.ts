@@ -25,7 +25,7 @@ export function pageExport(fields: Partial<PageExport> = {}): PageExport {
   };
 }
 
-/** What the page draws of these days: the counts. */
+/** The counts that the page draws of these days. */
 function missingOf(days: readonly PageDay[]): MissingDays {
   const many = LACKS.map((lack) => {
     return [lack, days.filter(({ state }) => state !== 'empty' && lackOf(state) === lack).length];

@@ -22,14 +22,14 @@ export interface Conditions {
   readonly s3?: readonly ServiceFault[];
   readonly secrets?: readonly ServiceFault[];
   readonly glue?: readonly ServiceFault[];
-  /** How many events the event bus refuses. */
+  /** The number of events that the event bus refuses. */
   readonly events?: number;
   readonly request?: Readonly<Record<string, unknown>>;
   /** Runs at the same time as the export. */
   readonly meanwhile?: () => Promise<unknown>;
 }
 
-/** How one export ended, and what every journal recorded of it. */
+/** The end of one export, and what every journal recorded of it. */
 export interface Outcome extends Ended, Journals {
   readonly request: Record<string, unknown>;
   /** The execution's Cause. Undefined if the export was delivered. */

@@ -18,7 +18,7 @@ export interface Turn {
 
 export interface FileOptions {
   readonly body: Buffer;
-  /** How the end of the body is known. Default: Content-Length. */
+  /** The sign of the body's end. Default: Content-Length. */
   readonly framing?: 'length' | 'chunked' | 'close';
   /** Default: a strong ETag. null: none. */
   readonly etag?: string | null;

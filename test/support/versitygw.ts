@@ -12,7 +12,7 @@ import { startServer } from './listen.ts';
 
 const VERSION = 'v1.8.0';
 
-/** Of the tests' clients. */
+/** The Region that the tests' clients name. */
 const REGION = 'eu-west-1';
 
 /** Builds versitygw before the tests. Go keeps what it compiled in the user's cache. */

@@ -38,7 +38,7 @@ export interface WorkflowOptions {
   readonly shortTimeouts?: boolean;
 }
 
-/** How an execution ended, and its history. */
+/** The end of an execution, and its history. */
 export interface Ended extends ExecutionResult {
   readonly name: string;
   readonly events: readonly HistoryEvent[];

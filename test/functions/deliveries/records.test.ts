@@ -165,6 +165,19 @@ describe('findMissing', () => {
     });
   });
 
+  it('exports days of a plan again as long as any window lacks a day of it', async () => {
+    const since = '2026-11-20T06:00:00Z';
+    const [old, plan] = [october(1, 3), { ...request, ...october(1, 5) }];
+    const { store, texts } = createBucket([old, october(4, 9)]);
+    const key = manifestKey(request, old);
+    const before = { ...JSON.parse(texts.get(key) ?? ''), published_at: '2026-11-19T06:00:00Z' };
+    texts.set(key, JSON.stringify(before));
+    const asked = { version: '1', execution: 'p', since, request_hash: requestHash(request, target) };
+    texts.set(planKey(request, plan), JSON.stringify({ ...asked, request: plan }));
+    const found = await findMissing(request, windows, { ...conditions, store });
+    expect(found.windows).toEqual([october(1, 3), october(3, 5)]);
+  });
+
   it.each([
     ['another request or another platform', { request_hash: 'other' }],
     ['their last day was over', { report_created_at: '2026-10-02T12:00:00Z' }],

@@ -231,45 +231,6 @@ describe('the config', () => {
     expect(faults.join()).not.toContain('hunter2');
   });
 
-  it.each([
-    ['cron(0/15 6-9,18 ? JAN-NOV MON#1,5L 2026-2030)'],
-    ['cron(0 6 L,15W * ? *)'],
-    ['cron(0 6 ? * L *)'],
-    ['cron(0 6 29 2 ? *)'],
-    ['rate(12 hours)'],
-    ['cron(0 6 * * ?)', 'must be cron('],
-    ['cron(0 6 ? * ? *)', 'must be cron('],
-    ['cron(0/x 6 * * ? *)', 'must be cron('],
-    ['rate(0 days)', 'must be cron('],
-    ['at(2026-01-01T00:00:00)', 'must be cron('],
-    ['cron(0 25 * * ? *)', 'cannot be read: Invalid value for hour: 25'],
-    ['cron(0 6 31 2 ? *)', 'names no day that exists'],
-  ])('reads the schedule %s as EventBridge does: %s', (schedule, ...faults) => {
-    const path = 'exports[0].runs[0].schedule.expression';
-    expect(faultsWith({ exports: [{ ...daily, runs: [{ period: 'yesterday', schedule }] }] })).toEqual(
-      faults.map((fault) => expect.stringContaining(`${path}: ${fault}`)),
-    );
-  });
-
-  it.each([
-    [{ schedule: 'cron(0 6 * * ? *)', ready_by: '09:00', tell: 'always' }],
-    [{ schedule: 'cron(0 6,18 * * ? *)', ready_by: '09:00' }],
-    [
-      { schedule: 'cron(0 9 * * ? *)', ready_by: '09:00' },
-      'ready_by: must be later on the day than the start, 09:00',
-    ],
-    [{ schedule: 'cron(0 25 * * ? *)', ready_by: '09:00' }, 'schedule.expression: cannot be read'],
-    [{ schedule: 'rate(7 days)', ready_by: '09:00' }, 'ready_by: needs a schedule with cron(…)'],
-    [{ ready_by: '09:00' }, 'ready_by: needs a schedule with cron(…)'],
-    [{ schedule: 'cron(0 6 * * ? *)', ready_by: '9am' }, 'ready_by: must be a time of day, such as 09:00'],
-    [{ tell: 'always' }, 'tell: needs ready_by'],
-  ])('checks when a run must be ready: %j %s', (fields, ...faults) => {
-    const run = { period: 'yesterday', ...fields };
-    expect(faultsWith({ exports: [{ ...daily, runs: [run] }] })).toEqual(
-      faults.map((fault) => expect.stringContaining(`exports[0].runs[0].${fault}`)),
-    );
-  });
-
   it('has each export once for each account, with a request and a schedule for each run', () => {
     const runs = [
       { period: 'last_28_days', schedule: 'cron(0 6 * * ? *)' },

@@ -74,7 +74,7 @@ const OLD = {
   ],
 };
 
-/** What the code of version 0.2.0 makes of it: hash, time zone and schedule of each export. */
+/** The hash, time zone and schedule of each export that version 0.2.0 made of it. */
 const FROM_OLD: readonly (readonly [id: string, hash: string, zone: string, schedule?: string])[] = [
   ['acme/daily', ACME_HASH.slice(0, 8), 'Europe/Berlin', SIX],
   ['globex/daily', 'c3a55cc0', 'Europe/Berlin', SIX],
@@ -121,7 +121,7 @@ it('a config of the old form is refused with the new form, which has the same re
     currency: 'USD',
     advertiser_ids: [INITECH],
   });
-  // What differs by account only is one export.
+  // Exports that differ by account only become one.
   expect(converted.exports[0]).toMatchObject({ name: 'daily', accounts: ['acme', 'globex'] });
   expect(convert(converted)).toBeUndefined();
 });

@@ -108,8 +108,13 @@ test('the calendar begins each month at its weekday, marks and names each day, a
 describe('the numbers of each day', () => {
   function renderValues(values: readonly (number | null)[], unit = 'EUR', fields = {}): string {
     const days = values.map((value, at) => ({
-      ...{ date: `2026-11-0${at + 1}`, state: 'present' as const, rows: 2 },
-      ...{ values: { spend: value }, first: {}, corrections: 0, ...fields },
+      date: `2026-11-0${at + 1}`,
+      state: 'present' as const,
+      rows: 2,
+      values: { spend: value },
+      first: {},
+      corrections: 0,
+      ...fields,
     }));
     return render({ days, metrics: [{ name: 'spend', unit }] });
   }
