@@ -95,10 +95,11 @@ function lateDays(
   target: RequestTarget,
 ): string[] {
   const days = splitRequest(request).flatMap(daysIn).toSorted();
+  const hash = requestHash(request, target);
   const deliveries = all.filter(({ created_at }) => Date.parse(created_at) >= start.getTime());
-  if (request.kind === 'list') return deliveries.length > 0 ? [] : days;
+  if (request.kind === 'list') return deliveries.some((each) => each.request_hash === hash) ? [] : days;
   const timeZone = request.kind === 'report' ? (request.time_zone ?? 'UTC') : undefined;
-  const states = judgeDays(days, { deliveries, hash: requestHash(request, target), timeZone });
+  const states = judgeDays(days, { deliveries, hash, timeZone });
   return days.filter((_, at) => NOT_DELIVERED.has(states[at] ?? 'absent'));
 }
 

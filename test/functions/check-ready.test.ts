@@ -22,13 +22,17 @@ const input = (account: string) => ({
 });
 
 /** A bucket in which these windows were delivered, the reports created by default today. */
-function createStore(delivered: Readonly<Record<string, readonly Window[]>>, created = NOW.toISOString()) {
+function createStore(
+  delivered: Readonly<Record<string, readonly Window[]>>,
+  created = NOW.toISOString(),
+  inputOf: (account: string) => object = input,
+) {
   const texts = new Map<string, string>();
   const heads = new Set<string>();
   const calls = { list: 0, get: 0 };
   for (const [account, windows] of Object.entries(delivered))
     for (const window of windows) {
-      const { request } = parseRequest(input(account), NOW);
+      const { request } = parseRequest(inputOf(account), NOW);
       texts.set(manifestKey(request, window), JSON.stringify(deliveryOf(request, window, created)));
       heads.add(objectKey(request, window));
     }
@@ -64,8 +68,9 @@ async function check(
   delivered: Readonly<Record<string, readonly Window[]>>,
   changes: Partial<ReadyCheck> = {},
   created?: string,
+  inputOf: (account: string) => object = input,
 ) {
-  const { store, calls } = createStore(delivered, created);
+  const { store, calls } = createStore(delivered, created, inputOf);
   const run = ReadyCheck.parse({
     export: 'daily',
     ready_by: '09:00',
@@ -73,7 +78,7 @@ async function check(
     tell: false,
     expression: 'cron(0 6 * * ? *)',
     checked_at: '2026-11-23T08:00:00Z',
-    requests: Object.keys(delivered).map(input),
+    requests: Object.keys(delivered).map(inputOf),
     ...changes,
   });
   return { checked: await checkReady(run, { store, now: () => NOW, ...target }), calls };
@@ -146,9 +151,19 @@ describe('CheckReady', () => {
   });
 
   it('accepts any later snapshot of a list, and names no days in its command', async () => {
-    const list = { kind: 'list', name: 'daily', account: 'acme', resource: 'campaigns' };
-    const { checked } = await check({}, { requests: [list] });
-    expect(linesOf(checked.readiness).at(-1)).toBe('  npm run export -- run daily --account acme');
+    const list = (account: string) => ({ kind: 'list', name: 'daily', account, resource: 'campaigns' });
+    const late = await check({ acme: [] }, {}, undefined, list);
+    expect(linesOf(late.checked.readiness).at(-1)).toBe('  npm run export -- run daily --account acme');
+    const tomorrow = { start_date: '2026-11-24', end_date: '2026-11-25' };
+    const there = await check({ acme: [tomorrow] }, {}, undefined, list);
+    expect(there.checked.status).toBe('done');
+    const other = await check(
+      { acme: [tomorrow] },
+      { requests: [{ ...list('acme'), resource: 'ads' }] },
+      undefined,
+      list,
+    );
+    expect(other.checked.status).toBe('late');
   });
 
   it('tells rows, restated and held days', async () => {
