@@ -154,11 +154,11 @@ describe('CheckReady', () => {
     const list = (account: string) => ({ kind: 'list', name: 'daily', account, resource: 'campaigns' });
     const late = await check({ acme: [] }, {}, undefined, list);
     expect(linesOf(late.checked.readiness).at(-1)).toBe('  npm run export -- run daily --account acme');
-    const tomorrow = { start_date: '2026-11-24', end_date: '2026-11-25' };
-    const there = await check({ acme: [tomorrow] }, {}, undefined, list);
+    const later = { start_date: '2026-11-26', end_date: '2026-11-27' };
+    const there = await check({ acme: [later] }, {}, undefined, list);
     expect(there.checked.status).toBe('done');
     const other = await check(
-      { acme: [tomorrow] },
+      { acme: [later] },
       { requests: [{ ...list('acme'), resource: 'ads' }] },
       undefined,
       list,
