@@ -11,9 +11,9 @@ import {
   createCatalogTable,
 } from '../../functions/workflow/catalog-table.ts';
 import { catalogName, LEDGER, LEDGER_COLUMNS, type TableSchema } from '../../functions/workflow/table.ts';
+import { savedQueries } from '../catalog/queries.ts';
+import { LEDGER_WORDS, tableWords } from '../catalog/table-words.ts';
 import type { ConfiguredEntry } from '../config/exports.ts';
-import { savedQueries } from '../config/queries.ts';
-import { LEDGER_WORDS, tableWords } from '../config/table-words.ts';
 import { createReaderPolicy, glueArns } from './reader-policy.ts';
 
 /** Athena stores the result of each query under this prefix. */

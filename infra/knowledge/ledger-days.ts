@@ -5,7 +5,7 @@ import pMap, { pMapSkip } from 'p-map';
 import { literal, openDatabase, type Row } from '../../functions/tables/database.ts';
 import { damaged } from '../../functions/tables/report.ts';
 import { LEDGER, TABLES_PREFIX } from '../../functions/workflow/table.ts';
-import { RESTATEMENTS, SHOWN_DAYS } from '../config/queries.ts';
+import { RESTATEMENTS, SHOWN_DAYS } from '../catalog/queries.ts';
 import type { ReadableBucket } from './bucket.ts';
 import { escapeGlob, findDamaged } from './views.ts';
 

@@ -1,8 +1,8 @@
 import type { DayState } from '../../functions/deliveries/judge.ts';
 import type { StoredFailure } from '../../functions/deliveries/records.ts';
 import { dateIn, daysBetween } from '../../functions/workflow/request/dates.ts';
+import { type DocumentedColumn, type DocumentedTable, documentTable } from '../catalog/table-words.ts';
 import { tablesOf, withColumns } from '../config/exports.ts';
-import { type DocumentedColumn, type DocumentedTable, documentTable } from '../config/table-words.ts';
 import { type Folder, openToRead } from './bucket.ts';
 import { loadConfig } from './config.ts';
 import { readDeployment } from './deployment.ts';

@@ -11,7 +11,7 @@ import {
   RESERVED_COLUMNS,
   TABLES_PREFIX,
 } from '../../functions/workflow/table.ts';
-import { daysView, type QueriedTable, restatementsView } from '../config/queries.ts';
+import { daysView, type QueriedTable, restatementsView } from '../catalog/queries.ts';
 import { UsageError } from './errors.ts';
 
 /** A table that local runs left in a folder. */

@@ -1,6 +1,7 @@
 import type { RequestTarget } from '../../functions/decisions/request-hash.ts';
 import { type CatalogTable, catalogTable } from '../../functions/workflow/catalog-table.ts';
 import { InvalidInput } from '../../functions/workflow/errors.ts';
+import { tableWords } from '../catalog/table-words.ts';
 import {
   type Accounts,
   type ConfiguredEntry,
@@ -8,7 +9,6 @@ import {
   tablesOf,
   withColumns,
 } from '../config/exports.ts';
-import { tableWords } from '../config/table-words.ts';
 import { JsonServiceError, startJsonService } from './json-service.ts';
 
 /** The Glue Data Catalog on 127.0.0.1, with GetTable only: CurateReport calls nothing else (AWS JSON 1.1). */

@@ -1,6 +1,6 @@
 import { describeDays } from '../../functions/workflow/request/dates.ts';
 import { catalogName } from '../../functions/workflow/table.ts';
-import type { DocumentedTable } from '../config/table-words.ts';
+import type { DocumentedTable } from '../catalog/table-words.ts';
 import {
   daysIn,
   describeEnd,

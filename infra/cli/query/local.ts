@@ -2,7 +2,7 @@ import { type DuckDBConnection, DuckDBInstance, type DuckDBResult } from '@duckd
 import { damaged, TableProblem } from '../../../functions/tables/report.ts';
 import { dateIn } from '../../../functions/workflow/request/dates.ts';
 import { catalogName, LEDGER } from '../../../functions/workflow/table.ts';
-import { type QueryDates, savedQueries } from '../../config/queries.ts';
+import { type QueryDates, savedQueries } from '../../catalog/queries.ts';
 import { CommandFailed, toPrintable, UsageError } from '../../knowledge/errors.ts';
 import {
   createViews,

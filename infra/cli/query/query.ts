@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { Command, Option } from 'commander';
+import { savedQueries } from '../../catalog/queries.ts';
 import { tablesOf } from '../../config/exports.ts';
-import { savedQueries } from '../../config/queries.ts';
 import { loadConfig } from '../../knowledge/config.ts';
 import { UsageError } from '../../knowledge/errors.ts';
 import { alignColumns, printDocument, printLines } from '../layout.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readSchema } from '../../../functions/workflow/catalog-table.ts';
-import { savedQueries } from '../../../infra/config/queries.ts';
+import { savedQueries } from '../../../infra/catalog/queries.ts';
 import { CONTEXT, readable, resourcesOf, synthesizeStack } from '../../support/stack.ts';
 
 const [DAILY] = CONTEXT.exports;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { LEDGER_COLUMNS } from '../../../functions/workflow/table.ts';
+import { LEDGER_WORDS, tableWords } from '../../../infra/catalog/table-words.ts';
 import { type ConfiguredEntry, tablesOf } from '../../../infra/config/exports.ts';
-import { LEDGER_WORDS, tableWords } from '../../../infra/config/table-words.ts';
 
 const DAILY = {
   name: 'daily',

@@ -9,7 +9,7 @@ import {
   type TableSchema,
   tableColumns,
 } from '../../functions/workflow/table.ts';
-import { type ConfiguredEntry, type TableSource, tableSource } from './exports.ts';
+import { type ConfiguredEntry, type TableSource, tableSource } from '../config/exports.ts';
 
 /** Bytes that the Data Catalog keeps of a column's comment and of a table's description. */
 const MAX_COMMENT = 255;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { type Column, LEDGER } from '../../../functions/workflow/table.ts';
-import { daysView, restatementsView, savedQueries } from '../../../infra/config/queries.ts';
+import { daysView, restatementsView, savedQueries } from '../../../infra/catalog/queries.ts';
 import { type DayFacts, ledgerRows, withDuckDb } from '../../support/ledger-rows.ts';
 
 const COLUMNS: Column[] = [
