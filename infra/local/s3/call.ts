@@ -40,8 +40,6 @@ export type S3Options = {
   versioned?: boolean;
   /** Default: S3's 5 MiB. Tests lower it to use many small parts. */
   minPartBytes?: number;
-  /** Writes bytes from `offset` on, and returns their number. Default: writeSync. Tests fill the disk. */
-  write?: (file: number, bytes: Buffer, offset: number) => number;
 };
 
 /** A request that succeeded. */

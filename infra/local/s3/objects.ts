@@ -3,6 +3,7 @@ import { type Answer, S3Error, xml } from './answers.ts';
 import { base64Crc, receiveFile } from './body.ts';
 import type { Call } from './call.ts';
 import {
+  exists,
   listKeys,
   type ObjectMeta,
   objectPath,
@@ -45,7 +46,7 @@ export async function getObject(call: Call): Promise<Answer> {
       'Content-Length': String(end - start + 1),
       ...(partial ? { 'Content-Range': `bytes ${start}-${end}/${meta.bytes}` } : {}),
     },
-    body: { path: objectPath(call, version), start, end },
+    ...(meta.bytes > 0 && { body: { path: objectPath(call, version), start, end } }),
   };
 }
 
@@ -90,23 +91,11 @@ export async function listObjects({ directory, bucket, query }: Call): Promise<A
 export function checkConditions(call: Call): void {
   const absent = call.header('if-none-match');
   const etag = call.header('if-match');
-  if (absent !== undefined && (absent !== '*' || etag !== undefined))
-    throw new S3Error('NotImplemented', 'If-None-Match supports * only, and not together with If-Match');
-  if (absent !== undefined && exists(call)) throw preconditionFailed();
-  if (etag !== undefined && readMeta(call).etag !== etag) throw preconditionFailed();
-}
-
-function exists(call: Call): boolean {
-  try {
-    readMeta(call);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function preconditionFailed(): S3Error {
-  return new S3Error('PreconditionFailed', 'At least one of the pre-conditions you specified did not hold');
+  if (absent !== undefined && absent !== '*')
+    throw new S3Error('NotImplemented', 'If-None-Match supports * only');
+  const isRefused = absent === undefined ? etag !== undefined && readMeta(call).etag !== etag : exists(call);
+  if (isRefused)
+    throw new S3Error('PreconditionFailed', 'At least one of the pre-conditions you specified did not hold');
 }
 
 /** Reads the headers that describe an object. Ignores user metadata (`x-amz-meta-…`). */

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { writeSync } from 'node:fs';
+import { createReadStream, openSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { finished, pipeline } from 'node:stream/promises';
-import { listenOnLoopback } from '../loopback.ts';
+import { type LoopbackServer, startOnLoopback } from '../loopback.ts';
 import { type Answer, asS3Error, errorXml, S3Error } from './answers.ts';
-import { readRange } from './body.ts';
 import { type Call, type Endpoint, type Operation, readAddress, type S3Options } from './call.ts';
 import { deleteObject, getObject, headObject, listObjects, putObject } from './objects.ts';
 import { abortUpload, completeUpload, createUpload, listParts, uploadPart } from './uploads.ts';
@@ -21,15 +20,15 @@ export const REGION = 'us-east-1';
  */
 export const CREDENTIALS = { accessKeyId: ACCOUNT, secretAccessKey: 'local-secret-access-key' };
 
+/** Bytes of one read of a file. Smaller reads take more CPU. */
+const READ_BYTES = 512 * 1024;
+
 const DEFAULTS = {
   now: () => Date.now(),
   account: ACCOUNT,
   versioned: false,
   minPartBytes: 5 * 1024 * 1024,
-  write: writeSync,
 };
-
-export type S3 = AsyncDisposable & { endpoint: string; close(): Promise<void> };
 
 const HANDLERS: Record<Operation, (call: Call) => Promise<Answer>> = {
   PutObject: putObject,
@@ -49,17 +48,10 @@ const HANDLERS: Record<Operation, (call: Call) => Promise<Answer>> = {
  * needs. It is as strict as S3 about checksums, lengths, conditions and multipart uploads, and refuses
  * requests without ExpectedBucketOwner.
  */
-export async function startS3({ log, ...options }: S3Options): Promise<S3> {
+export async function startS3({ log, ...options }: S3Options): Promise<LoopbackServer> {
   const endpoint: Endpoint = { ...DEFAULTS, ...options, uploads: new Map() };
   for (const bucket of endpoint.buckets) await mkdir(join(endpoint.directory, bucket), { recursive: true });
-  const server = createServer((request, response) => {
-    response.setHeader('Date', new Date(endpoint.now()).toUTCString());
-    response.setHeader('x-amz-request-id', randomUUID());
-    // The client may disconnect while the response is sent.
-    serve(endpoint, request, response, log).catch(() => response.destroy());
-  });
-  const { address, close } = await listenOnLoopback(server, 0);
-  return { endpoint: `http://${address}`, close, [Symbol.asyncDispose]: close };
+  return startOnLoopback((...exchange) => serve(endpoint, ...exchange, log), endpoint);
 }
 
 async function serve(
@@ -68,6 +60,7 @@ async function serve(
   response: ServerResponse,
   log: S3Options['log'],
 ): Promise<void> {
+  response.setHeader('x-amz-request-id', randomUUID());
   try {
     const header = (name: string) => [request.headers[name]].flat()[0];
     const call: Call = { ...endpoint, ...readAddress(request), request, header };
@@ -96,8 +89,11 @@ function authorize({ buckets, bucket, account, header }: Call): void {
 async function send(response: ServerResponse, { status, headers, body }: Answer): Promise<void> {
   const isXml = typeof body === 'string';
   response.writeHead(status, { ...(isXml && { 'Content-Type': 'application/xml' }), ...headers });
-  if (body === undefined || isXml) response.end(body);
-  // Waits until the response has sent a chunk above its high water mark of 64 KiB. Only the last may be
-  // smaller.
-  else await pipeline(readRange(body.path, body.start, body.end), response);
+  if (body === undefined || isXml) return void response.end(body);
+  // Opens the file before another request can replace it.
+  const { path, start, end } = body;
+  await pipeline(
+    createReadStream(path, { fd: openSync(path, 'r'), start, end, highWaterMark: READ_BYTES }),
+    response,
+  );
 }

@@ -109,6 +109,10 @@ function keepVersion(place: ObjectPlace, file: string, meta: ObjectMeta, id: str
   writeFileSync(metaPath(place, id), JSON.stringify(meta));
 }
 
+export function exists(place: ObjectPlace): boolean {
+  return statFile(objectPath(place))?.isFile() ?? false;
+}
+
 /** @throws S3Error NoSuchKey, NoSuchVersion */
 export function readMeta(place: ObjectPlace, version?: string): ObjectMeta {
   const file = statFile(objectPath(place, version));
