@@ -104,7 +104,7 @@ async function openFolder(out: string): Promise<Bucket> {
   const client = { endpoint, region: 'us-east-1', credentials: CREDENTIALS, forcePathStyle: true };
   const { createObjectStore } = await import('../../functions/aws/objects.ts');
   const store = createObjectStore({ BUCKET: bucket, BUCKET_OWNER: ACCOUNT }, client);
-  return { ...store, [Symbol.asyncDispose]: () => server.close() };
+  return { ...store, [Symbol.asyncDispose]: server[Symbol.asyncDispose] };
 }
 
 async function findBucket(out: string): Promise<string | undefined> {

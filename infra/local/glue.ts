@@ -10,14 +10,13 @@ import {
   withColumns,
 } from '../config/exports.ts';
 import { JsonServiceError, startJsonService } from './json-service.ts';
+import type { LoopbackServer } from './loopback.ts';
 
 /** The Glue Data Catalog on 127.0.0.1, with GetTable only: CurateReport calls nothing else (AWS JSON 1.1). */
-export interface Glue extends AsyncDisposable {
-  readonly endpoint: string;
+export interface Glue extends LoopbackServer {
   readonly database: string;
   /** By name. Tables may be added, changed and removed at any time. */
   readonly tables: Map<string, CatalogTable>;
-  close(): Promise<void>;
 }
 
 export interface GlueOptions {

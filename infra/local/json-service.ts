@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { listenOnLoopback } from './loopback.ts';
+import { type LoopbackServer, startOnLoopback } from './loopback.ts';
 
 /** An error with its AWS code, which the client gets. */
 export class JsonServiceError extends Error {
@@ -14,35 +14,25 @@ export class JsonServiceError extends Error {
   }
 }
 
-export interface JsonService extends AsyncDisposable {
-  readonly endpoint: string;
-  close(): Promise<void>;
-}
-
 export type Json = Readonly<Record<string, unknown>>;
 
 /**
- * Starts an AWS service that speaks the AWS JSON protocol 1.1, on 127.0.0.1.
+ * Starts an AWS service that speaks the AWS JSON protocol 1.1.
  *
  * @param answer gets the operation and its parameters. Throws JsonServiceError for an error of the client
- * @param now the SDK retries an error if Date differs from its own clock by minutes: it takes the error for
- *   clock skew
  */
-export async function startJsonService(
+export function startJsonService(
   answer: (operation: string, parameters: Json) => Json,
   now: () => number,
-): Promise<JsonService> {
-  const server = createServer(async (request, response) => {
-    const { status, body } = await respond(request, answer);
-    response.writeHead(status, {
-      Date: new Date(now()).toUTCString(),
-      'content-type': 'application/x-amz-json-1.1',
-      'x-amzn-requestid': randomUUID(),
-    });
-    response.end(JSON.stringify(body));
-  });
-  const { address, close } = await listenOnLoopback(server, 0);
-  return { endpoint: `http://${address}`, close, [Symbol.asyncDispose]: close };
+): Promise<LoopbackServer> {
+  return startOnLoopback(
+    async (request, response) => {
+      const { status, body } = await respond(request, answer);
+      const headers = { 'content-type': 'application/x-amz-json-1.1', 'x-amzn-requestid': randomUUID() };
+      response.writeHead(status, headers).end(JSON.stringify(body));
+    },
+    { now },
+  );
 }
 
 async function respond(

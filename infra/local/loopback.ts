@@ -1,24 +1,36 @@
-import type { AddressInfo, Server } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 
-export type Listening = {
-  /** 127.0.0.1 and the port, such as 127.0.0.1:49152. */
-  address: string;
-  /** Stops listening and ends every connection, also connections that still wait for a response. */
-  close(): Promise<void>;
-};
+/** An HTTP server on 127.0.0.1. Disposing of it ends every connection, also those that still wait. */
+export interface LoopbackServer extends AsyncDisposable {
+  /** Such as http://127.0.0.1:49152. */
+  readonly endpoint: string;
+}
 
-/** Listens on 127.0.0.1 only. @param port 0 for any free port */
-export async function listenOnLoopback(
-  server: Server & { closeAllConnections(): void },
-  port: number,
-): Promise<Listening> {
+/**
+ * Starts a server that ends the connection of a request if `serve` fails.
+ *
+ * @param options `now` is the clock of the Date header: the SDK takes an error for clock skew, and repeats
+ *   the call, if Date is minutes off. Default of `port`: any free one
+ */
+export async function startOnLoopback(
+  serve: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
+  { now, port = 0 }: { readonly now: () => number; readonly port?: number | undefined },
+): Promise<LoopbackServer> {
+  const server = createServer((request, response) => {
+    response.setHeader('date', new Date(now()).toUTCString());
+    // The client may disconnect while the response is sent.
+    serve(request, response).catch(() => response.destroy());
+  });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(port, '127.0.0.1', resolve);
   });
-  const close = async () => {
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-    server.closeAllConnections();
-    await closed;
+  return {
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeAllConnections();
+      await closed;
+    },
   };
-  return { address: `127.0.0.1:${(server.address() as AddressInfo).port}`, close };
 }

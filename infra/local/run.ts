@@ -50,7 +50,10 @@ export type CreateFunction = (
   log: (line: LogLine) => void,
 ) => LocalFunction;
 
-/** The stack, running on this machine. */
+/**
+ * The stack, running on this machine. Disposing of it aborts all executions, writes history.json, and ends
+ * every process and server.
+ */
 export interface LocalRun extends AsyncDisposable {
   readonly bucket: string;
   readonly clock: Clock;
@@ -66,8 +69,6 @@ export interface LocalRun extends AsyncDisposable {
   functionOf(step: string): LocalFunction;
   /** Starts an execution with the request as its input. */
   export(request: unknown, name?: string): Execution;
-  /** Aborts all executions, writes history.json, and ends every process and server. */
-  close(): Promise<void>;
 }
 
 /**
@@ -114,13 +115,14 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   });
   const create = options.createFunction ?? createFunction;
   const functions = assembly.functions.map((spec) =>
-    create(
-      { ...spec, environment: { ...spec.environment, ...environment }, scratch: join(out, SCRATCH) },
-      clock,
-      (line) => void logs.push(line),
+    started.use(
+      create(
+        { ...spec, environment: { ...spec.environment, ...environment }, scratch: join(out, SCRATCH) },
+        clock,
+        (line) => void logs.push(line),
+      ),
     ),
   );
-  started.defer(async () => void (await Promise.all(functions.map((each) => each.close()))));
 
   const bus = createEventBus(join(out, 'events.jsonl'), { account: ACCOUNT, region: REGION }, clock.now);
   const history = createHistory(out);
@@ -129,7 +131,6 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   const runTask = createTaskRunner(functions, bus);
   const machine = started.use(createStateMachine({ ...stateMachine, interpreter, clock, runTask }));
   const running = started.move();
-  const close = () => running.disposeAsync();
   let unnamed = 0;
   return {
     bucket,
@@ -145,8 +146,7 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
       defineTable(request, target);
       return record(machine.start(name, request), history.begin(name));
     },
-    close,
-    [Symbol.asyncDispose]: close,
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
 

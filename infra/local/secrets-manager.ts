@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { type Json, type JsonService, JsonServiceError, startJsonService } from './json-service.ts';
+import { type Json, JsonServiceError, startJsonService } from './json-service.ts';
+import type { LoopbackServer } from './loopback.ts';
 
 export interface SecretVersion {
   readonly id: string;
@@ -83,7 +84,7 @@ export interface SecretsManagerOptions {
 export function startSecretsManager({
   secrets,
   now = Date.now,
-}: SecretsManagerOptions): Promise<JsonService> {
+}: SecretsManagerOptions): Promise<LoopbackServer> {
   return startJsonService((operation, parameters: Parameters) => {
     const { SecretId = '' } = parameters;
     const name = SecretId.startsWith('arn:') ? SecretId.split(':').slice(6).join(':') : SecretId;

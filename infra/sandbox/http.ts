@@ -4,19 +4,15 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { type Answer, bodyOf, type Call } from './exchange.ts';
 import type { FaultEffect } from './faults/parse-fault.ts';
 
-/** Adds a request to the journal and sets the response's Date from the sandbox's clock. */
+/** Adds a request to the journal. */
 export function recordCall(
   { now, journal }: { now: () => number; journal: Call[] },
   request: IncomingMessage,
-  response: ServerResponse,
   about: Pick<Call, 'host' | 'endpoint' | 'path' | 'query' | 'reportId'>,
 ): Call {
-  const at = now();
-  response.sendDate = false;
-  response.setHeader('date', new Date(at).toUTCString());
   const call: Call = {
     ...about,
-    at,
+    at: now(),
     method: request.method ?? '',
     headers: headersOf(request),
     body: '',

@@ -24,7 +24,7 @@ export async function servePlatform(
   const { path, query } = splitUrl(state, request);
   const reportId = reportIdOf(path);
   const about = { host: 'platform', endpoint: routeOf(path).endpoint, path, query, reportId } as const;
-  const call = recordCall(state, request, response, about);
+  const call = recordCall(state, request, about);
   const previousGet = recordGet(state, call);
   const ordinal = reportId === undefined ? undefined : state.reports.get(reportId)?.ordinal;
   const fault = state.faults.take({ endpoint: call.endpoint, ordinal });

@@ -1,5 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { listenOnLoopback } from '../local/loopback.ts';
+import { startOnLoopback } from '../local/loopback.ts';
 import type { Call } from './exchange.ts';
 import { servePlatform } from './platform.ts';
 import type { ReportFile } from './reporting/report-file.ts';
@@ -14,16 +13,17 @@ export async function startSandbox(options: SandboxOptions = {}) {
   const state = createState(options);
   const [first] = state.credentials;
   if (!first) throw new RangeError('The sandbox needs a credential.');
+  const { now } = state;
   await using servers = new AsyncDisposableStack();
-  state.storageUrl = await listen(servers, 0, (...exchange) => serveStorage(state, ...exchange));
-  const platformUrl = await listen(servers, options.port ?? 0, (...exchange) =>
-    servePlatform(state, ...exchange),
-  );
+  const storage = servers.use(await startOnLoopback((...call) => serveStorage(state, ...call), { now }));
+  state.storageUrl = storage.endpoint;
+  const { port } = options;
+  const platform = await startOnLoopback((...call) => servePlatform(state, ...call), { now, port });
+  servers.use(platform);
   const started = servers.move();
-  const close = () => started.disposeAsync();
   return {
     /** With the base path, without a slash at the end. */
-    baseUrl: platformUrl + (options.basePath ?? ''),
+    baseUrl: platform.endpoint + (options.basePath ?? ''),
     storageUrl: state.storageUrl,
     /** The client of the first credential. */
     clientId: first.clientId,
@@ -47,21 +47,6 @@ export async function startSandbox(options: SandboxOptions = {}) {
     },
     /** Invalidates every access token. Refresh tokens stay valid. */
     revokeTokens: () => state.accessTokens.clear(),
-    close,
-    [Symbol.asyncDispose]: close,
+    [Symbol.asyncDispose]: () => started.disposeAsync(),
   };
-}
-
-/** @returns the server's URL */
-async function listen(
-  servers: AsyncDisposableStack,
-  port: number,
-  serve: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
-): Promise<string> {
-  const server = createServer((request, response) => {
-    serve(request, response).catch(() => response.destroy());
-  });
-  const { address, close } = await listenOnLoopback(server, port);
-  servers.defer(close);
-  return `http://${address}`;
 }

@@ -27,7 +27,7 @@ export async function startCommandRun(
   onEnd: (end: () => Promise<void> | void) => void = onTestFinished,
 ): Promise<CommandRun> {
   const sandbox = await startSandbox({ now: scaledClock(SPEED).now, ...options });
-  onEnd(() => sandbox.close());
+  onEnd(() => sandbox[Symbol.asyncDispose]());
   const directory = temporaryDirectory(onEnd);
   const { clientId: client_id, clientSecret: client_secret, advertiserIds } = sandbox;
   const file = async (name: string, content: unknown) => {

@@ -65,7 +65,7 @@ export async function shareWorkflow(options: WorkflowOptions = {}): Promise<Work
   const workflow = await startFastWorkflow(options);
   afterAll(async () => {
     await expectNoSecretWritten(workflow);
-    await workflow.close();
+    await workflow[Symbol.asyncDispose]();
   });
   return workflow;
 }

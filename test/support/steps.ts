@@ -39,7 +39,7 @@ export function stoppedClock(start = '2026-11-21T06:00:00.000Z') {
 export async function startStep(options: SandboxOptions = {}) {
   const clock = stoppedClock();
   const sandbox = await startSandbox({ now: () => clock.now().getTime(), ...options });
-  onTestFinished(() => sandbox.close());
+  onTestFinished(() => sandbox[Symbol.asyncDispose]());
   const endpoint = { baseUrl: sandbox.baseUrl, dispatcher: safeAgent({ allowLoopback: true }) };
   const client = { client_id: sandbox.clientId, client_secret: sandbox.clientSecret };
   const { accessToken } = await requestToken(endpoint, client, { grant_type: 'client_credentials' });

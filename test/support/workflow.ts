@@ -92,14 +92,12 @@ export async function startWorkflow(options: WorkflowOptions = {}): Promise<Work
   const glue = { ...local.glue, ...services.glue };
   const bus = addFaults(local.bus);
   const running = started.move();
-  const close = () => running.disposeAsync();
   const request = (fields = {}) => requestOf(sandbox, fields);
   return {
     ...local,
     sandbox,
     out,
     request,
-    close,
     s3,
     secrets,
     glue,
@@ -109,7 +107,7 @@ export async function startWorkflow(options: WorkflowOptions = {}): Promise<Work
       readFile(join(out, local.bucket, version === undefined ? key : join('.versions', version))),
     keys: (folder) => keysUnder(join(out, local.bucket), folder),
     everythingWritten: () => readEverything({ ...local, s3, secrets, bus }, out),
-    [Symbol.asyncDispose]: close,
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
 

@@ -96,7 +96,7 @@ async function createPlatformAccess(
     baseUrl: sandbox.baseUrl,
     revision: sandbox.revision,
     credential: { text: JSON.stringify(secret) },
-    [Symbol.asyncDispose]: () => sandbox.close(),
+    [Symbol.asyncDispose]: () => sandbox[Symbol.asyncDispose](),
   };
 }
 

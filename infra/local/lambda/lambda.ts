@@ -11,7 +11,7 @@ const MAX_INSTANCES = 8;
  */
 const START_AFTER_MS = 1_000;
 
-export interface LocalFunction {
+export interface LocalFunction extends AsyncDisposable {
   readonly name: string;
   readonly arn: string;
   /**
@@ -23,7 +23,6 @@ export interface LocalFunction {
   invoke(event: unknown): Promise<unknown>;
   /** Kills every busy instance. Returns their number. */
   kill(): Promise<number>;
-  close(): Promise<void>;
 }
 
 export function createFunction(
@@ -61,7 +60,7 @@ export function createFunction(
         if (waiting.length === 1) assign();
       }),
     kill: async () => (await killAll(living().filter(({ busy }) => busy))).length,
-    async close() {
+    async [Symbol.asyncDispose]() {
       waiting.length = 0;
       clearTimeout(overload);
       // Also processes that a time-out has killed: until it ends, a process has its temporary folder.

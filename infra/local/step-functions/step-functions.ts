@@ -39,11 +39,10 @@ export interface StateMachineOptions {
   readonly runTask: RunTask;
 }
 
+/** Disposing of it aborts all executions. */
 export interface LocalStateMachine extends AsyncDisposable {
   /** @throws RangeError if the input is larger than StartExecution accepts */
   start(name: string, input: unknown): Execution;
-  /** Aborts all executions. */
-  close(): Promise<void>;
 }
 
 type Json = Parameters<Interpreter.StateMachine['run']>[0];
@@ -82,13 +81,15 @@ export function createStateMachine(options: StateMachineOptions): LocalStateMach
     void execution.result.then(() => running.delete(execution));
     return execution;
   };
-  const close = async () => {
-    const aborted = [...running];
-    for (const execution of aborted) execution.abort();
-    await Promise.all(aborted.map(({ result }) => result));
-    timers.clearAll();
+  return {
+    start,
+    async [Symbol.asyncDispose]() {
+      const aborted = [...running];
+      for (const execution of aborted) execution.abort();
+      await Promise.all(aborted.map(({ result }) => result));
+      timers.clearAll();
+    },
   };
-  return { start, close, [Symbol.asyncDispose]: close };
 }
 
 /** Evaluates the interpreter with a Date and timers of its own in place of this process's. */

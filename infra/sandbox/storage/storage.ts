@@ -20,7 +20,7 @@ export async function serveStorage(
   const { pathname: path, search: query } = new URL(request.url ?? '/', 'http://127.0.0.1');
   const report = state.reports.get(path.match(/^\/reports\/([^/]+)\.(?:json|csv)$/)?.[1] ?? '');
   const about = { host: 'storage', endpoint: 'storage', path, query, reportId: report?.id } as const;
-  const call = recordCall(state, request, response, about);
+  const call = recordCall(state, request, about);
   const fault = state.faults.take({ endpoint: 'storage', ordinal: report?.ordinal });
   if (fault.reset !== undefined) return reset(response);
   if (fault.hang) return;

@@ -34,7 +34,7 @@ async function startLogin(rotateRefreshTokens: boolean) {
   const clock = stoppedClock();
   const options = { credentials: [CONSENTED], rotateRefreshTokens, now: () => clock.now().getTime() };
   const sandbox = await startSandbox(options);
-  onTestFinished(() => sandbox.close());
+  onTestFinished(() => sandbox[Symbol.asyncDispose]());
   const { store, tokens, stored } = await startAccount({ credential: await logIn({ sandbox }) });
   const { s3 } = await startBucket();
   const platform = { baseUrl: sandbox.baseUrl, dispatcher: safeAgent({ allowLoopback: true }) };

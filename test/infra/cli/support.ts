@@ -28,7 +28,7 @@ export async function writeTemporary(name: string, content: string) {
 /** A sandbox, and a file with its credential. */
 export async function startPlatform(options: SandboxOptions = {}) {
   const sandbox = await startSandbox(options);
-  onTestFinished(() => sandbox.close());
+  onTestFinished(() => sandbox[Symbol.asyncDispose]());
   const { clientId: client_id, clientSecret: client_secret } = sandbox;
   const credential = JSON.stringify({ client_id, client_secret, note: 'kept' });
   const { directory, file } = await writeTemporary('credential.json', credential);

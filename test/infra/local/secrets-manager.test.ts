@@ -27,7 +27,7 @@ async function startFileClient(initial?: string) {
   });
   onTestFinished(async () => {
     client.destroy();
-    await server.close();
+    await server[Symbol.asyncDispose]();
   });
   const get = () => client.send(new GetSecretValueCommand({ SecretId: NAME }));
   const put = (SecretString: string) =>

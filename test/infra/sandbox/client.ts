@@ -48,7 +48,7 @@ export async function startClient(options: SandboxOptions = {}) {
     ...options,
     report: options.report ?? { secondsToProcessing: 5, secondsToReady: 25 },
   });
-  onTestFinished(() => sandbox.close());
+  onTestFinished(() => sandbox[Symbol.asyncDispose]());
   const pass = (seconds: number) => {
     time += seconds * 1000;
   };

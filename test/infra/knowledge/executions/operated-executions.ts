@@ -20,8 +20,8 @@ export async function startBucket(
   vi.stubEnv('AWS_ENDPOINT_URL_S3', server.endpoint);
   vi.stubEnv('AWS_ACCESS_KEY_ID', CREDENTIALS.accessKeyId);
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', CREDENTIALS.secretAccessKey);
-  onTestFinished(() => server.close());
-  const client = new S3Client({ ...server, region: 'eu-west-1', credentials: CREDENTIALS });
+  onTestFinished(server[Symbol.asyncDispose]);
+  const client = new S3Client({ endpoint: server.endpoint, region: 'eu-west-1', credentials: CREDENTIALS });
   for (const [Key, content] of Object.entries(objects)) {
     const Body = Buffer.isBuffer(content) ? content : JSON.stringify(content);
     await client.send(new PutObjectCommand({ ...BUCKET, Key, Body }));

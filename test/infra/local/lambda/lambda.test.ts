@@ -47,7 +47,7 @@ const CLOCK = scaledClock(1);
 const lines: LogLine[] = [];
 
 /** Creates a function with that handler. @param spec replaces parts of its default */
-function create(spec: Partial<FunctionSpec> = {}, clock = CLOCK): LocalFunction & AsyncDisposable {
+function create(spec: Partial<FunctionSpec> = {}, clock = CLOCK): LocalFunction {
   const file = join(temporaryDirectory(), 'index.mjs');
   writeFileSync(file, HANDLER);
   const whole: FunctionSpec = {
@@ -59,8 +59,7 @@ function create(spec: Partial<FunctionSpec> = {}, clock = CLOCK): LocalFunction 
     memoryMb: 256,
     ...spec,
   };
-  const local = createFunction(whole, clock, (line) => lines.push(line));
-  return { ...local, [Symbol.asyncDispose]: () => local.close() };
+  return createFunction(whole, clock, (line) => lines.push(line));
 }
 
 async function failureOf(

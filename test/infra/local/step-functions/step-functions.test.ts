@@ -97,7 +97,7 @@ describe('abort', () => {
     execution.abort();
     expect(await execution.result).toEqual({ status: 'ABORTED' });
     expect((await Array.fromAsync(execution.events)).at(-1)?.type).toBe('ExecutionAborted');
-    await local.close();
+    await local[Symbol.asyncDispose]();
     expect(await closed.result).toEqual({ status: 'ABORTED' });
   });
 
