@@ -21,7 +21,6 @@ const COMMANDS: Readonly<Record<string, readonly [description: string, load: Loa
   query: ['Run SQL on the tables of the exports.', () => import('./query/query.ts')],
   status: ['Show what runs, how the last runs ended, and what is missing.', () => import('./days/status.ts')],
   page: ['Write one HTML file that shows all exports.', () => import('./page.ts')],
-  list: ['Show the executions, newest first.', () => import('./executions/list.ts')],
   stop: ['Stop an execution. What was delivered stays.', () => import('./executions/stop.ts')],
   explain: ['Show what became of an execution and its windows.', () => import('./executions/explain.ts')],
   login: [

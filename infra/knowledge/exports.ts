@@ -5,7 +5,6 @@ import { platformName, type RequestTarget, requestHash } from '../../functions/d
 import { covers, type DayState, type Delivery, TO_EXPORT } from '../../functions/deliveries/judge.ts';
 import type { ExportRecords, RecordStore, StoredFailure } from '../../functions/deliveries/records.ts';
 import { EXPORTS_PREFIX } from '../../functions/workflow/keys.ts';
-import { type DateRange, describeDays } from '../../functions/workflow/request/dates.ts';
 import type { ExportRequest } from '../../functions/workflow/request/request.ts';
 import { tableOf } from '../../functions/workflow/table.ts';
 import { type ConfiguredExport, requestOf } from '../config/exports.ts';
@@ -156,16 +155,9 @@ function lastTarget({ deliveries }: ExportRecords): RequestTarget | undefined {
   return latest(deliveries.map(({ published_at: at, manifest }) => ({ at, manifest })))?.manifest;
 }
 
-/** The last ranges of days, in words. @param max how many are named */
-export function describeRanges(ranges: readonly DateRange[], max: number): string {
-  const more = ranges.length > max ? `${ranges.length - max} earlier ranges and ` : '';
-  return more + ranges.slice(-max).map(describeDays).join(', ');
-}
-
 /**
  * The latest failure that is not settled: a day of its range still has to be exported, and nobody has
- * delivered it since. A list or a query for
- * purchases settles it with its next delivery.
+ * delivered it since. A list or a query for purchases settles it with its next delivery.
  *
  * @param days of a report, judged
  */

@@ -8,9 +8,9 @@ export function resumeCommand(execution: string): string {
   return commandLine(['resume', execution, ...targetOptions()]);
 }
 
-/** The command that shows how an execution is doing, or why it failed. */
-export function explainCommand(execution: string, folder?: Folder): string {
-  return commandLine(['explain', execution, ...folderOptions(folder)]);
+/** The command that shows how a deployed execution is doing, or why it failed. */
+export function explainCommand(execution: string): string {
+  return commandLine(['explain', execution, ...targetOptions()]);
 }
 
 /** The command that logs in to an account of the platform, or of a credential file on this machine. */
@@ -81,7 +81,7 @@ function accountOption(account: string | undefined): string[] {
   return account === undefined ? [] : ['--account', account];
 }
 
-function folderOptions({ local, out }: Partial<Folder> = {}): string[] {
+function folderOptions({ local, out }: Partial<Folder>): string[] {
   if (!local || out === undefined) return targetOptions();
   return ['--local', ...(out === 'out' ? [] : ['--out', out])];
 }

@@ -18,9 +18,6 @@ export const RECENT_DAYS = 100;
 /** Charts side by side. */
 const MAX_METRICS = 3;
 
-/** Executions of each export. */
-const MAX_EXECUTIONS = 10;
-
 /** Its texts are as the platform, the config and the manifests have them: the drawing escapes them. */
 export interface PageContents {
   /** ISO 8601, UTC. */
@@ -34,7 +31,7 @@ export interface PageContents {
 }
 
 export interface PageExport
-  extends Pick<ReadExport, 'account' | 'name' | 'executions' | 'newest_day' | 'missing'> {
+  extends Pick<ReadExport, 'account' | 'name' | 'running' | 'last' | 'newest_day' | 'missing'> {
   readonly kind: 'report' | 'list' | 'purchases';
   readonly remedies: readonly Remedy[];
   /** The days that `missing` judges, by date. */
@@ -46,7 +43,10 @@ export interface PageExport
   /** Whole days from the end of the newest day to `made_at`, in the export's time zone. */
   readonly days_behind?: number | undefined;
   readonly failure?:
-    | (Pick<StoredFailure, 'at' | 'error' | 'happened' | 'todo'> & { readonly command: string })
+    | (Pick<StoredFailure, 'at' | 'error' | 'happened' | 'todo'> & {
+        /** Of a stack: the command that explains it. */
+        readonly command: string | undefined;
+      })
     | undefined;
   /** The dictionary of its table. */
   readonly table?: DocumentedTable | undefined;
@@ -91,7 +91,7 @@ export async function readPage(folder: Folder, now: Date): Promise<PageContents>
 }
 
 function describeExport(each: ReadExport, folder: Folder, now: Date): PageExport {
-  const { account, name, executions, newest_day, found, missing, failure } = each;
+  const { account, name, running, last, newest_day, found, missing, failure } = each;
   const { deliveries = [], request } = found ?? {};
   const published = deliveries.map(({ published_at }) => published_at).sort();
   const today = dateIn((request?.kind === 'report' && request.time_zone) || 'UTC', now);
@@ -106,11 +106,15 @@ function describeExport(each: ReadExport, folder: Folder, now: Date): PageExport
     remedies: found && missing ? findRemedies(missing, found.named, folder) : [],
     days: days ?? [],
     metrics: [],
-    executions: executions.slice(0, MAX_EXECUTIONS),
+    running,
+    last,
     newest_day,
     delivered_at: published.at(-1),
     days_behind: newest_day === undefined ? undefined : Math.max(0, daysBetween(newest_day, today) - 1),
-    failure: failure && { ...failure, command: explainCommand(failure.execution, folder) },
+    failure: failure && {
+      ...failure,
+      command: folder.local ? undefined : explainCommand(failure.execution),
+    },
   };
 }
 

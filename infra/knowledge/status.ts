@@ -4,25 +4,24 @@ import { addDays } from '../../functions/workflow/request/dates.ts';
 import type { Folder, ReadableBucket } from './bucket.ts';
 import { loadConfig } from './config.ts';
 import { UsageError } from './errors.ts';
-import type { ExecutionSummary } from './executions/executions.ts';
-import { findExecutions, type KnownExecutions } from './executions/list.ts';
+import { findLastRun, type LastRun } from './executions/last-run.ts';
 import { adviseLocally } from './executions/outcome.ts';
 import { type FoundExport, latestFailure, listExports, readExport } from './exports.ts';
 import { groupMissing, type JudgedRange, judgeRange, type MissingDays } from './missing-days.ts';
 import { shownReader } from './months.ts';
 import { lastPlatform } from './platform.ts';
-import { latest } from './recent.ts';
 import { suggest } from './request.ts';
 
 /** Exports that are read at the same time. Each reads ten manifests or months at once. */
 const PARALLEL = 4;
 
-/** An export, as its objects and executions describe it. */
+/** An export, as its records and its running executions describe it. */
 export interface ReadExport {
   readonly account: string;
   readonly name: string;
-  /** Newest first: all of a folder; of a stack those that run, and the last one that has ended. */
-  readonly executions: readonly ExecutionSummary[];
+  /** The executions of a stack that run, newest first. Of a folder, nobody knows. */
+  readonly running: readonly string[];
+  readonly last: LastRun | undefined;
   /** The last day that a manifest covers. */
   readonly newest_day: string | undefined;
   /** Undefined if its request is not known. */
@@ -48,19 +47,15 @@ export async function readExports(
 ): Promise<ReadExport[]> {
   const { local, out } = folder;
   // An export of the config that never ran in the folder is shown only if it is asked for.
-  const executions = await findExecutions(folder).catch((error): KnownExecutions => {
-    if (!local || name === undefined) throw error;
-    return { listed: [], find: async () => undefined };
-  });
   const configured = local && name === undefined ? [] : loadConfig().exports;
+  const here = local ? await listExports(out) : [];
+  if (local && name === undefined && here.length === 0)
+    throw new UsageError([`no run has begun in --out ${out}: repeat its command, or name another folder`]);
+  const running = local ? [] : await findRunning();
   const platform = local ? await lastPlatform(out) : {};
-  const known = new Set([
-    ...configured.map((each) => `${each.account}/${each.name}`),
-    ...executions.listed.flatMap((one) =>
-      one.account && one.export ? [`${one.account}/${one.export}`] : [],
-    ),
-    ...(local ? (await listExports(out)).map(({ account, name }) => `${account}/${name}`) : []),
-  ]);
+  const known = new Set(
+    [...configured, ...running, ...here].map(({ account, name }) => `${account}/${name}`),
+  );
   const names = [...known].filter((id) => name === undefined || id === name || id.endsWith(`/${name}`));
   if (name !== undefined && names.length === 0)
     throw new UsageError([
@@ -73,18 +68,19 @@ export async function readExports(
       .map(({ end_date }) => end_date)
       .sort()
       .at(-1);
-    const listed = executions.listed.filter((one) => `${one.account}/${one.export}` === id);
-    const last = local ? undefined : await findLast(found, listed, executions);
+    const own = running.filter((one) => `${one.account}/${one.name}` === id);
+    const executions = own.map(({ execution }) => execution);
     const { kind } = found?.request ?? {};
     const judged =
       found && kind !== 'purchases'
-        ? await judgeRange(withoutRunning(found, listed), shownReader(bucket), {}, now)
+        ? await judgeRange(withoutRunning(found, executions), shownReader(bucket), {}, now)
         : undefined;
     const failure = found && latestFailure(found, kind === 'report' ? judged?.days : undefined);
     return {
       account,
       name,
-      executions: last ? [...listed, last] : listed,
+      running: executions,
+      last: found && findLastRun(found, executions),
       newest_day: end && addDays(end, -1),
       found,
       days: judged?.days,
@@ -95,26 +91,15 @@ export async function readExports(
   return pMap(names.sort(), read, { concurrency: PARALLEL });
 }
 
-/** Leaves out the plans of executions that run: their days are no trouble yet. */
-function withoutRunning(found: FoundExport, executions: readonly ExecutionSummary[]): FoundExport {
-  const running = executions.filter(({ outcome }) => outcome === 'running');
-  const isOver = (plan: { readonly execution: string }) =>
-    running.every(({ execution }) => execution !== plan.execution);
-  return { ...found, plans: found.plans.filter(isOver) };
+/** The executions that run, with their exports. One of a faulty request has none. */
+async function findRunning() {
+  const { listRunning } = await import('./executions/deployed.ts');
+  return (await listRunning()).flatMap(({ execution, account, export: name }) =>
+    account !== undefined && name !== undefined ? [{ execution, account, name }] : [],
+  );
 }
 
-/** The last execution of a stack that has ended: the newest one that the records name. */
-async function findLast(
-  { deliveries = [], failures = [], plans = [] }: Partial<FoundExport> = {},
-  running: readonly ExecutionSummary[],
-  { find }: KnownExecutions,
-): Promise<ExecutionSummary | undefined> {
-  const delivered = deliveries.map(({ published_at: at, execution }) => ({ at, execution }));
-  const asked = plans.map(({ started_at: at, execution }) => ({ at, execution }));
-  const last = latest(
-    [...delivered, ...failures, ...asked].filter((each) =>
-      running.every(({ execution }) => execution !== each.execution),
-    ),
-  );
-  return last && find(last.execution);
+/** Leaves out the plans of executions that run: their days are no trouble yet. */
+function withoutRunning(found: FoundExport, running: readonly string[]): FoundExport {
+  return { ...found, plans: found.plans.filter(({ execution }) => !running.includes(execution)) };
 }

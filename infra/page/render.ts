@@ -1,21 +1,13 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { describeEnd, toMinute } from '../knowledge/executions/executions.ts';
+import { describeEnd, toMinute } from '../knowledge/executions/last-run.ts';
 import { LACK_WORDS, LACKS, type Lack } from '../knowledge/missing-days.ts';
 import { type PageContents, type PageExport, RECENT_DAYS } from '../knowledge/page-contents.ts';
 import { drawCalendar } from './calendar.ts';
 import { drawChart } from './chart.ts';
 import { count, formatNumber } from './format.ts';
 import { breakable, copyable, dated, fold, type Html, html, isolate, styleSheet } from './html.ts';
-import {
-  drawDays,
-  drawDictionary,
-  drawExecutions,
-  drawFailure,
-  drawPairs,
-  drawRemedies,
-  tabulate,
-} from './tables.ts';
+import { drawDays, drawDictionary, drawFailure, drawPairs, drawRemedies, tabulate } from './tables.ts';
 
 /**
  * Exports that are all drawn open. Of more, the fine ones are folded: 19 exports would be printed on 40
@@ -106,8 +98,8 @@ function compareExports(exports: readonly PageExport[]): Html {
     (lack) => lack === 'not_delivered' || exports.some(({ missing }) => missing?.counts[lack]),
   );
   const rows = exports.map((each, at) => {
-    const { account, name, newest_day, days_behind, executions, failure, missing } = each;
-    const end = executions[0] ? breakable(describeEnd(executions[0])) : failure ? 'failed' : '–';
+    const { account, name, newest_day, days_behind, running, last, failure, missing } = each;
+    const end = running.length > 0 ? 'running' : last ? breakable(describeEnd(last)) : '–';
     return [
       html`<a href="#export-${at + 1}">${isolate(account)}/${isolate(name)}</a>`,
       dated(newest_day ?? '–'),
@@ -144,7 +136,7 @@ ${drawParts(each)}</section>
 }
 
 function drawParts(each: PageExport): Html {
-  const { account, kind, days, remedies, metrics, executions, failure, table } = each;
+  const { account, kind, days, remedies, metrics, failure, table } = each;
   // A list shows one snapshot only.
   const calendar = kind === 'report' && days.length > 0 && drawCalendar(days);
   const recent = days.slice(-RECENT_DAYS);
@@ -157,17 +149,19 @@ ${
 <div class=metrics>${metrics.map((metric) => drawChart(metric, recent))}</div>
 ${drawDays(metrics, recent)}`
 }
-${executions.length > 0 && html`<h3>Last runs</h3>\n${drawExecutions(executions)}`}
 ${table && fold('What the columns mean', drawDictionary(table, account))}
 `;
 }
 
-function drawFacts({ newest_day, delivered_at, days_behind = 0, kind, days }: PageExport): Html {
+function drawFacts(each: PageExport): Html {
+  const { newest_day, delivered_at, days_behind = 0, kind, days, running, last } = each;
   const behind = days_behind === 0 ? 'up to date' : `${count(days_behind, 'day')} behind`;
   const items = kind === 'list' ? days.at(-1)?.rows : undefined;
   return drawPairs([
     [kind === 'list' ? 'Snapshot of' : 'Newest day', newest_day && `${newest_day} (${behind})`],
     ['Items', items === undefined ? undefined : formatNumber(items)],
     ['Last delivery', delivered_at === undefined ? 'none yet' : `${toMinute(delivered_at)} UTC`],
+    ['Running', running.length > 0 ? running.join(', ') : undefined],
+    ['Last run', last && `${describeEnd(last)}, ${toMinute(last.at)} UTC`],
   ]);
 }

@@ -1,19 +1,12 @@
 import { describeDays } from '../../functions/workflow/request/dates.ts';
 import { catalogName } from '../../functions/workflow/table.ts';
 import type { DocumentedTable } from '../catalog/table-words.ts';
-import {
-  daysIn,
-  describeEnd,
-  type ExecutionSummary,
-  isUnderWay,
-  toMinute,
-} from '../knowledge/executions/executions.ts';
+import { toMinute } from '../knowledge/executions/last-run.ts';
 import type { Remedy } from '../knowledge/missing-days.ts';
 import type { PageDay, PageExport, PageMetric } from '../knowledge/page-contents.ts';
-import { duration } from '../local/step-functions/progress.ts';
 import { describeTimes } from './calendar.ts';
 import { count, formatNumber, nameUnit } from './format.ts';
-import { breakable, type Content, copyable, dated, fold, type Html, html, isolate } from './html.ts';
+import { type Content, copyable, dated, fold, type Html, html, isolate } from './html.ts';
 
 /** Rows of a table that are shown at once; a click shows the others. */
 const MAX_ROWS = 8;
@@ -89,20 +82,6 @@ function drawValue({ name, unit }: PageMetric, { values, first }: PageDay): Cont
   ];
 }
 
-export function drawExecutions(executions: readonly ExecutionSummary[]): Html {
-  const rows = executions.map((run) => [
-    dated(run.ended_at === undefined ? `began ${toMinute(run.started_at ?? '')}` : toMinute(run.ended_at)),
-    run.outcome === 'delivered' || isUnderWay(run)
-      ? describeEnd(run)
-      : html`<span class=bad>${breakable(describeEnd(run))}</span>`,
-    dated(daysIn(run) ?? '–'),
-    run.seconds === undefined ? '–' : duration(run.seconds * 1000),
-    html`<code>${run.execution}</code>`,
-  ]);
-  const columns = ['Ended (UTC)', 'Result', 'Days', 'Took', 'Execution'];
-  return drawTable({ title: 'Last runs', columns, numbers: [3], optional: [4] }, rows);
-}
-
 /** The reader of the page may have no terminal. */
 function drawCommand(command: string): Html {
   return html`<p class=note>Send this to whoever runs the exports:</p>${copyable(command)}`;
@@ -113,7 +92,7 @@ export function drawFailure(failure: NonNullable<PageExport['failure']>): Html {
 <p><b class=bad>Failed: ${isolate(failure.error)}</b> ${dated(toMinute(failure.at))} UTC</p>
 <p>${failure.happened}</p>
 <p>${failure.todo}</p>
-${drawCommand(failure.command)}
+${failure.command !== undefined && drawCommand(failure.command)}
 </div>`;
 }
 

@@ -20,7 +20,8 @@ export function pageExport(fields: Partial<PageExport> = {}): PageExport {
     remedies: [],
     days,
     metrics: [],
-    executions: [],
+    running: [],
+    last: undefined,
     ...fields,
   };
 }
@@ -47,15 +48,12 @@ export function fullExport(days: number, fields: Partial<PageExport> = {}): Page
     newest_day: '2026-11-21',
     delivered_at: '2026-11-22T02:20:11.000Z',
     days_behind: 1,
-    executions: (['failed', 'delivered'] as const).map((outcome) => ({
-      execution: `scheduled-${outcome}`,
-      outcome,
-      ...(outcome === 'failed' && { error: 'ReportStuck' }),
-      start_date: '2026-11-19',
-      end_date: '2026-11-22',
-      ended_at: '2026-11-22T02:20:11.000Z',
-      seconds: 75.4,
-    })),
+    last: {
+      execution: 'scheduled-1',
+      outcome: 'failed',
+      error: 'ReportStuck',
+      at: '2026-11-22T02:20:11.000Z',
+    },
     table: {
       table: 'daily_campaigns',
       description: 'The report of acme/daily-campaigns: one row per account, day and campaign_name.',

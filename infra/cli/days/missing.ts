@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { describeDays } from '../../../functions/workflow/request/dates.ts';
+import { addDays, describeDays } from '../../../functions/workflow/request/dates.ts';
 import { type Folder, openToRead } from '../../knowledge/bucket.ts';
 import { type ExportPlace, type FoundExport, findConfigured, findExport } from '../../knowledge/exports.ts';
 import type { AskedDays } from '../../knowledge/missing-days.ts';
@@ -52,10 +52,18 @@ function describeMissing(missing: MissingDays, { named }: FoundExport, folder: F
   ];
 }
 
-/** Such as `3 of 31 days are not delivered, 2 held`. */
-export function describeCounts({ counts, days }: Pick<MissingDays, 'counts' | 'days'>): string {
+/** Such as `3 of 31 days are not delivered, 2 held, 9 of an older request until 2026-11-19 without clicks`. */
+export function describeCounts(missing: MissingDays): string {
+  const { counts, days, older_request: older } = missing;
   const others = LACKS.slice(1).flatMap((lack) =>
     counts[lack] > 0 ? [`${counts[lack]} ${LACK_WORDS[lack]}`] : [],
   );
-  return [`${counts.not_delivered} of ${days} days are not delivered`, ...others].join(', ');
+  const last = older.at(-1);
+  const until = last ? [`until ${addDays(last.end_date, -1)}`] : [];
+  const lacking = new Set(older.flatMap(({ problem = [] }) => problem));
+  return [
+    [`${counts.not_delivered} of ${days} days are not delivered`, ...others].join(', '),
+    ...until,
+    ...lacking,
+  ].join(' ');
 }

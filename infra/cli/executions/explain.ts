@@ -1,118 +1,70 @@
-import { join } from 'node:path';
 import { Command } from 'commander';
 import prettyBytes from 'pretty-bytes';
 import { describeDays } from '../../../functions/workflow/request/dates.ts';
-import { UsageError } from '../../knowledge/errors.ts';
 import {
-  daysIn,
-  describeEnd,
   type ExplainedExecution,
-  isUnderWay,
-  toMinute,
+  explainExecution,
   type WindowRun,
-} from '../../knowledge/executions/executions.ts';
-import { listExecutions } from '../../knowledge/executions/list.ts';
-import { readLocal } from '../../knowledge/executions/local.ts';
-import { adviseLocally, type Outcome, outcomeOf } from '../../knowledge/executions/outcome.ts';
-import { missingCommand, resumeCommand } from '../../knowledge/next-command.ts';
-import { lastPlatform } from '../../knowledge/platform.ts';
-import { DOING, duration } from '../../local/step-functions/progress.ts';
+} from '../../knowledge/executions/deployed.ts';
+import { describeEnd, toMinute } from '../../knowledge/executions/last-run.ts';
+import { type Outcome, outcomeOf } from '../../knowledge/executions/outcome.ts';
+import { resumeCommand } from '../../knowledge/next-command.ts';
+import { duration } from '../../local/step-functions/progress.ts';
 import { printDocument, printLines } from '../layout.ts';
 import { type CommonOptions, examples, option } from '../options.ts';
 import { describeOutcome } from './outcome.ts';
 
 export function createCommand(): Command {
   return new Command('explain')
-    .argument('[execution]', 'the name of an execution (default: the one that began last)')
+    .argument('<execution>', 'the name of an execution')
     .addOption(option.json())
-    .option('--local', 'explain a run of this machine')
-    .addOption(option.out())
     .addHelpText('after', examples('explain daily-campaigns-20261001-20261101-20261121T041500123Z'))
     .action(explain);
 }
 
-/** @param named default: the execution that began last */
-async function explain(named: string | undefined, options: CommonOptions): Promise<void> {
-  const execution = named ?? (await listExecutions(options, 1))[0]?.execution;
-  if (execution === undefined) throw new UsageError(['nothing has run yet']);
-  const details = options.local ? await readLocal(options.out, execution) : await explainDeployed(execution);
-  const failed = await readFailure(details, options);
-  if (!options.json) return printLines(describeExecution(details, failed, options));
+async function explain(execution: string, { json }: Pick<CommonOptions, 'json'>): Promise<void> {
+  const details = await explainExecution(execution);
+  const { summary, end, windows, console } = details;
+  const hasFailed = summary.outcome !== 'running' && summary.outcome !== 'delivered';
+  const failed = hasFailed ? outcomeOf(end) : undefined;
+  if (!json) return printLines(describeExecution(details, failed));
   const { outcome: ending, ...failure } = failed ?? {};
-  const { summary, windows, console } = details;
   printDocument({ ...summary, failure: ending && failure, windows, console });
 }
 
-async function explainDeployed(execution: string): Promise<ExplainedExecution> {
-  const { findExecution, readDeployed } = await import('../../knowledge/executions/deployed.ts');
-  return readDeployed(await findExecution(execution));
-}
-
-async function readFailure(
-  details: ExplainedExecution,
-  { local, out }: CommonOptions,
-): Promise<Outcome | undefined> {
-  const { summary, end } = details;
-  if (isUnderWay(summary) || summary.outcome === 'delivered') return undefined;
-  if (!local) return outcomeOf(end);
-  const failure = outcomeOf(end, nextLocal(details, out));
-  if (failure.outcome !== 'failed') return failure;
-  return adviseLocally(failure, { ...(await lastPlatform(out)), account: summary.account ?? '', out });
-}
-
-/** The history keeps the command of its run only; `missing` prints one for the days of an earlier run. */
-function nextLocal({ next, summary }: ExplainedExecution, out: string): string {
-  return (
-    next ?? missingCommand({ name: summary.export ?? '', account: summary.account }, { local: true, out })
-  );
-}
-
 function describeExecution(
-  details: ExplainedExecution,
+  { summary, windows, console }: ExplainedExecution,
   failure: Outcome | undefined,
-  { local, out }: CommonOptions,
 ): string[] {
-  const { summary } = details;
-  const { execution, outcome, seconds, started_at, ended_at, account } = summary;
-  const took = isUnderWay(summary) ? 'so far' : 'took';
+  const { execution, outcome, started_at, account, start_date, end_date } = summary;
   const facts = [
     account === undefined ? [] : `${account}/${summary.export}`,
-    daysIn(summary) ?? [],
-    started_at === undefined ? [] : `began ${toMinute(started_at)} UTC`,
-    started_at === undefined && ended_at !== undefined ? `ended ${toMinute(ended_at)} UTC` : [],
-    seconds === undefined ? [] : `${took} ${duration(seconds * 1_000)}`,
-  ].flat();
-  const next = local ? nextLocal(details, out) : resumeCommand(execution);
+    start_date === undefined || end_date === undefined ? [] : describeDays({ start_date, end_date }),
+    `began ${toMinute(started_at)} UTC`,
+    describeTime(summary),
+  ];
   const paragraphs = [
-    [`${outcome.replace('_', ' ')}  ${execution}`, ...(facts.length > 0 ? [facts.join(', ')] : [])],
-    outcome === 'unfinished'
-      ? ['It is still running, or it was killed. If it was killed, export the rest:', `  ${next}`]
-      : [],
-    failure ? describeOutcome(failure, { root: local ? `${out}/` : 's3://', next }) : [],
-    details.windows.map(describeWindow),
-    [describeStates(details, out)],
+    [`${outcome.replace('_', ' ')}  ${execution}`, facts.flat().join(', ')],
+    failure ? describeOutcome(failure, { root: 's3://', next: resumeCommand(execution) }) : [],
+    windows.map(describeWindow),
+    [`Each state: ${console}`],
   ];
   return paragraphs
     .filter((lines) => lines.length > 0)
     .flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]));
 }
 
-/** Names the place that has each state with its input and output. */
-function describeStates({ console, recorded }: ExplainedExecution, out: string): string {
-  if (console !== undefined) return `Each state: ${console}`;
-  return recorded
-    ? `Each state: ${join(out, 'history.json')}`
-    : 'history.json does not have its states: a later run replaced it, or the disk was full.';
-}
-
 function describeWindow(run: WindowRun): string {
-  const { window, outcome, error, rows, bytes, seconds, state } = run;
-  const doing = DOING[state as keyof typeof DOING] ?? state;
+  const { window, rows, bytes } = run;
   const facts = [
-    `${describeDays(window)}  ${describeEnd({ outcome, error: error ?? doing })}`,
+    `${describeDays(window)}  ${describeEnd(run)}`,
     rows === undefined ? [] : `${rows} rows`,
     bytes === undefined ? [] : prettyBytes(bytes),
-    seconds === undefined ? [] : `${isUnderWay(run) ? 'so far' : 'took'} ${duration(seconds * 1_000)}`,
+    describeTime(run),
   ];
   return facts.flat().join(', ');
+}
+
+function describeTime({ outcome, seconds }: Pick<WindowRun, 'outcome' | 'seconds'>): string {
+  return `${outcome === 'running' ? 'so far' : 'took'} ${duration(seconds * 1_000)}`;
 }

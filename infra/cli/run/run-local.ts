@@ -47,7 +47,6 @@ export async function runLocal(
     config: loadConfig(),
   });
   const next = repeatCommand();
-  local.history.next = next;
   const execution = local.export(input, executionName(request, new Date(clock.now())));
   await using _saving = keepSaving(local.history);
   using interrupt = catchInterrupt();

@@ -1,19 +1,40 @@
 import { type DescribeExecutionOutput, type ExecutionListItem, SFN } from '@aws-sdk/client-sfn';
+import { InvalidInput } from '../../../functions/workflow/errors.ts';
 import { parseJson } from '../../../functions/workflow/json.ts';
+import { parseRequest } from '../../../functions/workflow/request/request.ts';
 import type { Window } from '../../../functions/workflow/state-parts.ts';
+import { WindowResult } from '../../../functions/workflow/states.ts';
 import { readStateMachineArn } from '../deployment.ts';
 import { createAwsFailure, UsageError } from '../errors.ts';
-import {
-  describeInput,
-  type ExecutionSummary,
-  type ExplainedExecution,
-  outcomeFor,
-  plannedWindows,
-  readResult,
-  secondsBetween,
-  unbegun,
-  type WindowRun,
-} from './executions.ts';
+import type { ExecutionEnd } from './outcome.ts';
+
+/** The end of an execution or of a window. */
+type ExecutionOutcome = 'running' | 'delivered' | 'failed' | 'stopped' | 'timed_out';
+
+/** One window of an execution. */
+export interface WindowRun {
+  readonly window: Window;
+  readonly outcome: ExecutionOutcome;
+  /** Until now, if it is running. */
+  readonly seconds: number;
+  readonly bytes?: number | undefined;
+  readonly rows?: number | undefined;
+  readonly key?: string | undefined;
+  readonly error?: string | undefined;
+}
+
+/** An execution of the state machine. The fields of its request are absent if that is faulty. */
+export type ExecutionSummary = ReturnType<typeof summarize>;
+
+/** An execution with what became of its windows. */
+export interface ExplainedExecution {
+  readonly summary: ExecutionSummary;
+  readonly end: ExecutionEnd;
+  /** The windows that have begun, the newest days first. */
+  readonly windows: readonly WindowRun[];
+  /** The page in AWS's console, with every state and its input and output. */
+  readonly console: string;
+}
 
 /**
  * A client for the Region of an ARN. Its operations allow 250 calls at once, and then 5 or 10 a second: the
@@ -36,46 +57,23 @@ export function hasEnded({ status }: DescribeExecutionOutput): boolean {
 
 /** Finds an execution by its name. @throws UsageError if there is none */
 export async function findExecution(name: string): Promise<DescribeExecutionOutput> {
-  const executionArn = arnOf(await readStateMachineArn(), name);
-  return readExecution(createStepFunctions(executionArn), executionArn);
+  const stateMachineArn = await readStateMachineArn();
+  const executionArn = `${stateMachineArn.replace(':stateMachine:', ':execution:')}:${name}`;
+  return createStepFunctions(executionArn)
+    .describeExecution({ executionArn })
+    .catch((error: Error) => {
+      const { name } = Object(error.cause);
+      if (!/^(ExecutionDoesNotExist|InvalidArn|ValidationException)$/.test(name)) throw error;
+      throw new UsageError([`there is no execution ${executionArn} (${name})`]);
+    });
 }
 
-function arnOf(stateMachineArn: string, name: string): string {
-  return `${stateMachineArn.replace(':stateMachine:', ':execution:')}:${name}`;
-}
-
-async function readExecution(sfn: SFN, executionArn: string): Promise<DescribeExecutionOutput> {
-  return sfn.describeExecution({ executionArn }).catch((error: Error) => {
-    const { name } = Object(error.cause);
-    if (!/^(ExecutionDoesNotExist|InvalidArn|ValidationException)$/.test(name)) throw error;
-    throw new UsageError([`there is no execution ${executionArn} (${name})`]);
-  });
-}
-
-export async function findDeployed(stateMachineArn: string) {
-  const sfn = createStepFunctions(stateMachineArn);
-  return {
-    listed: await listDeployed(stateMachineArn, 0),
-    find: (execution: string) =>
-      readExecution(sfn, arnOf(stateMachineArn, execution)).then(summarize, (error) => {
-        if (error instanceof UsageError) return undefined;
-        throw error;
-      }),
-  };
-}
-
-/**
- * The executions that run, and the last ones, newest first.
- *
- * @param limit of those that have ended
- */
-export async function listDeployed(stateMachineArn: string, limit: number): Promise<ExecutionSummary[]> {
+/** The executions that run, newest first. */
+export async function listRunning(): Promise<ExecutionSummary[]> {
+  const stateMachineArn = await readStateMachineArn();
   const sfn = createStepFunctions(stateMachineArn);
   const running = await listItems(sfn, { stateMachineArn, statusFilter: 'RUNNING' });
-  // The last ones include the running ones, unless these began long ago.
-  const last = limit > 0 ? await listItems(sfn, { stateMachineArn }, limit + running.length) : [];
-  const ended = last.filter(({ status }) => status !== 'RUNNING').slice(0, limit);
-  const found = [...running, ...ended].map(({ executionArn }) => sfn.describeExecution({ executionArn }));
+  const found = running.map(({ executionArn }) => sfn.describeExecution({ executionArn }));
   return (await Promise.all(found)).map(summarize);
 }
 
@@ -83,51 +81,71 @@ export async function listDeployed(stateMachineArn: string, limit: number): Prom
 async function listItems(
   sfn: SFN,
   of: Parameters<SFN['paginateListExecutions']>[0],
-  limit = Number.POSITIVE_INFINITY,
 ): Promise<ExecutionListItem[]> {
-  const items: ExecutionListItem[] = [];
-  for await (const { executions = [] } of sfn.paginateListExecutions(of)) {
-    items.push(...executions);
-    if (items.length >= limit) break;
-  }
-  return items.slice(0, limit);
+  const pages = await Array.fromAsync(sfn.paginateListExecutions(of));
+  return pages.flatMap(({ executions = [] }) => executions);
 }
 
-function summarize(execution: DescribeExecutionOutput): ExecutionSummary {
-  const { name = '', status, startDate = new Date(0), stopDate, input, error } = execution;
+const OUTCOMES: Readonly<Record<string, ExecutionOutcome>> = {
+  SUCCEEDED: 'delivered',
+  FAILED: 'failed',
+  ABORTED: 'stopped',
+  TIMED_OUT: 'timed_out',
+};
+
+function summarize({ name = '', startDate = new Date(0), ...execution }: DescribeExecutionOutput) {
+  const { status = '', stopDate, input, error } = execution;
   return {
     execution: name,
-    outcome: outcomeFor(status),
+    outcome: OUTCOMES[status] ?? 'running',
     ...(input !== undefined && describeInput(parseJson(input), startDate)),
     started_at: startDate.toISOString(),
     ended_at: stopDate?.toISOString(),
-    seconds: secondsBetween(startDate, stopDate ?? new Date()),
+    /** Until now, if it is running. */
+    seconds: secondsBetween(startDate, stopDate),
     error,
   };
 }
 
-/** An execution with its windows, which are executions too. */
-export async function readDeployed(execution: DescribeExecutionOutput): Promise<ExplainedExecution> {
+/** The account, the export and the days of an execution, from its input. */
+function describeInput(
+  input: unknown,
+  startedAt: Date,
+): { account?: string; export?: string; start_date?: string; end_date?: string } {
+  try {
+    const { account, name, start_date, end_date } = parseRequest(input, startedAt).request;
+    return { account, export: name, start_date, end_date };
+  } catch (error) {
+    if (!(error instanceof InvalidInput)) throw error;
+    const { account, name } = Object(input);
+    return {
+      ...(typeof account === 'string' && { account }),
+      ...(typeof name === 'string' && { export: name }),
+    };
+  }
+}
+
+/** To a tenth of a second. */
+function secondsBetween(from: Date, to = new Date()): number {
+  return Math.round((to.getTime() - from.getTime()) / 100) / 10;
+}
+
+/** Reads the windows of an execution, which are executions too. */
+export async function explainExecution(name: string): Promise<ExplainedExecution> {
+  const execution = await findExecution(name);
   const { executionArn = '' } = execution;
   const sfn = createStepFunctions(executionArn);
-  const summary = summarize(execution);
-  const [plan, { mapRuns = [] }] = await Promise.all([
-    readPlan(sfn, executionArn),
-    sfn.listMapRuns({ executionArn }),
-  ]);
+  const { mapRuns = [] } = await sfn.listMapRuns({ executionArn });
   const children = await Promise.all(mapRuns.map(({ mapRunArn }) => listItems(sfn, { mapRunArn })));
-  const begun = await Promise.all(
+  const windows = await Promise.all(
     children.flat().map(({ executionArn }) => sfn.describeExecution({ executionArn }).then(readWindow)),
   );
-  const windows = plan.map(
-    (window) =>
-      begun.find((run) => run.window.start_date === window.start_date) ?? {
-        window,
-        outcome: unbegun(summary),
-      },
-  );
-  const end = { ...execution, output: parseJson(execution.output ?? '') };
-  return { summary, end, windows, console: consoleLink(executionArn) };
+  return {
+    summary: summarize(execution),
+    end: { ...execution, output: parseJson(execution.output ?? '') },
+    windows: windows.sort((one, other) => other.window.start_date.localeCompare(one.window.start_date)),
+    console: consoleLink(executionArn),
+  };
 }
 
 /** Other partitions have consoles of their own. */
@@ -143,21 +161,14 @@ function consoleLink(executionArn: string): string {
 }
 
 function readWindow(child: DescribeExecutionOutput): WindowRun {
-  const { status, startDate = new Date(0), stopDate, input = '', output = '', error } = child;
-  const { window } = Object(parseJson(input)) as Pick<WindowRun, 'window'>;
-  const outcome = outcomeFor(status);
-  const seconds = secondsBetween(startDate, stopDate ?? new Date());
+  const { outcome, seconds, error } = summarize(child);
+  const { window } = Object(parseJson(child.input ?? '')) as Pick<WindowRun, 'window'>;
   // A window is stopped with its export only.
-  const isOver = stopDate !== undefined && outcome !== 'stopped';
-  return { window, seconds, outcome, ...(isOver && readResult(parseJson(output), error)) };
-}
-
-/** @returns none before PlanExport has ended */
-async function readPlan(sfn: SFN, executionArn: string): Promise<readonly Window[]> {
-  const query = { executionArn, includeExecutionData: true, maxResults: 1_000 };
-  for await (const { events = [] } of sfn.paginateGetExecutionHistory(query)) {
-    const exited = events.find(({ stateExitedEventDetails: state }) => state?.name === 'PlanExport');
-    if (exited) return plannedWindows(parseJson(exited.stateExitedEventDetails?.output ?? ''));
-  }
-  return [];
+  if (outcome === 'running' || outcome === 'stopped') return { window, outcome, seconds };
+  const { data } = WindowResult.safeParse(parseJson(child.output ?? ''));
+  // Without a result of its own, the execution of the window died.
+  if (data?.outcome !== 'delivered')
+    return { window, outcome: 'failed', seconds, error: data ? data.failure.error : error };
+  const { bytes, rows, key } = data;
+  return { window, outcome: 'delivered', seconds, bytes, rows, key };
 }

@@ -42,8 +42,6 @@ export interface ExecutionHistory {
 
 export interface History {
   readonly executions: readonly ExecutionHistory[];
-  /** The command that exports what the executions did not deliver. */
-  next?: string;
   begin(execution: string): ExecutionHistory;
   /** Replaces `history.json`. */
   save(): Promise<void>;
@@ -52,7 +50,7 @@ export interface History {
 /** The histories of a run's executions, kept in memory and saved to `history.json` in a folder. */
 export function createHistory(folder: string): History {
   const executions: ExecutionHistory[] = [];
-  const kept: History = {
+  return {
     executions,
     begin(execution) {
       const history: ExecutionHistory = { execution, events: [] };
@@ -63,14 +61,13 @@ export function createHistory(folder: string): History {
       const draft = join(folder, `.history.${randomUUID()}.json`);
       await mkdir(folder, { recursive: true });
       try {
-        await writeFile(draft, `${JSON.stringify({ next: kept.next, executions }, undefined, 2)}\n`);
+        await writeFile(draft, `${JSON.stringify({ executions }, undefined, 2)}\n`);
         await rename(draft, join(folder, 'history.json'));
       } finally {
         await rm(draft, { force: true });
       }
     },
   };
-  return kept;
 }
 
 const SAVE_EVERY_MS = 2_000;

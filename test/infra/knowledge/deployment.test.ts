@@ -7,8 +7,8 @@ describe('a command finds the stack', () => {
   it('by CloudFormation, in the AWS account and the Region of the environment, or in another Region', async () => {
     await startExecutions([]);
     const calls = await startCloudFormation('ad-report-export');
-    const list = async (...more: string[]) => (await runCommand(['list', ...more])).status;
-    expect([await list(), await list('--region', 'us-west-2')]).toEqual([0, 0]);
+    const stop = async (...more: string[]) => (await runCommand(['stop', 'daily-1', ...more])).status;
+    expect([await stop(), await stop('--region', 'us-west-2')]).toEqual([2, 2]);
     expect(calls).toEqual(['ad-report-export us-east-2', 'ad-report-export us-west-2']);
   });
 

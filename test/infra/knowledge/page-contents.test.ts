@@ -9,7 +9,7 @@ import { runCommand } from '../../support/cli.ts';
 import { ledgerRows, writeParquet } from '../../support/ledger-rows.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { BUCKET, deliver, openFolder, queryRows, rebuild } from './deliveries.ts';
-import { FAILED, FAILURE, RUNNING, startBucket } from './executions/operated-executions.ts';
+import { FAILED, FAILURE, NAME, RUNNING, startBucket } from './executions/operated-executions.ts';
 import { startExecutions } from './executions/step-functions.ts';
 
 const NOW = new Date('2026-10-13T12:00:00.000Z');
@@ -19,12 +19,6 @@ const REQUEST = { dimensions: ['campaign_name'], metrics: ['clicks', 'spend'] };
 /** One row for each of these days of October. */
 function rowsOf(days: readonly number[], spend: number) {
   return days.map((day) => ({ date: `2026-10-0${day}`, campaign_name: 'a', clicks: 1, spend }));
-}
-
-/** The announced end of an execution: a folder's runs are known by it. */
-async function announce(out: string, type: string, detail: object): Promise<void> {
-  const event = { 'detail-type': type, detail, time: '2026-10-12T06:00:00Z' };
-  await writeFile(join(out, 'events.jsonl'), `${JSON.stringify(event)}\n`);
 }
 
 /** The dates of each state. */
@@ -53,7 +47,6 @@ it('shows what missing, status and query show of overlapping, restated, held and
   const failure = { ...FAILURE, account: 'acme', export: 'daily', execution: 'e-5' };
   const key = 'exports/account=acme/export=daily/start_date=2026-10-11/end_date=2026-10-13/_failure.json';
   await folder.put(key, JSON.stringify({ ...failure, failed_at: '2026-10-12T06:00:00Z' }));
-  await announce(out, 'Report Export Failed', failure);
 
   const { exports, ...contents } = await readPage({ local: true, out }, NOW);
   expect([contents.place, exports.map(({ account }) => account)]).toEqual([out, ['acme', 'globex']]);
@@ -75,8 +68,8 @@ it('shows what missing, status and query show of overlapping, restated, held and
     newest_day: status.newest_day,
     delivered_at: '2026-11-01T03:00:00.000Z',
     days_behind: 3,
-    failure: { ...status.failure, command: `npm run export -- explain e-5 --local --out ${out}` },
-    executions: [status.last],
+    failure: status.failure,
+    last: status.last,
   });
   const range = ['daily', '--account', 'acme', ...of.slice(1), '--to', '2026-10-13'];
   expect(acme.missing).toMatchObject(JSON.parse((await runCommand(['missing', ...range, '--json'])).stdout));
@@ -133,7 +126,7 @@ it('shows the exports of a stack, the one that failed first, from the ledger and
   const [daily, monthly] = read.exports as [PageExport, PageExport];
   expect(daily.missing?.counts.not_delivered).toBe(28);
   expect(daily.failure?.command).toBe('npm run export -- explain daily-1');
-  expect(daily.executions.map(({ outcome }) => outcome)).toEqual(['running', 'failed']);
+  expect([daily.running, daily.last?.outcome]).toEqual([[NAME], 'failed']);
   expect(daily.days[1]).toMatchObject({ date: '2026-11-06', corrections: 2, first: { spend: 1.5 } });
   // A metric without a value has no chart.
   expect([daily.metrics, monthly.name, monthly.metrics]).toEqual([[], 'monthly-totals', []]);
@@ -143,7 +136,6 @@ it('names the object of the ledger that is damaged', async () => {
   const folder = await openFolder();
   const { out } = folder;
   await deliver(folder, { request: REQUEST, days: [1, 2], created: 1, rows: rowsOf([1, 2], 1) });
-  await announce(out, 'Report Exported', { execution: 'e', account: 'acme', name: 'daily' });
   const key = ledgerKey({ account: 'acme', name: 'daily' }, '2026-10');
   await mkdir(join(out, BUCKET, 'tables/ledger'), { recursive: true });
   await writeFile(join(out, BUCKET, key), 'a text');

@@ -1,17 +1,19 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { platformName } from '../../../../functions/decisions/request-hash.ts';
 import { manifestKey, planKey } from '../../../../functions/workflow/keys.ts';
 import { addDays } from '../../../../functions/workflow/request/dates.ts';
 import { parseRequest } from '../../../../functions/workflow/request/request.ts';
-import { describeStatus, type ExportStatus } from '../../../../infra/cli/days/status.ts';
+import { describeStatus } from '../../../../infra/cli/days/status.ts';
 import { readConfig } from '../../../../infra/config/config.ts';
 import { requestOf as configuredRequest } from '../../../../infra/config/exports.ts';
 import type { LackingDays, MissingDays } from '../../../../infra/knowledge/missing-days.ts';
 import { runCommand } from '../../../support/cli.ts';
 import { writeParquet } from '../../../support/ledger-rows.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { plan } from '../../knowledge/deliveries.ts';
 import {
   FAILED,
   FAILURE,
@@ -43,12 +45,15 @@ function lacking(ranges: Partial<LackingDays>): MissingDays {
     name: 'daily',
   };
   const none = { not_delivered: [], not_in_table: [], not_renewed: [], held: [], older_request: [] };
-  const counts = { not_delivered: 0, not_in_table: 0, not_renewed: 0, held: 0, older_request: 0 };
-  return { ...days, counts, ...none, ...ranges };
+  const lacks = { ...none, ...ranges };
+  const counts = Object.fromEntries(
+    Object.entries(lacks).map(([lack, all]) => [lack, all.reduce((sum, { days }) => sum + days, 0)]),
+  ) as MissingDays['counts'];
+  return { ...days, counts, ...lacks };
 }
 
 /** Reads the exports from `status --json`. */
-async function readStatus(...args: string[]): Promise<ExportStatus[]> {
+async function readStatus(...args: string[]) {
   const { status, stdout, stderr } = await runCommand(['status', '--json', ...args]);
   expect([status, stderr]).toEqual([0, '']);
   return JSON.parse(stdout).exports;
@@ -72,7 +77,7 @@ describe('status', () => {
         account: 'acme',
         export: 'daily-campaigns',
         running: [NAME],
-        last: expect.objectContaining({ execution: 'daily-1', outcome: 'failed', seconds: 5_400 }),
+        last: { execution: 'daily-1', outcome: 'failed', error: 'ReportStuck', at: '2026-11-20T07:30:00Z' },
         newest_day: '2026-10-09',
         days: expect.objectContaining({
           not_delivered: [
@@ -115,19 +120,14 @@ describe('status', () => {
     expect(mistyped.stderr).toBe('error: there is no export monthly-total (did you mean monthly-totals?)\n');
   });
 
-  it('finds the last run of an export, however many others ended since', async () => {
-    const hourly = Array.from({ length: 101 }, (_, at) => ({ ...FAILED, name: `hourly-${at}` }));
-    await startExecutions([...hourly, { ...FAILED, name: 'daily-0' }]);
-    await startBucket({
-      [`${DAILY}/start_date=2026-10-05/end_date=2026-10-10/_manifest.json`]: manifestOf(
-        requestOf('daily-campaigns', '2026-10-05', '2026-10-10'),
-        'daily-0',
-      ),
-      'exports/account=globex/export=monthly-totals/start_date=2026-10-01/end_date=2026-11-01/_manifest.json':
-        manifestOf(requestOf('monthly-totals', '2026-10-01', '2026-11-01', 'globex'), 'of-last-year'),
-    });
-    const [daily, monthly] = await readStatus();
-    expect([daily?.last?.execution, monthly?.last]).toEqual(['daily-0', undefined]);
+  it('finds the last run of an export in its records, and reads no execution that has ended', async () => {
+    const ended = Array.from({ length: 101 }, (_, at) => ({ ...FAILED, name: `hourly-${at}` }));
+    const { called } = await startExecutions([RUNNING, ...ended]);
+    const request = requestOf('daily-campaigns', '2026-10-05', '2026-10-10');
+    await startBucket({ [manifestKey(request, request)]: manifestOf(request, 'daily-0') });
+    const [daily] = await readStatus();
+    expect(daily?.last).toMatchObject({ execution: 'daily-0', outcome: 'delivered' });
+    expect(called).toEqual(['ListExecutions', 'DescribeExecution']);
   });
 
   it.each([
@@ -155,31 +155,46 @@ describe('status', () => {
   });
 });
 
-it('the text has a line for each fact, and ends with the command that explains the failure', () => {
-  const ranges = Array.from({ length: 12 }, (_, at) => {
-    const day = addDays('2026-10-01', at * 2);
-    return range(day, addDays(day, 1), 1);
-  });
-  const status: ExportStatus = {
+it('advises what fits this machine', async () => {
+  const out = temporaryDirectory();
+  const write = async (path: string, content: unknown) => {
+    await mkdir(dirname(join(out, path)), { recursive: true });
+    await writeFile(join(out, path), JSON.stringify(content));
+  };
+  const { name: _, ...request } = requestOf('daily', '2026-10-01', '2026-10-02');
+  await plan(out, { ...request, name: 'daily', max_parallel: undefined });
+  const failure = { ...FAILURE, error: 'LoginRequired' };
+  const window = 'bucket/exports/account=acme/export=daily/start_date=2026-10-01/end_date=2026-10-02';
+  await write(`${window}/_failure.json`, failure);
+  await write('platform.json', { baseUrl: 'https://ads.example', credential: 'c.json' });
+  const { stdout } = await runCommand(['status', '--local', '--out', out]);
+  expect(stdout).toContain(
+    'What to do: Log in again (npm run export -- login --account acme --local ' +
+      '--base-url https://ads.example --credential c.json), then run the export again.\n',
+  );
+});
+
+it.each([
+  [['--out', 'x'], '--out can only be used with --local'],
+  [['--local', '--out', 'nowhere'], 'no run has begun in --out nowhere: repeat its command, or name'],
+])('exits 2 for %j', async (args, message) => {
+  const { status, stderr } = await runCommand(['status', ...args]);
+  expect([status, stderr]).toEqual([2, expect.stringContaining(message)]);
+});
+
+it('the text has a line for each fact, and ends with the commands that tell more', () => {
+  const status = {
     account: 'acme',
-    export: 'daily',
+    name: 'daily',
     running: ['e-2'],
     newest_day: '2026-11-20',
-    last: {
-      execution: 'e-1',
-      outcome: 'failed',
-      error: 'ReportStuck',
-      seconds: 5_400,
-      started_at: '2026-11-20T06:00:00.000Z',
-    },
-    days: lacking({
-      not_in_table: [{ ...range('2026-10-01', '2026-10-03', 2), reason: 'not_in_table' }],
-      not_delivered: [
-        range('2026-11-01', '2026-11-02', 1),
-        { ...range('2026-11-02', '2026-11-03', 1), reason: 'unannounced' },
-      ],
-      not_renewed: [{ ...range('2026-10-08', '2026-10-09', 1), reason: 'not_renewed' }],
+    last: { execution: 'e-1', outcome: 'failed', error: 'ReportStuck', at: '2026-11-20T07:30:00Z' },
+    missing: lacking({
+      not_delivered: [range('2026-11-01', '2026-11-03', 2)],
       held: [{ ...range('2026-10-05', '2026-10-06', 1), reason: 'held' }],
+      older_request: [
+        { ...range('2026-10-07', '2026-10-10', 3), reason: 'older_request', problem: 'without clicks' },
+      ],
     }),
     failure: {
       ...range('2026-11-01', '2026-11-02', 1),
@@ -190,27 +205,23 @@ it('the text has a line for each fact, and ends with the command that explains t
       execution: 'e-1',
       key: 'k',
     },
-  };
-  expect(describeStatus(status, { local: true, out: 'o' })).toEqual([
+  } as const;
+  const lines = [
     'acme/daily',
-    '  running       e-2',
-    '  last run      failed: ReportStuck, 2026-11-20 06:00 UTC, took 1h 30m, e-1',
-    '  newest day    2026-11-20',
-    '  missing       2 days: 2026-11-01 to 2026-11-02',
-    '  not in table  2 days: 2026-10-01 to 2026-10-02',
-    '  not renewed   1 day: 2026-10-08',
-    '  held          1 day: 2026-10-05',
-    '  failure       2026-11-20 07:30 UTC, ReportStuck: It hung. What to do: Ask.',
-    '  more          npm run export -- explain e-1 --local --out o',
-  ]);
-  expect(describeStatus({ account: 'acme', export: 'daily', running: [], days: lacking({}) })).toEqual([
+    '  running     e-2',
+    '  last run    failed: ReportStuck, 2026-11-20 07:30 UTC, e-1',
+    '  newest day  2026-11-20',
+    '  days        2 of 61 days are not delivered, 1 held, 3 of an older request until 2026-10-09 without clicks',
+    '  failure     2026-11-20 07:30 UTC, ReportStuck: It hung. What to do: Ask.',
+  ];
+  const missing = '  see         npm run export -- missing daily --account acme';
+  expect(describeStatus(status)).toEqual([...lines, missing, '  see         npm run export -- explain e-1']);
+  expect(describeStatus(status, { local: true, out: 'o' })).toEqual([...lines, `${missing} --local --out o`]);
+  const unused = { running: [], last: undefined, newest_day: undefined, failure: undefined };
+  expect(describeStatus({ ...status, ...unused, missing: lacking({}) })).toEqual([
     'acme/daily',
-    '  last run      none',
-    '  newest day    none',
-    '  missing       nothing was exported yet, and no day of the request is over',
+    '  last run    none',
+    '  newest day  none',
+    '  days        none of the request is over',
   ]);
-  const [, , , , many] = describeStatus({ ...status, days: lacking({ not_delivered: ranges }) });
-  expect(many).toMatch(/12 days: 2 earlier ranges and 2026-10-05, .*, 2026-10-23$/);
-  const { failure: _, ...killed } = status;
-  expect(describeStatus(killed).at(-1)).toBe('  more          npm run export -- explain e-1');
 });

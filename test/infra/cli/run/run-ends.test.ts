@@ -124,8 +124,9 @@ describe('an interrupted run', () => {
 
     // None of the arguments has a space.
     expect(interrupted.next).toBe(`npm start -- ${args.slice(2).join(' ')} --only-missing`);
-    const explained = await runCommand(['explain', '--local', '--out', out]);
-    expect(explained.stdout).toContain(`To export the rest: ${interrupted.next}\n`);
+    const { stdout: shown } = await runCommand(['status', '--local', '--json', '--out', out]);
+    const last = { execution: interrupted.execution, outcome: 'incomplete' };
+    expect(JSON.parse(shown).exports).toMatchObject([{ last }]);
   });
 
   it('keeps no part of a file after Ctrl-C', async () => {

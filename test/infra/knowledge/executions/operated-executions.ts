@@ -3,7 +3,7 @@ import { onTestFinished, vi } from 'vitest';
 import { readConfig } from '../../../../infra/config/config.ts';
 import { CREDENTIALS, startS3 } from '../../../../infra/local/s3/server.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
-import { at, type FakeExecution, STATE_MACHINE, startCloudFormation } from './step-functions.ts';
+import { type FakeExecution, STATE_MACHINE, startCloudFormation } from './step-functions.ts';
 
 const BUCKET = { Bucket: 'exports', ExpectedBucketOwner: '123456789012' };
 
@@ -50,14 +50,6 @@ export const RUNNING: FakeExecution = {
   status: 'RUNNING',
   begun: 0,
   input: REQUEST,
-  history: [
-    { type: 'TaskStateEntered', timestamp: at(0), stateEnteredEventDetails: { name: 'PlanExport' } },
-    {
-      type: 'TaskStateExited',
-      timestamp: at(1),
-      stateExitedEventDetails: { name: 'PlanExport', output: JSON.stringify({ windows: WINDOWS }) },
-    },
-  ],
   windows: [
     {
       name: 'window-1',

@@ -19,7 +19,6 @@ export interface FakeExecution {
   readonly output?: unknown;
   readonly error?: string;
   readonly cause?: string;
-  readonly history?: readonly object[];
   /** Present if its windows have begun. */
   readonly windows?: readonly FakeExecution[];
 }
@@ -112,8 +111,6 @@ export async function startExecutions(executions: readonly FakeExecution[], opti
         return { mapRuns: hasBegun ? [{ executionArn, mapRunArn: executionArn, startDate: at(0) }] : [] };
       },
       DescribeMapRun: ({ mapRunArn }) => ({ mapRunArn, itemCounts: { total: 9, succeeded: 3, running: 4 } }),
-      GetExecutionHistory: ({ executionArn = '', nextToken }) =>
-        page(find(executionArn)?.history ?? [], 'events', nextToken, 3),
       StopExecution: ({ executionArn = '' }) => {
         const execution = find(executionArn);
         if (execution) execution.status = 'ABORTED';
