@@ -1,6 +1,8 @@
 import { createHandler } from './aws/handler.ts';
+import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { afterSuccess, afterThrottle, idsOf, sayLastAnswers } from './decisions/report-answer.ts';
 import { MAX_LOST_ANSWERS, MAX_REPORTS, MIN_WAIT } from './decisions/waits.ts';
+import { readAdvertisers } from './deliveries/advertisers.ts';
 import { createReport as postReport } from './platform/reports.ts';
 import {
   callPlatform,
@@ -12,6 +14,10 @@ import { AnswerLost, AnswerUnreadable, ReportStuck } from './workflow/errors.ts'
 import { READS } from './workflow/settings.ts';
 import { ReportWindow } from './workflow/states.ts';
 
+interface Dependencies extends PlatformAccess {
+  readonly store: Pick<ObjectStore, 'getText'>;
+}
+
 /**
  * Creates the window's report, or a replacement for one that is stuck or useless (contract 4.3). The first
  * poll follows 10 s later. A lost answer may have left a report behind, so it is repeated only once.
@@ -21,22 +27,43 @@ import { ReportWindow } from './workflow/states.ts';
  */
 export async function createReport(
   { caught, ...state }: ReportWindow,
-  access: PlatformAccess,
+  { store, ...access }: Dependencies,
 ): Promise<ReportWindow> {
-  const { reports, request, window, lost_answers = 0 } = state;
+  const { reports, request, window, advertisers, lost_answers = 0 } = state;
   if (reports.length >= MAX_REPORTS) throw replacementsUsedUp(state);
+  const { advertiser_ids: all } = advertisers
+    ? await readAdvertisers(store, advertisers.key)
+    : { advertiser_ids: [] };
   const answer = await callPlatform(state, access, (...platform) =>
-    postReport(...platform, request, window),
+    postReport(...platform, request, window, all),
   ).catch((error: unknown) => acceptLostAnswer(error, lost_answers, access));
   if (answer === 'lost')
     return { ...state, status: 'planned', wait_seconds: MIN_WAIT, lost_answers: lost_answers + 1 };
   if (answer instanceof RetryAfter) return { ...afterThrottle(state, answer), status: 'planned' };
   const created_at = access.now().toISOString();
   return {
-    ...afterSuccess(state),
+    ...leaveOut(afterSuccess(state), all, answer.refused),
     reports: [...reports, { id: answer.id, created_at, useless_answers: 0, given_up: false }],
     status: 'pending',
     wait_seconds: MIN_WAIT,
+  };
+}
+
+/** Each window has the same words, so an export's result has them once. */
+function leaveOut(
+  { advertisers, ...state }: ReportWindow,
+  all: readonly string[],
+  refused: readonly string[],
+): ReportWindow {
+  if (!advertisers) return state;
+  const counted = { ...advertisers, count: all.length - refused.length };
+  if (refused.length === 0) return { ...state, advertisers: counted };
+  const many = refused.length === 1 ? '1 advertiser' : `${refused.length} advertisers`;
+  const warning = `the platform refused ${many} of its own list, so the report is without: ${refused.join(', ')}`;
+  return {
+    ...state,
+    advertisers: { ...counted, refused: refused.length },
+    warnings: [...new Set([...state.warnings, warning])],
   };
 }
 
@@ -56,4 +83,7 @@ function replacementsUsedUp({ reports }: ReportWindow): ReportStuck {
   return new ReportStuck(`No report could be delivered: ${sayLastAnswers(reports)}.`, idsOf(reports));
 }
 
-export const handler = createHandler(READS.CreateReport, ReportWindow, createReport, createPlatformAccess);
+export const handler = createHandler(READS.CreateReport, ReportWindow, createReport, (settings) => ({
+  ...createPlatformAccess(settings),
+  store: createObjectStore(settings),
+}));

@@ -54,8 +54,6 @@ interface Dependencies extends LeaseAccess {
 /** The token that this call needs, and what the account's secrets held when it looked. */
 interface Wanted {
   readonly account: string;
-  /** The kind of the request. */
-  readonly kind: string;
   /** Undefined: all that the client has. */
   readonly scope: string | undefined;
   /** The token's name in the cache: its scope, or '' if it was requested without one. */
@@ -113,19 +111,18 @@ export async function getToken(
 }
 
 /**
- * Counts a renewal, which is followed by the shortest wait, and sets the time at which a window began. A
- * plan, which has no reports, passes unchanged.
+ * Counts a renewal. For a window, which has reports, the shortest wait follows it, and the time at which the
+ * window began is set.
  */
 function nextState(
-  { caught, ...state }: TokenRequest,
+  { caught, renewals = 0, ...state }: TokenRequest,
   refused: TokenRef | undefined,
   now: Date,
 ): TokenRequest {
-  if (!state.reports) return state;
-  const begun_at = state.begun_at ?? now.toISOString();
-  const { renewals = 0 } = state;
-  if (!refused) return { ...state, begun_at, renewals };
-  return { ...state, begun_at, renewals: renewals + 1, throttled: 0, wait_seconds: MIN_WAIT };
+  const counted = { ...state, renewals: refused ? renewals + 1 : renewals };
+  if (!state.reports) return counted;
+  const begun = { ...counted, begun_at: state.begun_at ?? now.toISOString() };
+  return refused ? { ...begun, throttled: 0, wait_seconds: MIN_WAIT } : begun;
 }
 
 /** @throws TokenRefusedAgain */
@@ -155,7 +152,7 @@ async function lookUp(
   facts: Facts,
   { credentialOf, tokens, now, baseUrl }: Dependencies,
 ): Promise<Wanted & { found: Found | undefined }> {
-  const { account, kind } = request;
+  const { account } = request;
   const stored = await readCredential(credentialOf(account), account);
   const { credential } = stored;
   const { tokens: cached = {}, version } = (await tokens.read(account)) ?? {};
@@ -176,7 +173,7 @@ async function lookUp(
     isUsable && version !== undefined && !endsSoon(token, now())
       ? { version, scope: name, expires_at: token.expires_at }
       : undefined;
-  return { account, kind, scope, name, issued_for, refused, facts, stored, cached, known, found };
+  return { account, scope, name, issued_for, refused, facts, stored, cached, known, found };
 }
 
 async function renew(wanted: Wanted, dependencies: Dependencies): Promise<Found> {

@@ -46,7 +46,7 @@ export async function planExport(
   await deployment.store.putJson(planKey(request, request), asked, onlyMissing && 'absent');
   const allWarnings = [...warnings, ...plan.warnings];
   for (const warning of allWarnings) log.warn(warning, { execution });
-  return { execution, started_at, request, ...plan, warnings: allWarnings };
+  return { execution, started_at, request, ...plan, warnings: allWarnings, advertisers: null };
 }
 
 export const handler = createHandler(READS.PlanExport, PlanExportInput, planExport, (settings) => {

@@ -5,7 +5,14 @@ import { CfnBucket } from 'aws-cdk-lib/aws-s3';
 import { CfnStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import type { CloudFormationStackArtifact } from 'aws-cdk-lib/cx-api';
 import { AwsSolutionsChecks } from 'cdk-nag';
-import { EXPORTS_PREFIX, FAILURE, LEASES_PREFIX, MANIFEST, PLANS } from '../functions/workflow/keys.ts';
+import {
+  ADVERTISER_LISTS,
+  EXPORTS_PREFIX,
+  FAILURE,
+  LEASES_PREFIX,
+  MANIFEST,
+  PLANS,
+} from '../functions/workflow/keys.ts';
 import { metricType, TABLES_PREFIX } from '../functions/workflow/table.ts';
 import { type Config, InvalidConfig } from './config/config.ts';
 import { type ConfiguredExport, tableSource } from './config/exports.ts';
@@ -67,6 +74,11 @@ function wildcards(stack: ExportStack): Acknowledgement[] {
     ['Functions', `${objects}/${FAILURE}`, besides],
     ['Functions', `${objects}/${MANIFEST}`, besides],
     ['Functions', `${objects}/${PLANS}*`, 'The plans of any account and export, named after their days.'],
+    [
+      'Functions',
+      `${objects}/${ADVERTISER_LISTS}*`,
+      'The lists of any account and export, named after their time.',
+    ],
     ['Functions', `<${bucket}.Arn>/${TABLES_PREFIX}*`, months],
     ['Functions', `<${bucket}.Arn>/${LEASES_PREFIX}*`, 'The leases of all accounts, one object each.'],
     ['Functions', `${catalog}/${databaseName(stack.stackName)}/*`, tables],

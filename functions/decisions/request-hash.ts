@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isObject } from '../workflow/json.ts';
+import { ALL } from '../workflow/request/report.ts';
 import type { ExportRequest } from '../workflow/request/request.ts';
 
 /** The platform that a request is sent to. */
@@ -37,9 +38,11 @@ function identityOf(request: ExportRequest) {
     const { kind, advertiser_id, options } = request;
     return { kind, advertiser_id: advertiser_id.toLowerCase(), options };
   }
+  const { advertiser_ids: ids } = request;
   return {
     kind: request.kind,
-    advertiser_ids: request.advertiser_ids.map((id) => id.toLowerCase()).toSorted(),
+    // Another advertiser of the platform's list is no other request.
+    advertiser_ids: ids === ALL ? ALL : ids.map((id) => id.toLowerCase()).toSorted(),
     metrics: request.metrics.toSorted(),
     dimensions: (request.dimensions ?? []).toSorted(),
     granularity: request.granularity.toUpperCase(),

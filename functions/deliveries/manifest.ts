@@ -80,7 +80,7 @@ export async function writeManifest(
 
 /** JSON leaves out what is undefined. */
 function createManifest(
-  { request, window, object, reports, ready_id, execution, warnings, curated }: SavedWindow,
+  { request, window, advertisers, object, reports, ready_id, execution, warnings, curated }: SavedWindow,
   table_problem: string | undefined,
   { store, now, platform, revision }: Publishing,
 ) {
@@ -94,6 +94,7 @@ function createManifest(
     ...window,
     request: sentRequest(request, window),
     export_request: request,
+    advertisers: advertisers ?? undefined,
     time_zone: request.kind === 'report' ? request.time_zone : undefined,
     request_hash: requestHash(request, { platform, revision }),
     platform,

@@ -6,7 +6,7 @@ import type { Window } from '../workflow/state-parts.ts';
 import { type Answer, cleanSentence, requestIdOf } from './answer.ts';
 import { type Authorization, isSegment, type Platform, segment } from './connection.ts';
 import { parseAnswer, unreadable } from './failures.ts';
-import { apiCall, callApi, requireSuccess, send } from './request.ts';
+import { apiCall, requireSuccess, send } from './request.ts';
 
 /** The statuses that the contract names (contract 3); others may come. */
 export const STATUSES = ['CREATED', 'PROCESSING', 'READY'] as const;
@@ -47,17 +47,37 @@ export function reportBody(
   return { ...options, ...window, ...fields };
 }
 
-/** POST /reports (contract 4.3). There is no idempotency key: each call creates a report. */
+/**
+ * POST /reports (contract 4.3). There is no idempotency key: each call creates a report.
+ *
+ * @param all the ids, if the request is for all advertisers. Those that the platform refuses by name are left
+ *   out once; a refusal has created nothing
+ */
 export async function createReport(
   platform: Platform,
   authorization: Authorization,
   request: ReportRequest,
   window: Window,
-): Promise<ReportRecord> {
+  all: readonly string[] = [],
+): Promise<ReportRecord & { readonly refused: readonly string[] }> {
   const doing = `creating a report for ${describeDays(window)}`;
-  const body = reportBody(request, window);
-  const post = { method: 'POST', path: '/reports', body, doing, creates: true } as const;
-  return readRecord(await callApi(platform, authorization, post, 201));
+  const post = (ids: readonly string[]) => {
+    const body = { ...reportBody(request, window), ...(ids.length > 0 && { advertiser_ids: ids }) };
+    const call = { method: 'POST', path: '/reports', body, doing, creates: true } as const;
+    return send(platform, apiCall(platform, authorization, call));
+  };
+  const first = await post(all);
+  const refused = namedIn(first, all);
+  const accepted = all.filter((id) => !refused.includes(id));
+  const answer = refused.length > 0 && accepted.length > 0 ? await post(accepted) : first;
+  return { ...readRecord(requireSuccess(platform, answer, 201)), refused };
+}
+
+/** The ids that a refusal names (contract 7.2). */
+function namedIn({ status, text }: Answer, ids: readonly string[]): string[] {
+  if (status !== 403 && status !== 422) return [];
+  const named = new Set(text.toLowerCase().match(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g));
+  return ids.filter((id) => named.has(id.toLowerCase()));
 }
 
 /** GET /reports/{id} (contract 4.4). The caller must leave 10 s or more between two calls for one report. */

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import type { Authorization } from '../platform/connection.ts';
 import { CredentialUnusable, type Facts } from '../workflow/errors.ts';
+import { REPORTING } from './scope.ts';
 
 // The legacy API key (contract 5.7). GetToken caches its header like that of a token, and no other step sees
 // it.
@@ -21,8 +22,8 @@ export type ApiKeyCredential = z.infer<typeof ApiKeyCredential>;
 
 interface KeyUse {
   readonly account: string;
-  /** The kind of the request. */
-  readonly kind: string;
+  /** What the request needs. */
+  readonly scope: string | undefined;
   /** The header's value that the platform refused, if it refused one. */
   readonly refused?: string | undefined;
   /** Facts about that refusal. */
@@ -32,11 +33,11 @@ interface KeyUse {
 /**
  * The header that authorizes calls with this key.
  *
- * @throws CredentialUnusable after the sunset, for a list, and if the platform refused this key
+ * @throws CredentialUnusable after the sunset, for a request that lists, and if the platform refused this key
  */
 export function useApiKey(
   { api_key }: ApiKeyCredential,
-  { account, kind, refused, facts }: KeyUse,
+  { account, scope, refused, facts }: KeyUse,
   now: Date,
 ): Authorization & { expires_at: string } {
   const refuse = (why: string) => {
@@ -44,7 +45,8 @@ export function useApiKey(
     throw new CredentialUnusable(happened, { account, ...facts });
   };
   if (now >= API_KEY_SUNSET) refuse(`the platform disabled on ${sunset()}`);
-  if (kind === 'list') refuse('works only for reports and purchases, not for lists');
+  if (scope !== REPORTING)
+    refuse('works only for reports and purchases, not for lists or that of all advertisers');
   if (refused === api_key) refuse('the platform does not accept');
   return { header: 'x-api-key', value: api_key, expires_at: API_KEY_SUNSET.toISOString() };
 }

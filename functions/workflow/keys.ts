@@ -18,6 +18,9 @@ export const FILE_TAG = { name: 'kind', value: 'file' } as const;
 /** In an export's prefix. Athena and Spark leave out names that begin with `_`. */
 export const PLANS = '_plans/';
 
+/** In an export's prefix too: an object for each time at which the list of all advertisers changed. */
+export const ADVERTISER_LISTS = '_advertisers/';
+
 /** An account, and the name of its export. */
 export type ExportId = Pick<ExportRequest, 'account' | 'name'>;
 
@@ -72,4 +75,13 @@ export function planKey(request: ExportId, range: Window): string {
 export function plannedRange(key: string): Window | undefined {
   const [, start_date, end_date] = /\/([\d-]+)_([\d-]+)\.json$/.exec(key) ?? [];
   return start_date === undefined || end_date === undefined ? undefined : { start_date, end_date };
+}
+
+export function advertisersPrefix(request: ExportId): string {
+  return `${exportPrefix(request)}${ADVERTISER_LISTS}`;
+}
+
+/** In the order of their keys, the newest list comes last. */
+export function advertisersKey(request: ExportId, listedAt: Date): string {
+  return `${advertisersPrefix(request)}${listedAt.toISOString().replaceAll(/[:.]/g, '-')}.json`;
 }

@@ -12,6 +12,8 @@ export const Settings = z.object({
   REFRESH_PARAMETERS: z.optional(z.string()),
   /** The secrets are `<prefix>/<account>/credential` and `<prefix>/<account>/token`. */
   SECRET_PREFIX: z.string(),
+  /** A JSON object: how the platform lists advertisers, where it differs from ListAdvertisers' defaults. */
+  ADVERTISERS_LIST: z.optional(z.string()),
   BUCKET: z.string(),
   /** S3 refuses a call if another AWS account owns the bucket. */
   BUCKET_OWNER: z.string(),
@@ -57,7 +59,8 @@ export type CopySettings = Pick<Settings, (typeof COPY)[number]>;
 export const READS = {
   PlanExport: [...BUCKET, 'PLATFORM_BASE_URL', 'PLATFORM_REVISION', 'ACCOUNTS'],
   GetToken: [...BUCKET, 'PLATFORM_BASE_URL', 'ALLOW_LOOPBACK', 'SECRET_PREFIX', 'REFRESH_PARAMETERS'],
-  CreateReport: PLATFORM,
+  ListAdvertisers: [...PLATFORM, ...BUCKET, 'ADVERTISERS_LIST'],
+  CreateReport: [...PLATFORM, ...BUCKET],
   CheckReport: PLATFORM,
   SaveReport: [...PLATFORM, ...COPY],
   QueryPurchases: [...PLATFORM, ...OBJECT],

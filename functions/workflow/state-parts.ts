@@ -21,6 +21,28 @@ export const TokenRef = z.object({
 });
 export type TokenRef = z.infer<typeof TokenRef>;
 
+/** Advertisers that a list has, and the one before it did not. */
+export const Newcomers = z.object({
+  count: z.number(),
+  /** The first of them. */
+  advertiser_ids: z.array(z.string()),
+  /** The days that were exported without them. Absent if there are none. */
+  history: z.optional(Window),
+});
+export type Newcomers = z.infer<typeof Newcomers>;
+
+/** All advertisers of an account, as a run listed them. */
+export const Advertisers = z.object({
+  /** The object that has their ids. */
+  key: z.string(),
+  /** Those of the list without the refused ones. */
+  count: z.number(),
+  /** Advertisers that the platform refused to report about. Absent: none. */
+  refused: z.optional(z.number()),
+  newcomers: z.optional(Newcomers),
+});
+export type Advertisers = z.infer<typeof Advertisers>;
+
 /** A report that the window created. */
 export const ReportRef = z.object({
   id: z.string(),

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { ExportRequest, ListRequest, PurchasesRequest, ReportRequest } from './request/request.ts';
 import {
+  Advertisers,
   Caught,
   Checkpoint,
   Curated,
@@ -17,6 +18,7 @@ import {
  *
  *     PlanExport       PlanExportInput       → ExportPlan
  *     GetToken         TokenRequest          → the same with `token`, for the export and for each window
+ *     ListAdvertisers  PlanOfAll             → ExportPlan with `advertisers`
  *     CreateReport     ReportWindow          → ReportWindow
  *     CheckReport      ReportWindow          → ReadyWindow once a report is READY, else ReportWindow
  *     SaveReport       ReadyWindow           → SavedWindow, ReadyWindow with a `checkpoint`, or ReportWindow
@@ -48,6 +50,8 @@ export const ExportPlan = z.object({
   warnings: z.array(z.string()),
   /** The windows to export: with `only_missing`, the missing ones. */
   windows: z.array(Window),
+  /** Null until ListAdvertisers, and for a request that names its advertisers or has none. */
+  advertisers: z.optional(z.nullable(Advertisers)),
   /** With `only_missing`: the number of windows that an earlier execution delivered. */
   already_delivered: z.optional(z.number()),
 });
@@ -61,12 +65,19 @@ export const TokenRequest = z.looseObject({
   warnings: z.array(z.string()),
   token: z.optional(TokenRef),
   caught: z.optional(Caught),
+  /** Refused tokens so far. */
+  renewals: z.optional(z.number()),
   /** Only a window has these. */
   reports: z.optional(z.array(ReportRef)),
   begun_at: z.optional(z.string()),
-  renewals: z.optional(z.number()),
 });
 export type TokenRequest = z.infer<typeof TokenRequest>;
+
+// ListAdvertisers
+
+/** The plan of a report of all advertisers. */
+export const PlanOfAll = z.extend(ExportPlan, { request: ReportRequest, token: TokenRef });
+export type PlanOfAll = z.infer<typeof PlanOfAll>;
 
 // A window
 
@@ -79,6 +90,7 @@ export const WindowState = z.object({
   /** The number of `warnings` that are the export's. */
   export_warnings: z.optional(z.number()),
   window: Window,
+  advertisers: z.optional(z.nullable(Advertisers)),
   /**
    * The Choice states read it: `planned` create a report (the first or a replacement) · `pending` poll ·
    * `ready` save, or resume the copy · `saved` curate · `curated` publish

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { isOAuth, parseCredential } from '../../functions/token/credential.ts';
+import { ALL } from '../../functions/workflow/request/report.ts';
 import { loadConfig } from '../knowledge/config.ts';
 import { refuse, UsageError } from '../knowledge/errors.ts';
 import { exportFromCommand } from '../knowledge/next-command.ts';
@@ -117,10 +118,10 @@ export function servingOptions(
 ): Pick<SandboxOptions, 'tokenSeconds' | 'advertiserIds'> {
   const ids = requests.flatMap((request) => {
     const { advertiser_ids = [], advertiser_id = [] } = request as {
-      readonly advertiser_ids?: readonly string[];
+      readonly advertiser_ids?: 'all' | readonly string[];
       readonly advertiser_id?: string;
     };
-    return [...advertiser_ids].concat(advertiser_id);
+    return [advertiser_ids === ALL ? [] : advertiser_ids, advertiser_id].flat();
   });
   return {
     tokenSeconds: Math.max(TOKEN_SECONDS, speed * MIN_REAL_TOKEN_SECONDS),

@@ -3,7 +3,9 @@ import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
 import { checkUrl } from '../../functions/platform/safe-hosts.ts';
 import { isCalendarDate } from '../../functions/workflow/request/dates.ts';
+import { path } from '../../functions/workflow/request/fields.ts';
 import { nameFaults, wordIssue } from '../../functions/workflow/request/issues.ts';
+import { ListInput } from '../../functions/workflow/request/list.ts';
 import { PART_BYTES } from '../../functions/workflow/state-parts.ts';
 import project from '../../package.json' with { type: 'json' };
 import { exportFaults } from './export-faults.ts';
@@ -90,6 +92,10 @@ export const ConfigFile = z.strictObject({
     .transform((accounts): Accounts => Object.assign(Object.create(null), accounts)),
   exports: z.array(ExportOfAccounts).default([]),
   tables: z.boolean().default(true),
+  advertisers_list: z
+    .strictObject({ resource: ListInput.shape.resource, items: path, id: z.string().min(1) })
+    .partial()
+    .optional(),
   refresh_parameters: z
     .record(z.string().regex(NOT_OURS, 'must not be set here: the export sends it itself'), z.string())
     .optional(),

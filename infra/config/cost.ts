@@ -22,6 +22,8 @@ export const MEMORY = {
   // 256 MB have.
   PlanExport: 1024,
   GetToken: 256,
+  // Holds a page of 5,000 advertisers as text and as objects.
+  ListAdvertisers: 512,
   CreateReport: 256,
   CheckReport: 256,
   SaveReport: 256,
@@ -42,8 +44,8 @@ type StepName = keyof typeof MEMORY;
 /** The states that an export enters besides those of its windows. */
 const EXPORT_STATES = {
   steps: ['PlanExport', 'GetToken', 'PublishExport'],
-  // TakeRequest, IsAnyMissing, ExportWindows, AnnounceExport, Exported
-  others: 5,
+  // TakeRequest, IsAnyMissing, IsForAll, ExportWindows, AnnounceExport, Exported
+  others: 6,
 } as const;
 
 /** The states of one window. A way to a GET of the report passes WaitForReport and WhatNext. */

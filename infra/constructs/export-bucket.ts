@@ -3,7 +3,14 @@ import { Effect, Grant, type IGrantable, PolicyStatement } from 'aws-cdk-lib/aws
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { BlockPublicAccess, Bucket, BucketEncryption, type CfnBucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
-import { EXPORTS_PREFIX, FAILURE, FILE_TAG, MANIFEST, PLANS } from '../../functions/workflow/keys.ts';
+import {
+  ADVERTISER_LISTS,
+  EXPORTS_PREFIX,
+  FAILURE,
+  FILE_TAG,
+  MANIFEST,
+  PLANS,
+} from '../../functions/workflow/keys.ts';
 import { TABLES_PREFIX } from '../../functions/workflow/table.ts';
 import { grantKey } from './encryption-key.ts';
 
@@ -67,8 +74,8 @@ export class ExportBucket extends Construct {
 
   /**
    * To put an object and its tag, in one request or in parts, and to list and abort an unfinished upload.
-   * Manifests, failure reports and plans are denied, because readers trust them: only PublishWindow,
-   * DescribeFailure and PlanExport write them.
+   * Manifests, failure reports, plans and lists of advertisers are denied, because readers trust them: only
+   * PublishWindow, DescribeFailure, PlanExport and ListAdvertisers write them.
    */
   grantUpload(grantee: IGrantable): void {
     const put = ['s3:PutObject', 's3:PutObjectTagging'];
@@ -77,7 +84,7 @@ export class ExportBucket extends Construct {
       's3:AbortMultipartUpload',
       's3:ListMultipartUploadParts',
     ]);
-    const resources = [MANIFEST, FAILURE, `${PLANS}*`].map((name) =>
+    const resources = [MANIFEST, FAILURE, `${PLANS}*`, `${ADVERTISER_LISTS}*`].map((name) =>
       this.bucket.arnForObjects(`${EXPORTS_PREFIX}*/${name}`),
     );
     grantee.grantPrincipal.addToPrincipalPolicy(

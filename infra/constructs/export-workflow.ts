@@ -4,7 +4,16 @@ import * as sfn from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
 import { MIN_WAIT } from '../../functions/decisions/waits.ts';
 import type { WindowState } from '../../functions/workflow/states.ts';
-import { announce, catchAll, caught, invoke, is, isKind, type StepFunctions } from './workflow-states.ts';
+import {
+  announce,
+  catchAll,
+  caught,
+  invoke,
+  is,
+  isForAllAdvertisers,
+  isKind,
+  type StepFunctions,
+} from './workflow-states.ts';
 
 /**
  * A window ends within 24 h in the worst case, so 100 windows, one at a time, end within 100 days. Nearly all
@@ -42,7 +51,7 @@ export class ExportWorkflow extends Construct {
 
   /**
    * One export. GetToken comes before the windows, so a dead credential costs one request and not one per
-   * window. An export with `only_missing` may have no window to export; it sends no request to the platform.
+   * window. One list of all advertisers serves every window. An export with `only_missing` may have no window to export; it sends no request to the platform.
    */
   private exportStates(functions: StepFunctions): sfn.IChainable {
     const failed = this.failureStates(functions);
@@ -58,6 +67,12 @@ export class ExportWorkflow extends Construct {
     const planExport = invoke(this, 'PlanExport', { functions, failed });
     const isAnyMissing = new sfn.Choice(this, 'IsAnyMissing');
     const getToken = invoke(this, 'GetToken', { functions, failed });
+    const isForAll = new sfn.Choice(this, 'IsForAll');
+    const listAdvertisers = invoke(this, 'ListAdvertisers', {
+      functions,
+      failed,
+      except: { TokenRefused: getToken },
+    });
     const exportWindows = catchAll(this.exportWindows(functions), failed);
     const publishExport = invoke(this, 'PublishExport', { functions, failed });
     const announceExport = catchAll(announce(this, 'AnnounceExport', 'Report Exported', '$'), failed);
@@ -65,7 +80,10 @@ export class ExportWorkflow extends Construct {
 
     takeRequest.next(planExport).next(isAnyMissing);
     isAnyMissing.when(sfn.Condition.isPresent('$.windows[0]'), getToken).otherwise(publishExport);
-    getToken.next(exportWindows).next(publishExport).next(announceExport).next(exported);
+    getToken.next(isForAll);
+    isForAll.when(isForAllAdvertisers(), listAdvertisers).otherwise(exportWindows);
+    listAdvertisers.next(exportWindows);
+    exportWindows.next(publishExport).next(announceExport).next(exported);
     return takeRequest;
   }
 
@@ -96,6 +114,7 @@ export class ExportWorkflow extends Construct {
         'execution.$': '$.execution',
         'request.$': '$.request',
         'warnings.$': '$.warnings',
+        'advertisers.$': '$.advertisers',
         'export_warnings.$': 'States.ArrayLength($.warnings)',
         'window.$': '$$.Map.Item.Value',
         ...PLANNED,

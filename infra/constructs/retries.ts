@@ -102,6 +102,7 @@ const announcement = retry(['States.TaskFailed', 'States.Timeout'], { first: 2, 
 export const retries = {
   PlanExport: [internal],
   GetToken: [queued, unavailableSoon, unreadable, killed],
+  ListAdvertisers: [unavailable, unreadable, killed, throttled],
   // Lost answers are counted in the window's state: a Retry's count starts again with each entry.
   CreateReport: [unavailableSoon, killedOnce, throttled],
   CheckReport: [unavailable, unreadable, killed, throttled],

@@ -13,7 +13,14 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Bucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import { LEASE_SECONDS, MAX_REPORTS } from '../../functions/decisions/waits.ts';
-import { EXPORTS_PREFIX, FAILURE, LEASES_PREFIX, MANIFEST, PLANS } from '../../functions/workflow/keys.ts';
+import {
+  ADVERTISER_LISTS,
+  EXPORTS_PREFIX,
+  FAILURE,
+  LEASES_PREFIX,
+  MANIFEST,
+  PLANS,
+} from '../../functions/workflow/keys.ts';
 import { READS, type SettingName, type Settings } from '../../functions/workflow/settings.ts';
 import { TABLES_PREFIX } from '../../functions/workflow/table.ts';
 import type { Config } from '../config/config.ts';
@@ -53,7 +60,10 @@ const TIMEOUTS: Readonly<Record<StepName, Duration>> = {
   PlanExport: Duration.minutes(5),
   // Its call is over when its lease is, also by a clock that is 5 s ahead.
   GetToken: Duration.seconds(LEASE_SECONDS - 5),
-  CreateReport: calls(1),
+  // Some pages of up to 5,000 advertisers.
+  ListAdvertisers: calls(5),
+  // Once more, without the advertisers that were refused.
+  CreateReport: calls(2),
   CheckReport: calls(MAX_REPORTS),
   SaveReport: LONG,
   QueryPurchases: LONG,
@@ -128,7 +138,7 @@ export class WorkflowFunctions extends Construct {
     step: StepName,
     { config, bucket, database }: WorkflowFunctionsProps,
   ): Record<string, string> {
-    const { refresh_parameters, runbook_url, download_hosts } = config;
+    const { advertisers_list, refresh_parameters, runbook_url, download_hosts } = config;
     const settings: Settings = {
       STEP: step,
       PLATFORM_BASE_URL: config.base_url,
@@ -140,6 +150,7 @@ export class WorkflowFunctions extends Construct {
       MAX_DOWNLOAD_BYTES: String(config.max_download_bytes),
       MAX_CURATE_BYTES: String(config.max_curate_bytes),
       ...(database && { GLUE_DATABASE: database }),
+      ...(advertisers_list && { ADVERTISERS_LIST: JSON.stringify(advertisers_list) }),
       ...(refresh_parameters && { REFRESH_PARAMETERS: JSON.stringify(refresh_parameters) }),
       ...(runbook_url && { RUNBOOK_URL: runbook_url }),
       ...(download_hosts && { DOWNLOAD_HOSTS: download_hosts.join(',') }),
@@ -171,6 +182,7 @@ export function grantPermissions(functions: StepFunctions, { secrets, bucket, ta
     bucket.grantUpload(step);
   };
   const [all, plans] = [`${EXPORTS_PREFIX}*`, `${EXPORTS_PREFIX}*/${PLANS}*`];
+  const lists = `${EXPORTS_PREFIX}*/${ADVERTISER_LISTS}*`;
   const [manifests, failures] = [`${EXPORTS_PREFIX}*/${MANIFEST}`, `${EXPORTS_PREFIX}*/${FAILURE}`];
   const permissions: Readonly<Record<StepName, (step: IGrantable) => void>> = {
     PlanExport(step) {
@@ -182,7 +194,15 @@ export function grantPermissions(functions: StepFunctions, { secrets, bucket, ta
       // A lease is created without being read, and never removed.
       bucket.grant(step, `${LEASES_PREFIX}*`, REPLACE);
     },
-    CreateReport: callPlatform,
+    ListAdvertisers(step) {
+      callPlatform(step);
+      bucket.grantRead(step, lists);
+      bucket.grant(step, lists, ['s3:PutObject']);
+    },
+    CreateReport(step) {
+      callPlatform(step);
+      bucket.grant(step, lists, ['s3:GetObject']);
+    },
     CheckReport: callPlatform,
     SaveReport: storeReport,
     QueryPurchases: storeReport,

@@ -4,6 +4,7 @@ import * as sfn from 'aws-cdk-lib/aws-stepfunctions';
 import { EventBridgePutEvents, LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-tasks';
 import type { Construct } from 'constructs';
 import type { ErrorName } from '../../functions/workflow/errors.ts';
+import { ALL } from '../../functions/workflow/request/report.ts';
 import type { WindowState } from '../../functions/workflow/states.ts';
 import type { Invocation } from '../../functions/workflow/step.ts';
 import { retries, type StepName } from './retries.ts';
@@ -113,6 +114,11 @@ export function is(status: WindowState['status']): sfn.Condition {
 
 export function isKind(kind: WindowState['request']['kind']): sfn.Condition {
   return sfn.Condition.stringEquals('$.request.kind', kind);
+}
+
+export function isForAllAdvertisers(): sfn.Condition {
+  const ids = '$.request.advertiser_ids';
+  return sfn.Condition.and(sfn.Condition.isPresent(ids), sfn.Condition.stringEquals(ids, ALL));
 }
 
 export function caught(error: ErrorName): sfn.Condition {

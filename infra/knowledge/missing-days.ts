@@ -7,7 +7,8 @@ import {
 } from '../../functions/deliveries/judge.ts';
 import { requestOf } from '../../functions/deliveries/manifest.ts';
 import { type DateRange, dateIn, daysOf, groupDays } from '../../functions/workflow/request/dates.ts';
-import type { ExportRequest } from '../../functions/workflow/request/request.ts';
+import { ALL } from '../../functions/workflow/request/report.ts';
+import type { ExportRequest, ReportRequest } from '../../functions/workflow/request/request.ts';
 import type { Folder } from './bucket.ts';
 import { UsageError } from './errors.ts';
 import type { FoundExport } from './exports.ts';
@@ -139,10 +140,18 @@ export function groupMissing(
 function describeAdded(request: ExportRequest, older: ExportRequest | undefined): string | undefined {
   if (request.kind !== 'report' || older?.kind !== 'report') return undefined;
   const metrics = request.metrics.filter((name) => !older.metrics.includes(name));
-  const before = new Set(older.advertiser_ids.map((id) => id.toLowerCase()));
-  const advertisers = request.advertiser_ids.filter((id) => !before.has(id.toLowerCase())).length;
-  const added = [...metrics, ...(advertisers > 0 ? [`${advertisers} of the advertisers`] : [])];
+  const added = [...metrics, ...addedAdvertisers(request.advertiser_ids, older.advertiser_ids)];
   return added.length > 0 ? `without ${added.join(', ')}` : undefined;
+}
+
+type AdvertiserIds = ReportRequest['advertiser_ids'];
+
+function addedAdvertisers(ids: AdvertiserIds, older: AdvertiserIds): string[] {
+  if (older === ALL) return [];
+  if (ids === ALL) return ['the other advertisers'];
+  const before = new Set(older.map((id) => id.toLowerCase()));
+  const added = ids.filter((id) => !before.has(id.toLowerCase())).length;
+  return added > 0 ? [`${added} of the advertisers`] : [];
 }
 
 /** The one thing that a day in this state lacks. */

@@ -1,7 +1,7 @@
 import { Refusal } from './envelope.ts';
 import type { Incoming } from './exchange.ts';
 import { findAccessToken } from './oauth/tokens.ts';
-import type { Advertiser, Grant, SandboxState } from './state.ts';
+import { type Advertiser, createAdvertisers, type Grant, type SandboxState } from './state.ts';
 
 /** The platform's headers. They must never reach the storage host. */
 export const PLATFORM_HEADERS = ['authorization', 'x-api-key', 'x-service-revision'];
@@ -42,8 +42,12 @@ export function requireScope({ scopes }: Grant, scope: string): void {
 }
 
 /** The advertisers of the account that the grant covers (contract 5.5). */
-export function grantedAdvertisers({ advertisers }: SandboxState, { credential }: Grant): Advertiser[] {
-  const all = advertisers.get(credential.account) ?? [];
+export function grantedAdvertisers(
+  { advertisers, options, now }: SandboxState,
+  { credential }: Grant,
+): Advertiser[] {
+  const added = createAdvertisers(options.addedAdvertisers ?? [], now());
+  const all = [...(advertisers.get(credential.account) ?? []), ...added];
   const granted = credential.advertisers;
   return granted === 'all' ? all : all.filter(({ id }) => granted.some((each) => each.toLowerCase() === id));
 }

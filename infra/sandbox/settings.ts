@@ -49,6 +49,10 @@ export type SandboxOptions = {
   credentials?: readonly Partial<Credential>[];
   /** The advertisers of every account. */
   advertiserIds?: readonly string[];
+  /** Advertisers that every account has got since the start. */
+  addedAdvertisers?: readonly string[];
+  /** Advertisers that are listed, and refused in a report. */
+  refusedAdvertisers?: readonly string[];
   revisions?: readonly string[];
   report?: ReportSettings;
   tokenSeconds?: number;

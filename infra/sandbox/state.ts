@@ -76,7 +76,7 @@ export function createState(options: SandboxOptions) {
 }
 
 /** Creates the advertisers a day apart, the last one a day before the start. */
-function createAdvertisers(ids: readonly string[], startedAt: number): Advertiser[] {
+export function createAdvertisers(ids: readonly string[], startedAt: number): Advertiser[] {
   return ids.map((id, index) => ({
     id,
     name: `Advertiser ${index + 1}`,

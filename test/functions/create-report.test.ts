@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createReport } from '../../functions/create-report.ts';
+import { EXAMPLE_ADVERTISERS } from '../../infra/sandbox/settings.ts';
 import { startStep } from '../support/steps.ts';
 
 describe('CreateReport', () => {
@@ -64,5 +65,61 @@ describe('CreateReport', () => {
     const request = { ...window.request, revision: '1999-01-01' };
     const creating = createReport({ ...window, request }, access);
     await expect(creating).rejects.toThrow('X-Service-Revision was 1999-01-01');
+  });
+
+  describe('for all advertisers', () => {
+    const KEY = 'exports/account=acme/export=daily/_advertisers/2026-11-21T06-00-00-000Z.json';
+
+    /** A window whose list has the sandbox's three advertisers, of which it refuses these. */
+    async function startForAll(refusedAdvertisers: readonly string[], faults: string[] = []) {
+      const started = await startStep({ refusedAdvertisers, faults });
+      const { sandbox, access, window } = started;
+      const list = { version: '1', execution: 'e', advertiser_ids: sandbox.advertiserIds };
+      await access.store.putJson(KEY, list);
+      const request = { ...window.request, advertiser_ids: 'all' as const };
+      const create = () => createReport({ ...window, request, advertisers: { key: KEY, count: 3 } }, access);
+      const asked = () =>
+        sandbox.journal
+          .filter(({ endpoint }) => endpoint === 'create')
+          .map(({ body }) => JSON.parse(body).advertiser_ids);
+      return { ...started, create, asked };
+    }
+
+    const [one = '', two = '', three = ''] = EXAMPLE_ADVERTISERS;
+
+    it('asks for the ids of the list', async () => {
+      const { create, asked } = await startForAll([]);
+      const { advertisers, warnings } = await create();
+      expect([advertisers, warnings]).toEqual([{ key: KEY, count: 3 }, []]);
+      expect(asked()).toEqual([[one, two, three]]);
+    });
+
+    it.each([
+      ['422', []],
+      ['403', [`create status=403 set.error.message="Advertiser ${two.toUpperCase()} is not yours."`]],
+    ])('54: leaves out what a %s names, once, with a warning', async (_, faults) => {
+      const { create, asked } = await startForAll(faults.length > 0 ? [] : [two], faults);
+      const { advertisers, warnings, status } = await create();
+      expect(status).toBe('pending');
+      expect(advertisers).toEqual({ key: KEY, count: 2, refused: 1 });
+      expect(warnings).toEqual([
+        `the platform refused 1 advertiser of its own list, so the report is without: ${two}`,
+      ]);
+      expect(asked()).toEqual([
+        [one, two, three],
+        [one, three],
+      ]);
+    });
+
+    it.each([
+      ['all', [one, two, three], [], 1],
+      ['another one then', [two], ['create nth=2 status=422'], 2],
+      ['none by name', [], ['create status=422'], 1],
+      ['the revision, and names an advertiser', [], [`create status=400 set.error.message=${two}`], 1],
+    ])('54: fails with the error of the platform if it refuses %s', async (_, refused, faults, calls) => {
+      const { create, asked, sandbox } = await startForAll(refused, faults);
+      await expect(create()).rejects.toMatchObject({ name: 'RequestRefused' });
+      expect([asked().length, sandbox.reports()]).toEqual([calls, []]);
+    });
   });
 });

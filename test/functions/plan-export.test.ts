@@ -39,6 +39,7 @@ describe('PlanExport', () => {
         { start_date: '2026-02-15', end_date: '2026-03-01' },
         { start_date: '2026-01-01', end_date: '2026-02-15' },
       ],
+      advertisers: null,
     });
     expect(listed).toEqual([]);
   });

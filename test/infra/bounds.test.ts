@@ -104,7 +104,7 @@ function longestEnd({ States }: Machine): number {
 const first = window.States[window.StartAt] ?? { Type: '' };
 const longestWindow = secondsIn(first, stack) + MAX_WINDOW_HOURS * HOUR + longestEnd(window);
 const tasks = Object.values(machine.States).filter(({ Type }) => Type === 'Task');
-const longestParent = sum(tasks.map((state) => secondsIn(state, stack)));
+const longestParent = (1 + MAX_RENEWALS) * sum(tasks.map((state) => secondsIn(state, stack)));
 
 describe('P4: a window', () => {
   it('has no cycle without a wait, and none without a call to the platform', () => {
@@ -147,8 +147,8 @@ describe('P4: a window', () => {
 });
 
 describe('P4: an export', () => {
-  it('enters no state twice', () => {
-    expect(hasCycleWithout(machine, [])).toBe(false);
+  it('enters no state twice, but for a token that is refused when it lists advertisers', () => {
+    expect(hasCycleWithout(machine, ['ListAdvertisers'])).toBe(false);
   });
 
   it('has time for 100 windows that run one at a time for as long as a window can', () => {
@@ -159,7 +159,10 @@ describe('P4: an export', () => {
   });
 
   it('writes fewer than the 25,000 events of a history, ten redrives included', () => {
-    const entries = Object.fromEntries(Object.keys(machine.States).map((name) => [name, 1]));
+    const again = ['GetToken', 'IsForAll', 'ListAdvertisers'];
+    const entries = Object.fromEntries(
+      Object.keys(machine.States).map((name) => [name, again.includes(name) ? 1 + MAX_RENEWALS : 1]),
+    );
     expect((1 + REDRIVES) * mostEvents(machine, entries, Number.POSITIVE_INFINITY)).toBeLessThan(25_000);
   });
 });

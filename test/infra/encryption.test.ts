@@ -77,7 +77,8 @@ const STORES_REPORTS = [DECRYPT('s3'), DECRYPT('secretsmanager'), GENERATE('s3')
 const PERMISSIONS: Readonly<Record<StepName, readonly string[]>> = {
   PlanExport: [DECRYPT('s3'), GENERATE('s3')],
   GetToken: [DECRYPT('s3'), DECRYPT('secretsmanager'), GENERATE('s3'), GENERATE('secretsmanager')],
-  CreateReport: [DECRYPT('secretsmanager')],
+  ListAdvertisers: [DECRYPT('s3'), DECRYPT('secretsmanager'), GENERATE('s3')],
+  CreateReport: [DECRYPT('s3'), DECRYPT('secretsmanager')],
   CheckReport: [DECRYPT('secretsmanager')],
   SaveReport: STORES_REPORTS,
   QueryPurchases: STORES_REPORTS,

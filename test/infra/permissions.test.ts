@@ -28,6 +28,7 @@ const OBJECTS = '<ExportsBucket.Arn>/exports/*';
 const TABLES = '<ExportsBucket.Arn>/tables/*';
 const FAILURES = `${OBJECTS}/_failure.json`;
 const PLANS = `${OBJECTS}/_plans/*`;
+const LISTS = `${OBJECTS}/_advertisers/*`;
 const LEASES = '<ExportsBucket.Arn>/leases/*';
 const MANIFESTS = `${OBJECTS}/_manifest.json`;
 
@@ -37,7 +38,7 @@ const STORES_REPORTS = [
   `s3:ListMultipartUploadParts ${OBJECTS}`,
   `s3:PutObject ${OBJECTS}`,
   `s3:PutObjectTagging ${OBJECTS}`,
-  ...[FAILURES, MANIFESTS, PLANS].flatMap((others) => [
+  ...[FAILURES, MANIFESTS, PLANS, LISTS].flatMap((others) => [
     `deny s3:PutObject ${others}`,
     `deny s3:PutObjectTagging ${others}`,
   ]),
@@ -59,7 +60,13 @@ const PERMISSIONS: Readonly<Record<StepName, readonly string[]>> = {
     `s3:GetObject ${LEASES}`,
     `s3:PutObject ${LEASES}`,
   ],
-  CreateReport: READ_TOKENS,
+  ListAdvertisers: [
+    ...READ_TOKENS,
+    // The list of the run before, and the first day that was exported.
+    's3:ListBucket <ExportsBucket.Arn>',
+    ...['GetObject', 'GetObjectVersion', 'PutObject'].map((action) => `s3:${action} ${LISTS}`),
+  ],
+  CreateReport: [...READ_TOKENS, `s3:GetObject ${LISTS}`],
   CheckReport: READ_TOKENS,
   SaveReport: STORES_REPORTS,
   QueryPurchases: STORES_REPORTS,

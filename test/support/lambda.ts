@@ -18,7 +18,13 @@ export const SETTINGS: Readonly<Record<keyof Omit<Settings, Optional>, string>> 
   MAX_DOWNLOAD_BYTES: '1000000',
   MAX_CURATE_BYTES: '1000000',
 };
-type Optional = 'GLUE_DATABASE' | 'REFRESH_PARAMETERS' | 'DOWNLOAD_HOSTS' | 'RUNBOOK_URL' | 'ALLOW_LOOPBACK';
+type Optional =
+  | 'GLUE_DATABASE'
+  | 'REFRESH_PARAMETERS'
+  | 'ADVERTISERS_LIST'
+  | 'DOWNLOAD_HOSTS'
+  | 'RUNBOOK_URL'
+  | 'ALLOW_LOOPBACK';
 
 /** Points the SDK to local services and gives it their credentials. */
 export function awsEnvironment(

@@ -205,7 +205,7 @@ async function writtenBy(workflow: Workflow, outcome: Outcome): Promise<string> 
 }
 
 async function readObjects(workflow: Workflow, name: string): Promise<Pick<Outcome, 'object' | 'manifest'>> {
-  const keys = (await keysOf(workflow, name)).filter((key) => !key.includes('/_plans/'));
+  const keys = (await keysOf(workflow, name)).filter((key) => !/\/_(plans|advertisers)\//.test(key));
   const read = async (file: RegExp, version?: string) => {
     const key = keys.find((one) => file.test(one));
     return key === undefined ? undefined : workflow.object(key, version);

@@ -44,13 +44,20 @@ export async function startStep(options: SandboxOptions = {}) {
   const client = { client_id: sandbox.clientId, client_secret: sandbox.clientSecret };
   const { accessToken } = await requestToken(endpoint, client, { grant_type: 'client_credentials' });
   const { lines, log } = keepLog();
-  const access: PlatformAccess = {
+  const objects = new Map<string, string>();
+  const store = {
+    list: async (prefix: string) => [...objects.keys()].filter((key) => key.startsWith(prefix)).sort(),
+    getText: async (key: string) => objects.get(key),
+    putJson: async (key: string, value: unknown) => objects.set(key, JSON.stringify(value)).size > 0,
+  };
+  const access: PlatformAccess & { readonly store: typeof store } = {
+    store,
     now: clock.now,
     log,
     platform: (revision = sandbox.revision) => ({ ...endpoint, revision, now: () => clock.now().getTime() }),
     readToken: async () => bearer(accessToken),
   };
-  return { sandbox, clock, access, lines, window: windowOf(sandbox.advertiserIds) };
+  return { sandbox, clock, access, objects, lines, window: windowOf(sandbox.advertiserIds) };
 }
 
 /** The state of a window after GetToken. */

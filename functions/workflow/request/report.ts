@@ -44,6 +44,9 @@ const dimension = word.check(
   }),
 );
 
+/** The word for all advertisers that the platform lists. */
+export const ALL = 'all';
+
 /** A list without repetitions, whatever else is wrong with it. */
 function listOf(item: z.ZodMiniType<string>, max = Number.POSITIVE_INFINITY) {
   return z.array(item).check(
@@ -80,7 +83,9 @@ export const ReportInput = z.strictObject({
   ...commonFields,
   kind: z._default(z.literal('report'), 'report'),
   ...rangeFields,
-  advertiser_ids: listOf(uuid),
+  advertiser_ids: z.union([z.literal(ALL), listOf(uuid)], {
+    error: ({ input }) => (input === undefined ? 'is missing' : 'must be "all" or a list of UUIDs'),
+  }),
   metrics: listOf(word, MAX_NAMES),
   dimensions: z.optional(listOf(dimension, MAX_NAMES)),
   granularity: z._default(word, 'DAY'),

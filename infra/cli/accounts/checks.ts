@@ -10,6 +10,7 @@ import {
   readCredential,
 } from '../../../functions/token/credential.ts';
 import { createTokenRequest, grantToken } from '../../../functions/token/grant.ts';
+import { REPORTING } from '../../../functions/token/scope.ts';
 import {
   CredentialUnusable,
   type ExportError,
@@ -97,7 +98,7 @@ async function* checkApiKey(
   now: Date,
 ): AsyncGenerator<Check, Authorization | undefined> {
   try {
-    const authorization = useApiKey(credential, { account: account.name, kind: 'report' }, now);
+    const authorization = useApiKey(credential, { account: account.name, scope: REPORTING }, now);
     yield unknown('token', apiKeyWarning(account.name, now));
     return authorization;
   } catch (error) {

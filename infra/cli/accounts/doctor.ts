@@ -67,13 +67,14 @@ function readNeeds(account: string, { local, revision }: DoctorOptions): Needs {
           config.revision,
           ...exports.flatMap((entry) => (typeof entry.revision === 'string' ? entry.revision : [])),
         ];
-  const scopes = exports.map(({ kind = 'report', resource }) =>
-    scopeOf({ kind: String(kind), ...(typeof resource === 'string' && { resource }) }),
-  );
+  const scopes = exports.flatMap(({ kind = 'report', resource, advertiser_ids }) => {
+    const request = { kind: String(kind), ...(typeof resource === 'string' && { resource }), advertiser_ids };
+    return scopeOf(request)?.split(' ') ?? [];
+  });
   return {
     revisions: [...new Set(revisions)],
     // The check of the revision needs it, as most exports do.
-    scopes: [...new Set([REPORTING, ...scopes.filter((scope) => scope !== undefined)])],
+    scopes: [...new Set([REPORTING, ...scopes])],
     refreshParameters: config.refresh_parameters ?? {},
   };
 }

@@ -14,6 +14,7 @@ import type { Execution } from './step-functions.ts';
 export const DOING: Readonly<Record<TimedState, string>> = {
   PlanExport: 'plans the export',
   GetToken: 'gets a token',
+  ListAdvertisers: 'lists the advertisers',
   GetWindowToken: 'gets a token',
   RenewToken: 'renews the token',
   CreateReport: 'creates the report',

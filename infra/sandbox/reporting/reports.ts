@@ -13,7 +13,9 @@ const SECONDS_BETWEEN_GETS = 10;
 
 /** Contract 4.3. */
 export function createReport(state: SandboxState, request: Incoming, grant: Grant): Answer {
-  const body = readReport(readJsonBody(request), grantedAdvertisers(state, grant));
+  const { refusedAdvertisers = [] } = state.options;
+  const granted = grantedAdvertisers(state, grant).filter(({ id }) => !refusedAdvertisers.includes(id));
+  const body = readReport(readJsonBody(request), granted);
   const report = newReport(state, grant.credential.account, body);
   state.reports.set(report.id, report);
   return json(201, { id: report.id, status: 'CREATED' });

@@ -1,0 +1,120 @@
+import { createHandler } from './aws/handler.ts';
+import { createObjectStore, type ObjectStore } from './aws/objects.ts';
+import { type AdvertiserList, readAdvertisers } from './deliveries/advertisers.ts';
+import { listWindows } from './deliveries/records.ts';
+import { listPages } from './platform/lists.ts';
+import { createPlatformAccess, type PlatformAccess } from './token/call-platform.ts';
+import { ADVERTISERS } from './token/scope.ts';
+import { AnswerUnreadable, RequestRefused } from './workflow/errors.ts';
+import { advertisersKey, advertisersPrefix, windowOf } from './workflow/keys.ts';
+import { uuid } from './workflow/request/fields.ts';
+import { PAGE_LIMIT } from './workflow/request/list.ts';
+import type { ReportRequest } from './workflow/request/request.ts';
+import { READS, readSettingObject } from './workflow/settings.ts';
+import type { Newcomers, Window } from './workflow/state-parts.ts';
+import { type ExportPlan, PlanOfAll } from './workflow/states.ts';
+
+/** Ids in the state. The object has all. */
+const MAX_NAMED = 20;
+
+/** The platform's list of advertisers, of which the contract shows neither the wrapper nor the items (4.6). */
+interface List {
+  readonly resource?: string;
+  /** The place of the items. Default: the only array. */
+  readonly items?: string;
+  /** The field of an item that is used in requests. */
+  readonly id?: string;
+}
+
+interface Dependencies extends PlatformAccess {
+  readonly list: List;
+  readonly store: Pick<ObjectStore, 'list' | 'getText' | 'putJson'>;
+}
+
+/**
+ * Lists the account's advertisers once for all windows, and writes their ids if they are others than those of
+ * the last list. Advertisers that the last list did not have are newcomers.
+ *
+ * @throws RequestRefused if there is none, AnswerUnreadable if their ids cannot be found, TokenRefused
+ * @throws PlatformUnavailable also for a 429: the Retry waits
+ * @throws AccessRefused, ServiceUnavailable
+ */
+export async function listAdvertisers(plan: PlanOfAll, dependencies: Dependencies): Promise<ExportPlan> {
+  const { token: _, ...rest } = plan;
+  const { execution, request } = plan;
+  const { store, now } = dependencies;
+  const { ids, warnings } = await readIds(plan, dependencies);
+  const key = (await store.list(advertisersPrefix(request))).at(-1);
+  const last = key === undefined ? undefined : await readAdvertisers(store, key);
+  const next = { ...rest, warnings: [...new Set([...plan.warnings, ...warnings])] };
+  if (key !== undefined && last?.advertiser_ids.join() === ids.join()) {
+    // A try that was killed after it wrote the list has found its newcomers.
+    const newcomers = last.execution === execution ? last.newcomers : undefined;
+    return { ...next, advertisers: { key, count: ids.length, newcomers } };
+  }
+  const newcomers = last && (await findNewcomers(ids, last, request, store));
+  const own = advertisersKey(request, now());
+  const list: AdvertiserList = { version: '1', execution, advertiser_ids: ids, newcomers };
+  await store.putJson(own, list);
+  return { ...next, advertisers: { key: own, count: ids.length, newcomers } };
+}
+
+/** Sorted, because the platform's order is not stable (contract 8). */
+async function readIds(
+  { request, token }: PlanOfAll,
+  { platform, readToken, log, list }: Dependencies,
+): Promise<{ ids: string[]; warnings: string[] }> {
+  const { account, revision } = request;
+  const { id: field = 'id', resource = 'advertisers', items } = list;
+  const connection = { ...platform(revision), log };
+  const authorization = { ...(await readToken(account, token)), scope: ADVERTISERS };
+  const wanted = { resource, limit: PAGE_LIMIT, filters: {}, ...(items !== undefined && { items }) };
+  const ids = new Set<string>();
+  const warnings: string[] = [];
+  for await (const page of listPages(connection, authorization, wanted, (text) => warnings.push(text)))
+    for (const item of page) {
+      const { data } = uuid.safeParse(Object(item)[field]);
+      if (data !== undefined) ids.add(data);
+      else {
+        const happened = `An item of ${resource} has no UUID in its field ${field}.`;
+        throw new AnswerUnreadable(`${happened} Name the field with the setting advertisers_list.`, {
+          account,
+        });
+      }
+    }
+  if (ids.size > 0) return { ids: [...ids].sort(), warnings };
+  const happened = `The platform lists no advertiser of account ${account}, so there is nothing to report.`;
+  throw new RequestRefused(`${happened} Check which advertisers its credential may use.`, { account });
+}
+
+/** @returns undefined if there are none */
+async function findNewcomers(
+  ids: readonly string[],
+  last: AdvertiserList,
+  request: ReportRequest,
+  store: Dependencies['store'],
+): Promise<Newcomers | undefined> {
+  const before = new Set(last.advertiser_ids);
+  const all = ids.filter((id) => !before.has(id));
+  if (all.length === 0) return undefined;
+  const windows = (await listWindows(store, request)).flatMap((key) => windowOf(key) ?? []);
+  const history = daysBefore(request, windows);
+  return { count: all.length, advertiser_ids: all.slice(0, MAX_NAMED), ...(history && { history }) };
+}
+
+/** The days of earlier windows, without those that the request exports at their end. */
+function daysBefore({ start_date, end_date }: Window, windows: readonly Window[]): Window | undefined {
+  const [first = start_date] = windows.map((window) => window.start_date).sort();
+  const last = windows
+    .map((window) => window.end_date)
+    .sort()
+    .at(-1);
+  const end = last !== undefined && last > end_date ? last : start_date;
+  return first < end ? { start_date: first, end_date: end } : undefined;
+}
+
+export const handler = createHandler(READS.ListAdvertisers, PlanOfAll, listAdvertisers, (settings) => ({
+  ...createPlatformAccess(settings),
+  store: createObjectStore(settings),
+  list: readSettingObject(settings.ADVERTISERS_LIST),
+}));
