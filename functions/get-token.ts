@@ -129,7 +129,8 @@ function nextState(
 function requireRenewable(state: TokenRequest, refused: TokenRef | undefined, facts: Facts, now: Date): void {
   const { request, reports = [], renewals = 0 } = state;
   if (!refused) return;
-  const isLimit = renewals >= MAX_RENEWALS;
+  // An export calls the platform once, to list advertisers.
+  const isLimit = renewals >= (state.reports ? MAX_RENEWALS : 1);
   // A renewed token that has expired since says nothing against the credential.
   const isRenewed = refused.unproven && Date.parse(refused.expires_at) > now.getTime();
   if (!isLimit && !isRenewed) return;

@@ -30,7 +30,7 @@ const KEPT = `
 it('an update keeps each resource that has a fixed name or holds data', () => {
   const slack = { workspace_id: 'T0123ABCD', channel_id: 'C0123ABCD' };
   const { Resources } = synthesizeStack({ kms_key: 'create', slack }).template;
-  const added = ['FunctionsCheckReadyLogsC5E75018', 'FunctionsListAdvertisersLogs'];
+  const added = ['FunctionsCheckReadyLogsC5E75018', 'FunctionsListAdvertisersLogsADE3413D'];
   const ids = Object.keys(Resources).filter(
     (id) => !REPLACEABLE.test(Resources[id].Type) && !added.includes(id),
   );

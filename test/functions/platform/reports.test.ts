@@ -26,7 +26,7 @@ function answering(status: number, body: unknown) {
 
 test('contract 4.3: POST /reports sends token, revision and JSON, and returns the record', async () => {
   await using server = await answering(201, { id: 'r-1', status: 'CREATED', owner: 7 });
-  expect(await create(server.url)).toEqual({ id: 'r-1', status: 'CREATED' });
+  expect(await create(server.url)).toEqual({ id: 'r-1', status: 'CREATED', refused: [] });
   const [seen] = server.requests;
   expect(seen).toMatchObject({ method: 'POST', path: '/reports' });
   expect(seen?.headers).toMatchObject({

@@ -74,7 +74,7 @@ describe('the config', () => {
       revision: '2026-02-30',
       accounts: {
         Acme: {},
-        acme: { time_zone: 'Mars/Olympus', currency: 'eur', advertiser_ids: 'all', region: 'EU' },
+        acme: { time_zone: 'Mars/Olympus', currency: 'eur', advertiser_ids: 'every', region: 'EU' },
         globex: {},
       },
       exports: [
