@@ -37,7 +37,7 @@ function combine(before: FaultEffect, { fault }: { fault: Fault }): FaultEffect 
   return {
     ...before,
     ...effect,
-    headers: { ...before.headers, ...effect.headers },
+    header: { ...before.header, ...effect.header },
     set: { ...before.set, ...effect.set },
     omit: [...(before.omit ?? []), ...(effect.omit ?? [])],
   };
@@ -49,12 +49,12 @@ function combine(before: FaultEffect, { fault }: { fault: Fault }): FaultEffect 
  * @param now for Retry-After as a date
  */
 export function applyFault(answer: Answer, fault: FaultEffect, now: number): Answer {
-  const { status = answer.status, body, retryAfter } = fault;
+  const { status = answer.status, body, retry_after } = fault;
   const changed = body === undefined ? editJson(answer, fault) : replaceBody(answer, body);
   const headers = {
     ...changed.headers,
-    ...(retryAfter ? { 'retry-after': retryAfterValue(retryAfter, now) } : {}),
-    ...fault.headers,
+    ...(retry_after !== undefined && { 'retry-after': retryAfterValue(retry_after, now) }),
+    ...fault.header,
   };
   return { ...changed, status, headers };
 }
@@ -81,6 +81,7 @@ function edit(root: unknown, path: string, change: (parent: object, key: string)
   if (isObject(parent)) change(parent, last);
 }
 
-function retryAfterValue({ seconds, as }: { seconds: number; as: 'seconds' | 'date' }, now: number): string {
-  return as === 'seconds' ? String(seconds) : new Date(now + seconds * 1000).toUTCString();
+function retryAfterValue(text: string, now: number): string {
+  const [, seconds] = /^date:(\d+)$/.exec(text) ?? [];
+  return seconds === undefined ? text : new Date(now + Number(seconds) * 1000).toUTCString();
 }

@@ -1,12 +1,41 @@
+import * as z from 'zod';
 import { parseJson } from '../../../functions/workflow/json.ts';
-import { hintAt } from '../../../functions/workflow/request/issues.ts';
-import { ENDPOINTS, type Endpoint } from '../exchange.ts';
+import { nameFaults, wordIssue } from '../../../functions/workflow/request/issues.ts';
+import { ENDPOINTS } from '../exchange.ts';
 
-/** Reads the value of each effect. infra/COMMANDS.md explains them; `cutAfter` is `cut_after` there. */
-const EFFECTS = {
+const text = (form: RegExp, fault: string) => z.string().regex(form, fault);
+const wholeNumber = text(/^\d+$/, 'must be a whole number').transform(Number).exactOptional();
+const ordinal = text(/^[1-9]\d*$/, 'must be a whole number from 1').transform(Number);
+const flag = z.literal(true, 'takes no value').exactOptional();
+const oneOf = <Name extends string>(...names: Name[]) =>
+  z.enum(names, `must be one of ${names.join(', ')}`).exactOptional();
+
+/** The requests that a fault affects. */
+const Target = z.strictObject({
+  on: z.enum([...ENDPOINTS, 'any'], `the first word must be one of ${ENDPOINTS.join(', ')}, any`),
+  /** Only requests about the Nth report created, counted from 1. */
+  report: ordinal.exactOptional(),
+  /** The first matching request that goes wrong, counted from 1. Default: 1. */
+  nth: ordinal.exactOptional(),
+  /** The number of matching requests in a row that go wrong. Default: 1. */
+  times: z
+    .union(
+      [z.literal('always').transform(() => Infinity), ordinal],
+      'must be a whole number from 1, or always',
+    )
+    .exactOptional(),
+});
+
+/** The effects of a fault on a request. infra/COMMANDS.md explains them. */
+const Effect = z.strictObject({
   status: wholeNumber,
-  retryAfter,
-  body: String,
+  retry_after: text(/^(date:)?\d+$/, 'must be seconds, or date: and seconds').exactOptional(),
+  header: z.record(z.string().toLowerCase(), z.string()).exactOptional(),
+  body: z.string().exactOptional(),
+  /** By dotted path, such as `error.status`. */
+  set: z.record(z.string(), z.unknown()).exactOptional(),
+  /** Dotted paths. */
+  omit: z.array(z.string()).exactOptional(),
   processed: flag,
   revoke: flag,
   hang: flag,
@@ -15,43 +44,23 @@ const EFFECTS = {
   reset: oneOf('before', 'after'),
 
   // Only on the storage host:
-  resetAfter: wholeNumber,
-  cutAfter: wholeNumber,
-  stallAfter: wholeNumber,
+  reset_after: wholeNumber,
+  cut_after: wholeNumber,
+  stall_after: wholeNumber,
   framing: oneOf('length', 'chunked', 'close'),
   etag: oneOf('weak', 'none'),
   changed: flag,
-  ignoreRange: flag,
+  ignore_range: flag,
   gzip: oneOf('right', 'wrong'),
   endless: flag,
-};
+});
 
-const TARGETS = {
-  /** Only requests about the Nth report created, counted from 1. */
-  report: ordinal,
-  /** The first matching request that goes wrong, counted from 1. Default: 1. */
-  nth: ordinal,
-  /** The number of matching requests in a row that go wrong. Default: 1. Infinity: all. */
-  times: (value: string) => (value === 'always' ? Infinity : ordinal(value)),
-};
+const Words = Target.extend(Effect.shape);
 
-const WORDS: Readonly<Record<string, (value: string) => unknown>> = { ...EFFECTS, ...TARGETS };
-
-type Values<Words extends Record<string, (value: string) => unknown>> = {
-  [Word in keyof Words]?: ReturnType<Words[Word]>;
-};
-
-/** The effects of a fault on a request. */
-export type FaultEffect = Values<typeof EFFECTS> & {
-  headers?: Readonly<Record<string, string>>;
-  /** By dotted path: `{ 'error.status': 500 }`. */
-  set?: Readonly<Record<string, unknown>>;
-  /** Dotted paths. */
-  omit?: readonly string[];
-};
+export type FaultEffect = z.infer<typeof Effect>;
 
 /** A fault: the requests that it affects, and its effects on them. */
-export type Fault = FaultEffect & Values<typeof TARGETS> & { on: Endpoint | 'any' };
+export type Fault = z.infer<typeof Words>;
 
 /**
  * Reads one fault of the sandbox (`--fault`): a line with the requests and what happens to them.
@@ -62,80 +71,38 @@ export type Fault = FaultEffect & Values<typeof TARGETS> & { on: Endpoint | 'any
  *
  * infra/COMMANDS.md (The sandbox) explains every word.
  *
- * @throws TypeError that names the word that cannot be read, or says that the line has no effect
+ * @throws TypeError that names each word that cannot be read, or says that the line has no effect
  */
 export function parseFault(text: string): Fault {
-  const [first = '', ...others] = splitWords(text);
-  const startsWithReport = first.includes('=');
-  const fault: Fault = { on: startsWithReport ? 'any' : readEndpoint(first) };
-  for (const word of startsWithReport ? [first, ...others] : others)
-    Object.assign(fault, readWord(word, fault));
-  if (Object.keys(fault).every((key) => key === 'on' || key in TARGETS)) {
-    throw new TypeError(
-      `The fault "${text}" does not say what happens to the requests. Add an effect, for example: status=500`,
-    );
+  // Splits at spaces, except inside double quotes and inside the braces of a JSON value.
+  const [first = '', ...others] = text.trim().match(/(?:"(?:\\.|[^"\\])*"|\{[^{}]*\}|\S)+/g) ?? [];
+  const words = first.includes('=') ? ['any', first, ...others] : [first, ...others];
+  const { data, error } = Words.safeParse(readWords(words), { error: wordIssue });
+  const faults = error?.issues.flatMap((issue) =>
+    nameFaults(issue, 'it', 'is no word of a fault', Object.keys(Words.shape)),
+  );
+  if (!data) throw new TypeError(`The fault "${text}" cannot be read. ${faults?.join('; ')}`);
+  if (Object.keys(data).some((word) => word in Effect.shape)) return data;
+  throw new TypeError(
+    `The fault "${text}" does not say what happens to the requests. Add an effect, for example: status=500`,
+  );
+}
+
+/** @param words the first one names the endpoint */
+function readWords([on, ...words]: readonly string[]): object {
+  const fault: Record<string, unknown> = { on };
+  for (const word of words) {
+    const [, key = '', raw] = /^([^=]+)(?:=(.*))?$/s.exec(word) ?? [];
+    const [, kind = key, path] = /^(set|header)\.(.+)$/.exec(key) ?? [];
+    const before = Object(fault[kind]);
+    // A quoted JSON value stays a string: expires_in="3600" differs from expires_in=3600.
+    const value = raw?.startsWith('"') ? String(jsonOrText(raw)) : raw;
+    if (path !== undefined)
+      fault[kind] = { ...before, [path]: kind === 'set' && raw ? jsonOrText(raw) : value };
+    else if (kind === 'omit' && value) fault.omit = [...(fault.omit ? before : []), ...value.split(',')];
+    else fault[kind] = value ?? true;
   }
   return fault;
-}
-
-/** Splits at spaces, except inside double quotes and inside the braces of a JSON value. */
-function splitWords(text: string): string[] {
-  const found = text.trim().match(/(?:"(?:\\.|[^"\\])*"|\{[^{}]*\}|\S)+/g);
-  if (!found) throw new TypeError('A fault is empty. Write for example: report nth=2 status=500');
-  return found;
-}
-
-function readEndpoint(name: string): Endpoint | 'any' {
-  const names = [...ENDPOINTS, 'any'] as const;
-  const found = names.find((each) => each === name);
-  if (found) return found;
-  throw new TypeError(`A fault begins with an endpoint (${names.join(', ')}), not with "${name}".`);
-}
-
-function readWord(word: string, { set, headers, omit = [] }: Fault): Partial<Fault> {
-  const [, key = '', raw] = word.match(/^([^=]+)(?:=(.*))?$/s) ?? [];
-  // A quoted JSON value stays a string: expires_in="3600" differs from expires_in=3600.
-  if (key.startsWith('set.') && raw) return { set: { ...set, [key.slice(4)]: jsonOrText(raw) } };
-  const value = raw?.startsWith('"') ? String(jsonOrText(raw)) : raw;
-  if (key.startsWith('header.') && value)
-    return { headers: { ...headers, [key.slice(7).toLowerCase()]: value } };
-  if (key === 'omit' && value) return { omit: [...omit, ...value.split(',')] };
-  const name = key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
-  const read = Object.hasOwn(WORDS, name) ? WORDS[name] : undefined;
-  if (read && (read === flag) === (value === undefined)) return { [name]: read(value ?? '') };
-  const known = Object.keys(WORDS).map((each) =>
-    each.replace(/[A-Z]/, (letter) => `_${letter.toLowerCase()}`),
-  );
-  throw new TypeError(`A fault cannot contain the word "${word}"${hintAt(key, [...known, 'omit'])}.`);
-}
-
-function flag(): true {
-  return true;
-}
-
-function wholeNumber(value: string): number {
-  if (!/^\d+$/.test(value)) throw new TypeError(`A fault needs a whole number, not "${value}".`);
-  return Number(value);
-}
-
-/** @throws TypeError for 0, because a fault of the 0th request would never happen */
-function ordinal(value: string): number {
-  const number = wholeNumber(value);
-  if (number === 0) throw new TypeError('A fault counts requests and reports from 1, not from "0".');
-  return number;
-}
-
-function oneOf<Name extends string>(...names: readonly Name[]): (value: string) => Name {
-  return (value) => {
-    const found = names.find((name) => name === value);
-    if (!found) throw new TypeError(`A fault needs one of ${names.join(', ')}, not "${value}".`);
-    return found;
-  };
-}
-
-function retryAfter(value: string): { seconds: number; as: 'seconds' | 'date' } {
-  const [, date, seconds = ''] = value.match(/^(date:)?(.*)$/) ?? [];
-  return { seconds: wholeNumber(seconds), as: date === undefined ? 'seconds' : 'date' };
 }
 
 function jsonOrText(value: string): unknown {

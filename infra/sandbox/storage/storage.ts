@@ -65,7 +65,7 @@ function readRange({ file, request }: Report, call: Call, fault: FaultEffect): A
       'At least one of the pre-conditions you specified did not hold',
     );
   }
-  const [, from = '', to = ''] = (!fault.ignoreRange && range?.match(/^bytes=(\d*)-(\d*)$/)) || [];
+  const [, from = '', to = ''] = (!fault.ignore_range && range?.match(/^bytes=(\d*)-(\d*)$/)) || [];
   if (from === '' && to === '') return { status: 200, headers, file, start: 0, end: file.length };
   const start = from === '' ? Math.max(0, file.length - Number(to)) : Number(from);
   const end = from === '' || to === '' ? file.length : Math.min(file.length, Number(to) + 1);
@@ -130,14 +130,14 @@ async function sendDownload(
   }
   response.writeHead(status, headers);
   response.flushHeaders();
-  const { resetAfter = Infinity, cutAfter = Infinity, stallAfter = Infinity } = fault;
-  const limit = Math.min(resetAfter, cutAfter, stallAfter);
+  const { reset_after = Infinity, cut_after = Infinity, stall_after = Infinity } = fault;
+  const limit = Math.min(reset_after, cut_after, stall_after);
   await pipeline(upTo(limit, piecesOf(download, fault), call), response, { end: false });
   // The callback of a write comes when every byte before it has left this process. A reset discards bytes
   // that have not.
   if (call.bytes < limit) response.end();
-  else if (limit === resetAfter) response.write('', () => reset(response));
-  else if (limit === cutAfter) response.socket?.end();
+  else if (limit === reset_after) response.write('', () => reset(response));
+  else if (limit === cut_after) response.socket?.end();
 }
 
 function headersFor({ headers, start, end }: Download, fault: FaultEffect): Record<string, string> {

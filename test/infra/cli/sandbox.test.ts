@@ -68,7 +68,7 @@ describe('sandbox', () => {
   });
 
   it.each([
-    ['--fault', 'nope', 'A fault begins with an endpoint'],
+    ['--fault', 'nope', 'the first word must be one of token, '],
   ])('exits 2 for %s %s', async (flag, value, fault) => {
     const { status, stderr } = await runCommand(['sandbox', `${flag}=${value}`]);
     expect(status).toBe(2);

@@ -42,9 +42,9 @@ test.each<[string, Fault]>([
   ['token omit=expires_in times=always', { on: 'token', omit: ['expires_in'], times: Infinity }],
   ['token set.expires_in="3600"', { on: 'token', set: { expires_in: '3600' } }],
   ['create reset=after processed', { on: 'create', reset: 'after', processed: true }],
-  ['report retry_after=date:60', { on: 'report', retryAfter: { seconds: 60, as: 'date' } }],
+  ['report retry_after=date:60', { on: 'report', retry_after: 'date:60' }],
   ['report=2 set.status=FROZEN', { on: 'any', report: 2, set: { status: 'FROZEN' } }],
-  ['any body="<p>a b</p>" header.X-A=1', { on: 'any', body: '<p>a b</p>', headers: { 'x-a': '1' } }],
+  ['any body="<p>a b</p>" header.X-A=1', { on: 'any', body: '<p>a b</p>', header: { 'x-a': '1' } }],
   ['list set.error={"a": [1, 2]}', { on: 'list', set: { error: { a: [1, 2] } } }],
   ['storage etag=weak gzip=wrong changed', { on: 'storage', etag: 'weak', gzip: 'wrong', changed: true }],
   ['any hang revoke', { on: 'any', hang: true, revoke: true }],
@@ -53,14 +53,16 @@ test.each<[string, Fault]>([
 });
 
 test.each([
-  ['', 'empty'],
-  ['reports status=500', '"reports"'],
+  ['', 'the first word must be one of token, '],
+  ['reports status=500', 'the first word must be one of token, '],
   ['create explode', 'explode'],
   ['create wings=2', 'wings=2'],
-  ['create staus=500', '"staus=500" (did you mean status?)'],
+  ['create staus=500', 'staus: is no word of a fault (did you mean status?)'],
   ['report=1 nth=2 times=always', 'what happens'],
   ['create nth=first', 'first'],
-  ['create nth=0 status=500', 'from 1'],
+  ['create nth=0 status=500', 'nth: must be a whole number from 1'],
+  ['create hang=1 status', 'status: must be of type string; hang: takes no value'],
+  ['create status=500 times=never', 'times: must be a whole number from 1, or always'],
   ['create reset=maybe', 'before, after'],
   ['report retry_after=soon', 'soon'],
 ])('refuses "%s" and names the problem', (text, named) => {
