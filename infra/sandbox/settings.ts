@@ -20,8 +20,6 @@ export type Credential = {
   advertisers: 'all' | readonly string[];
   /** Redirect URIs for the authorization code grant, matched exactly. http on loopback is allowed too. */
   redirectUris: readonly string[];
-  /** The consent screen is skipped by arrangement (contract 4.2). */
-  consentGranted: boolean;
   /** The X-API-Key of this credential's account (contract 5.7). */
   apiKey: string;
 };
@@ -82,7 +80,6 @@ export function createCredential(fields: Partial<Credential>): Credential {
     scopes: SCOPES,
     advertisers: 'all',
     redirectUris: [],
-    consentGranted: false,
     apiKey: `sbx_ak_${randomBytes(24).toString('base64url')}`,
     ...fields,
   };

@@ -17,15 +17,7 @@ export type Advertiser = { id: string; name: string; created_at: string };
 export type Grant = { credential: Credential; scopes: readonly string[] };
 
 export type AccessToken = Grant & { expiresAt: number };
-export type AuthorizationCode = Grant & { redirectUri: string; expiresAt: number; used: boolean };
-
-/** An authorization request that waits for the user's consent. */
-export type PendingConsent = {
-  credential: Credential;
-  scopes: readonly string[];
-  redirectUri: string;
-  state: string | null;
-};
+export type AuthorizationCode = Grant & { redirectUri: string; expiresAt: number };
 
 export type Report = {
   id: string;
@@ -60,10 +52,6 @@ export function createState(options: SandboxOptions) {
     accessTokens: new Map<string, AccessToken>(),
     refreshTokens: new Map<string, Grant>(),
     codes: new Map<string, AuthorizationCode>(),
-    /** By the id in the form of the consent page. */
-    pendingConsents: new Map<string, PendingConsent>(),
-    /** Scopes that the user has consented to, by client id. */
-    consentedScopes: new Map<string, ReadonlySet<string>>(),
     reports: new Map<string, Report>(),
     /** Time of the last GET of each report, including refused ones. */
     lastGet: new Map<string, number>(),

@@ -8,9 +8,6 @@ import { safeAgent } from '../../functions/platform/safe-agent.ts';
 import { CREDENTIALS } from '../../infra/local/s3/server.ts';
 import type { Workflow } from './workflow.ts';
 
-/** A sandbox credential whose user consented beforehand (contract 4.2). */
-export const CONSENTED = { consentGranted: true } as const;
-
 /** Goes through the consent screen, and returns the text of a credential secret with a refresh token. */
 export async function logIn({ sandbox }: Pick<Workflow, 'sandbox'>): Promise<string> {
   const redirectUri = 'http://127.0.0.1:1/callback';
@@ -20,7 +17,8 @@ export async function logIn({ sandbox }: Pick<Workflow, 'sandbox'>): Promise<str
     scope: 'reporting:read',
     state: 'state',
   };
-  const consent = await fetch(consentUrl(sandbox, asked), { redirect: 'manual' });
+  const body = new URLSearchParams({ decision: 'allow' });
+  const consent = await fetch(consentUrl(sandbox, asked), { method: 'POST', body, redirect: 'manual' });
   const code = new URL(consent.headers.get('location') ?? '').searchParams.get('code') ?? '';
   const client = { client_id: sandbox.clientId, client_secret: sandbox.clientSecret };
   const platform = { baseUrl: sandbox.baseUrl, dispatcher: safeAgent({ allowLoopback: true }) };

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { runExport, startFastWorkflow } from '../support/run-export.ts';
 import { expectNoSecretWritten } from '../support/secrecy.ts';
-import { CONSENTED, logIn, storeCredential, storedCredential } from '../support/workflow-secrets.ts';
+import { logIn, storeCredential, storedCredential } from '../support/workflow-secrets.ts';
 
 it('4.1: a rotated refresh token serves 3 windows that outlast a token', async () => {
   // Slow enough for a token that lives 100 s to be used before it ends.
-  await using workflow = await startFastWorkflow({ speed: 100, sandbox: { credentials: [CONSENTED] } });
+  await using workflow = await startFastWorkflow({ speed: 100 });
   await storeCredential(workflow, await logIn(workflow));
   const first = (await storedCredential(workflow)).refresh_token;
   const outcome = await runExport(workflow, {

@@ -25,7 +25,7 @@ export function requestedScopes(scope: string | null, available: readonly string
 }
 
 /** The prefix tells what leaked: `at` is an access token, `rt` a refresh token. */
-export function randomToken(kind: 'at' | 'rt' | 'code' | 'consent'): string {
+export function randomToken(kind: 'at' | 'rt' | 'code'): string {
   return `sbx_${kind}_${randomBytes(24).toString('base64url')}`;
 }
 
@@ -78,13 +78,13 @@ function grantByClient(state: SandboxState, credential: Credential, form: URLSea
 /** A code works once, for its own client and redirect_uri, until it expires (contract 4.1). */
 function grantByCode(state: SandboxState, { clientId }: Credential, form: URLSearchParams): TokenResponse {
   const redirectUri = required(form, 'redirect_uri');
-  const code = state.codes.get(required(form, 'code'));
-  if (code?.credential.clientId !== clientId) throw invalidGrant('The code is unknown.');
-  if (code.used) throw invalidGrant('The code was used before.');
+  const value = required(form, 'code');
+  const code = state.codes.get(value);
+  if (code?.credential.clientId !== clientId) throw invalidGrant('The code is unknown or was used.');
   if (code.expiresAt <= state.now()) throw invalidGrant('The code has expired.');
   if (code.redirectUri !== redirectUri)
     throw invalidGrant('redirect_uri differs from the authorization request.');
-  code.used = true;
+  state.codes.delete(value);
   return { ...issueAccessToken(state, code), refresh_token: issueRefreshToken(state, code) };
 }
 

@@ -9,7 +9,7 @@ import { callsTo } from '../../support/journal.ts';
 import { SETTINGS, startBucket } from '../../support/lambda.ts';
 import { startAccount } from '../../support/secrets.ts';
 import { keepLog, stoppedClock, windowOf } from '../../support/steps.ts';
-import { CONSENTED, logIn } from '../../support/workflow-secrets.ts';
+import { logIn } from '../../support/workflow-secrets.ts';
 
 const KEY = 'leases/acme.json';
 
@@ -32,7 +32,7 @@ describe('a lease', () => {
 /** The step with a login at the sandbox, on the local S3 and Secrets Manager, and a clock that tests move. */
 async function startLogin(rotateRefreshTokens: boolean) {
   const clock = stoppedClock();
-  const options = { credentials: [CONSENTED], rotateRefreshTokens, now: () => clock.now().getTime() };
+  const options = { rotateRefreshTokens, now: () => clock.now().getTime() };
   const sandbox = await startSandbox(options);
   onTestFinished(() => sandbox[Symbol.asyncDispose]());
   const { store, tokens, stored } = await startAccount({ credential: await logIn({ sandbox }) });

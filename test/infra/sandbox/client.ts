@@ -121,13 +121,6 @@ export function basic(id: string, secret: string): string {
   return `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`;
 }
 
-/** Presses a button of the consent page. */
-export function pressButton(endpoint: string, { text }: Reply, decision: 'allow' | 'deny'): Promise<Reply> {
-  const consent = text.match(/name="consent" value="([^"]+)"/)?.[1] ?? '';
-  const body = new URLSearchParams({ consent, decision }).toString();
-  return send('POST', endpoint, { headers: FORM, body });
-}
-
 function parse(text: string) {
   try {
     return JSON.parse(text);
