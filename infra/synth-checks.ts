@@ -14,9 +14,9 @@ import {
   PLANS,
 } from '../functions/workflow/keys.ts';
 import { metricType, TABLES_PREFIX } from '../functions/workflow/table.ts';
-import { type Config, InvalidConfig } from './config/config.ts';
+import { type Config, InvalidConfig, RESULTS_PREFIX } from './config/config.ts';
 import { type ConfiguredExport, tableSource } from './config/exports.ts';
-import { databaseName, RESULTS_PREFIX } from './constructs/export-tables.ts';
+import { databaseName } from './constructs/export-tables.ts';
 import type { ExportStack } from './stack.ts';
 
 // The checks of `cdk synth` that a local run leaves out.

@@ -5,6 +5,8 @@ import { findDimension, findMetric } from '../../functions/workflow/request/dict
 import {
   ADVERTISER_COLUMN,
   columnName,
+  LEDGER,
+  LEDGER_COLUMNS,
   type TableColumn,
   type TableSchema,
   tableColumns,
@@ -26,12 +28,17 @@ export interface DocumentedColumn extends TableColumn {
   readonly unit?: string;
   /** Its sum over days or dimensions means something. Only of a metric that we know. */
   readonly adds_up?: boolean;
+  /** No row has NULL. */
+  readonly required?: true;
 }
 
 /** A table for those who query it. */
 export interface DocumentedTable {
   readonly table: string;
+  readonly kind: TableSchema['kind'] | 'ledger';
   readonly description: string;
+  /** The columns that tell the rows of a report apart. A dimension may be NULL. */
+  readonly key: readonly string[];
   /** By account: the time zone that the days are taken to be in. Only of a report. */
   readonly time_zones: Readonly<Record<string, string>>;
   readonly currencies: Readonly<Record<string, string>>;
@@ -77,6 +84,23 @@ export const LEDGER_WORDS: TableWords = {
   },
 };
 
+/** Columns of the ledger that may be NULL. */
+const OPTIONAL_FACTS: readonly string[] = ['table_name', 'value'];
+
+export const LEDGER_TABLE: DocumentedTable = {
+  table: LEDGER,
+  kind: 'ledger',
+  description: LEDGER_WORDS.description,
+  key: [],
+  time_zones: {},
+  currencies: {},
+  columns: LEDGER_COLUMNS.map((column) => ({
+    ...column,
+    meaning: LEDGER_WORDS.comments[column.name] ?? '',
+    ...(!OPTIONAL_FACTS.includes(column.name) && { required: true }),
+  })),
+};
+
 /** @param exports of the config; those that write the table are found among them */
 export function tableWords(schema: TableSchema, exports: readonly ConfiguredEntry[]): TableWords {
   const { description, columns } = documentTable(schema, exports);
@@ -96,12 +120,20 @@ export function documentTable(schema: TableSchema, exports: readonly ConfiguredE
     kind === 'list'
       ? describeItem
       : (column: TableColumn) => describeColumn(column, schema, sources, time_zones);
+  const isOfFile = ({ name }: TableColumn) => schema.columns.some((column) => column.name === name);
+  const dimensions = schema.columns.filter(({ type }) => type === 'string').map(({ name }) => name);
   return {
     table,
+    kind,
     description: kind === 'list' ? describeList(sources) : describeReport(sources, time_zones, currencies),
+    key: kind === 'list' ? [] : ['account', 'date', ...dimensions],
     time_zones,
     currencies,
-    columns: tableColumns(schema).map(describe),
+    columns: tableColumns(schema).map((column) => ({
+      ...describe(column),
+      // The config may name a currency for some of the accounts only.
+      ...(!isOfFile(column) && column.name !== 'currency' && { required: true }),
+    })),
   };
 }
 
@@ -171,7 +203,8 @@ function describeColumn(
   };
 }
 
-function commentOf({ meaning, unit, adds_up }: DocumentedColumn): string {
+/** The sentences about a column. */
+export function commentOf({ meaning, unit, adds_up }: DocumentedColumn): string {
   if (unit === undefined) return `${meaning}.`;
   const sum = adds_up ? 'Adds up over days and dimensions' : 'Does not add up over days or dimensions';
   return `${meaning}. Unit: ${unit}. ${sum}.`;

@@ -1,25 +1,18 @@
 import { Command } from 'commander';
-import { platformName } from '../../functions/decisions/request-hash.ts';
 import { DICTIONARY } from '../../functions/workflow/request/dictionary.ts';
 import { catalogName } from '../../functions/workflow/table.ts';
-import { type DocumentedTable, documentTable } from '../catalog/table-words.ts';
-import { tablesOf } from '../config/exports.ts';
+import type { DocumentedTable } from '../catalog/table-words.ts';
 import { loadConfig } from '../knowledge/config.ts';
+import { documentTables } from '../knowledge/tables.ts';
 import { alignColumns, printDocument, printLines } from './layout.ts';
 import { type CommonOptions, option } from './options.ts';
 
 export function createCommand(): Command {
   return new Command('fields').addOption(option.json()).action((options: Pick<CommonOptions, 'json'>) => {
-    const tables = documentTables();
+    const tables = documentTables(loadConfig().exports);
     if (options.json) printDocument({ outcome: 'ok', ...DICTIONARY, tables });
     else printLines([...describeDictionary(), ...tables.flatMap(describeTable)]);
   });
-}
-
-function documentTables(): DocumentedTable[] {
-  const { exports, base_url, revision, accounts } = loadConfig();
-  const tables = tablesOf(exports, { platform: platformName(base_url), revision }, { accounts });
-  return tables.map((schema) => documentTable(schema, exports));
 }
 
 function describeDictionary(): string[] {

@@ -27,6 +27,9 @@ export const OUTPUTS = {
   readerPolicy: 'ReaderPolicyArn',
 } as const;
 
+/** Athena stores the result of each query under this prefix. */
+export const RESULTS_PREFIX = 'query-results/';
+
 const CDK_JSON = new URL('../../cdk.json', import.meta.url);
 
 /** The default size limit of a file: 50 GiB. */

@@ -13,11 +13,9 @@ import {
 import { catalogName, LEDGER, LEDGER_COLUMNS, type TableSchema } from '../../functions/workflow/table.ts';
 import { savedQueries } from '../catalog/queries.ts';
 import { LEDGER_WORDS, tableWords } from '../catalog/table-words.ts';
+import { RESULTS_PREFIX } from '../config/config.ts';
 import type { ConfiguredEntry } from '../config/exports.ts';
 import { createReaderPolicy, glueArns } from './reader-policy.ts';
-
-/** Athena stores the result of each query under this prefix. */
-export const RESULTS_PREFIX = 'query-results/';
 
 /** A result can be fetched again for as long as Athena keeps the query's history. */
 const KEEP_RESULTS = Duration.days(45);

@@ -1,8 +1,8 @@
 import type { DayState } from '../../functions/deliveries/judge.ts';
 import type { StoredFailure } from '../../functions/deliveries/records.ts';
 import { dateIn, daysBetween } from '../../functions/workflow/request/dates.ts';
-import { type DocumentedColumn, type DocumentedTable, documentTable } from '../catalog/table-words.ts';
-import { tablesOf, withColumns } from '../config/exports.ts';
+import type { DocumentedColumn, DocumentedTable } from '../catalog/table-words.ts';
+import { withColumns } from '../config/exports.ts';
 import { type Folder, openToRead } from './bucket.ts';
 import { loadConfig } from './config.ts';
 import { readDeployment } from './deployment.ts';
@@ -11,6 +11,7 @@ import { type LedgerDay, type LedgerReader, readLedger } from './ledger-days.ts'
 import { findRemedies, LACKS, type Remedy } from './missing-days.ts';
 import { explainCommand, queryCommand } from './next-command.ts';
 import { type ReadExport, readExports } from './status.ts';
+import { documentTables } from './tables.ts';
 
 /** Days whose sums are read: as many bars as a chart has room for. */
 export const RECENT_DAYS = 100;
@@ -120,12 +121,11 @@ function describeExport(each: ReadExport, folder: Folder, now: Date): PageExport
 
 /** The tables of the exports, by name. */
 function describeTables(exports: readonly FoundExport[]): Map<string, DocumentedTable> {
-  const config = loadConfig();
+  const configured = loadConfig().exports;
   const entries = exports.flatMap(({ input, table }) =>
-    table ? [withColumns(Object(input), config.exports)] : [],
+    table ? [withColumns(Object(input), configured)] : [],
   );
-  const schemas = tablesOf(entries, { platform: '', revision: '' }, config);
-  return new Map(schemas.map((schema) => [schema.table, documentTable(schema, entries)]));
+  return new Map(documentTables(entries).map((table) => [table.table, table]));
 }
 
 function addSums(page: PageExport, table: DocumentedTable, ledger: LedgerReader): PageExport {

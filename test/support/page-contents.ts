@@ -56,6 +56,8 @@ export function fullExport(days: number, fields: Partial<PageExport> = {}): Page
     },
     table: {
       table: 'daily_campaigns',
+      kind: 'report',
+      key: ['account', 'date', 'campaign_name'],
       description: 'The report of acme/daily-campaigns: one row per account, day and campaign_name.',
       time_zones: { acme: 'Europe/Berlin' },
       currencies: { acme: 'EUR' },

@@ -1,0 +1,44 @@
+import { resolve } from 'node:path';
+import { Command } from 'commander';
+import { stringify } from 'yaml';
+import { catalogName, TABLES_PREFIX } from '../../functions/workflow/table.ts';
+import project from '../../package.json' with { type: 'json' };
+import { type ContractServer, createContract } from '../catalog/contract.ts';
+import { RESULTS_PREFIX } from '../config/config.ts';
+import type { Folder } from '../knowledge/bucket.ts';
+import { loadConfig } from '../knowledge/config.ts';
+import { readDeployment, requireOutput, stackName } from '../knowledge/deployment.ts';
+import { findDocumentedTables } from '../knowledge/tables.ts';
+import { examples, option } from './options.ts';
+
+export function createCommand(): Command {
+  return new Command('contract')
+    .option('--local', 'of the tables of the runs of this machine')
+    .addOption(option.out())
+    .addHelpText('after', examples('contract > ads.odcs.yaml', 'contract --local > ads.odcs.yaml'))
+    .action(async (folder: Folder) => {
+      const tables = await findDocumentedTables(folder);
+      const server = folder.local ? localServer(folder) : await athenaServer();
+      const facts = { name: stackName(), version: project.version, server, exports: loadConfig().exports };
+      const contract = createContract(tables, facts, folder.local ? () => undefined : catalogName);
+      process.stdout.write(stringify(contract));
+    });
+}
+
+/** The data contract CLI puts the table's name in place of `{model}`. */
+function localServer({ out }: Folder): ContractServer {
+  const path = `${resolve(out)}/*/${TABLES_PREFIX}{model}/*.parquet`;
+  return { server: 'local', type: 'local', path, format: 'parquet' };
+}
+
+async function athenaServer(): Promise<ContractServer> {
+  const deployment = await readDeployment();
+  return {
+    server: 'athena',
+    type: 'athena',
+    catalog: 'awsdatacatalog',
+    schema: requireOutput(deployment, 'database'),
+    regionName: deployment.region,
+    stagingDir: `s3://${requireOutput(deployment, 'bucket')}/${RESULTS_PREFIX}`,
+  };
+}

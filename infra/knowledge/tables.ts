@@ -1,0 +1,41 @@
+import { catalogName } from '../../functions/workflow/table.ts';
+import { type DocumentedTable, documentTable, LEDGER_TABLE } from '../catalog/table-words.ts';
+import { type ConfiguredEntry, tablesOf, withColumns } from '../config/exports.ts';
+import { type Folder, openToRead } from './bucket.ts';
+import { loadConfig } from './config.ts';
+import { UsageError } from './errors.ts';
+import { readLastRequests } from './exports.ts';
+import { inputOf } from './request.ts';
+import { findTables } from './views.ts';
+
+/** The tables that these exports write. */
+export function documentTables(exports: readonly ConfiguredEntry[]): DocumentedTable[] {
+  const schemas = tablesOf(exports, { platform: '', revision: '' }, loadConfig());
+  return schemas.map((schema) => documentTable(schema, exports));
+}
+
+/**
+ * The tables of the config, or those that a folder has, with the ledger.
+ *
+ * @throws UsageError if there is none
+ */
+export async function findDocumentedTables(folder: Folder): Promise<DocumentedTable[]> {
+  const config = loadConfig();
+  const tables = folder.local
+    ? await documentFolder(folder, config.exports)
+    : config.tables
+      ? documentTables(config.exports)
+      : [];
+  const place = folder.local ? `${folder.out} has` : 'The exports of cdk.json have';
+  if (tables.length === 0) throw new UsageError([`${place} no tables`]);
+  return [...tables, LEDGER_TABLE];
+}
+
+/** The request of a table is the one of the last run. */
+async function documentFolder(folder: Folder, configured: readonly ConfiguredEntry[]) {
+  await using bucket = await openToRead(folder);
+  const requests = await readLastRequests(folder.out, bucket);
+  const entries = requests.map(({ request }) => withColumns(Object(inputOf(request)), configured));
+  const present = findTables(folder.out);
+  return documentTables(entries).filter(({ table }) => present.has(catalogName(table)));
+}
