@@ -1,18 +1,17 @@
+import { createHash } from 'node:crypto';
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { platformName, type RequestTarget, requestHash } from './decisions/request-hash.ts';
 import { findMissing } from './deliveries/missing.ts';
 import type { Plan, RecordStore } from './deliveries/records.ts';
-import { InvalidInput } from './workflow/errors.ts';
 import { planKey } from './workflow/keys.ts';
+import { AccountsInput, isOfAccounts, parseRequests } from './workflow/request/accounts.ts';
 import { parseRequest, splitRequest } from './workflow/request/request.ts';
 import { READS } from './workflow/settings.ts';
-import { type ExportPlan, PlanExportInput } from './workflow/states.ts';
+import { type AccountsPlan, type ExportPlan, PlanExportInput } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 
 interface Dependencies extends RequestTarget, Pick<Common, 'log'> {
-  /** The accounts of this deployment. */
-  readonly accounts: readonly string[];
   readonly store: RecordStore & Pick<ObjectStore, 'putJson'>;
 }
 
@@ -26,15 +25,10 @@ interface Dependencies extends RequestTarget, Pick<Common, 'log'> {
  */
 export async function planExport(
   { request: input, execution, started_at }: PlanExportInput,
-  { accounts, log, ...deployment }: Dependencies,
-): Promise<ExportPlan> {
+  { log, ...deployment }: Dependencies,
+): Promise<ExportPlan | AccountsPlan> {
+  if (isOfAccounts(input)) return planAccounts(input, execution, started_at);
   const { request, warnings, onlyMissing } = parseRequest(input, new Date(started_at));
-  if (!accounts.includes(request.account)) {
-    const fault = `account: ${request.account} is not one of this deployment's (${accounts.join(', ')})`;
-    throw new InvalidInput(`The request has a fault, and nothing was exported: ${fault}.`, {
-      faults: [fault],
-    });
-  }
   const windows = splitRequest(request);
   const plan = onlyMissing
     ? await findMissing(request, windows, { ...deployment, ...onlyMissing })
@@ -49,10 +43,33 @@ export async function planExport(
   return { execution, started_at, request, ...plan, warnings: allWarnings, advertisers: null };
 }
 
-export const handler = createHandler(READS.PlanExport, PlanExportInput, planExport, (settings) => {
-  const { ACCOUNTS, PLATFORM_BASE_URL, PLATFORM_REVISION } = settings;
+/**
+ * All accounts export the same days, however late they start. EventBridge Scheduler may start a run twice, so
+ * the executions of a scheduled run have the same names each time, and Step Functions starts a name once. A
+ * person who starts or resumes an export means it: then the names depend on the execution's own.
+ */
+function planAccounts(input: unknown, execution: string, started_at: string): AccountsPlan {
+  parseRequests(input, new Date(started_at));
+  const { accounts, max_accounts, ...request } = AccountsInput.parse(input);
+  const isScheduled = request.scheduled_at !== undefined && request.only_missing === undefined;
+  const nameOf = (facts: { readonly account: string }) => {
+    const text = JSON.stringify([isScheduled ? '' : execution, request, facts]);
+    const hash = createHash('sha256').update(text).digest('hex').slice(0, 16);
+    // A name has up to 80 characters: 30 + 1 + 32 + 1 + 16.
+    return `${String(request.name).slice(0, 30)}-${facts.account.slice(0, 32)}-${hash}`;
+  };
   return {
-    accounts: ACCOUNTS.split(','),
+    execution,
+    started_at,
+    request: { scheduled_at: started_at, ...request },
+    max_accounts,
+    accounts: accounts.map((facts) => ({ account: facts.account, name: nameOf(facts), facts })),
+  };
+}
+
+export const handler = createHandler(READS.PlanExport, PlanExportInput, planExport, (settings) => {
+  const { PLATFORM_BASE_URL, PLATFORM_REVISION } = settings;
+  return {
     store: createObjectStore(settings),
     platform: platformName(PLATFORM_BASE_URL),
     revision: PLATFORM_REVISION,

@@ -17,8 +17,6 @@ export const Settings = z.object({
   BUCKET: z.string(),
   /** S3 refuses a call if another AWS account owns the bucket. */
   BUCKET_OWNER: z.string(),
-  /** Separated by commas. */
-  ACCOUNTS: z.string(),
   MAX_DOWNLOAD_BYTES: z.string().check(z.regex(/^[1-9]\d*$/)),
   /** CurateReport does not read larger files. */
   MAX_CURATE_BYTES: z.string().check(z.regex(/^[1-9]\d*$/)),
@@ -57,7 +55,7 @@ export type CopySettings = Pick<Settings, (typeof COPY)[number]>;
  * Lambda allows 4 KB of environment, and some settings grow with the config.
  */
 export const READS = {
-  PlanExport: [...BUCKET, 'PLATFORM_BASE_URL', 'PLATFORM_REVISION', 'ACCOUNTS'],
+  PlanExport: [...BUCKET, 'PLATFORM_BASE_URL', 'PLATFORM_REVISION'],
   GetToken: [...BUCKET, 'PLATFORM_BASE_URL', 'ALLOW_LOOPBACK', 'SECRET_PREFIX', 'REFRESH_PARAMETERS'],
   ListAdvertisers: [...PLATFORM, ...BUCKET, 'ADVERTISERS_LIST'],
   CreateReport: [...PLATFORM, ...BUCKET],

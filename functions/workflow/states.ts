@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import type { JsonObject } from './json.ts';
 import { ExportRequest, ListRequest, PurchasesRequest, ReportRequest } from './request/request.ts';
 import {
   Advertisers,
@@ -16,7 +17,7 @@ import {
 /**
  * The data that passes between the states, in the order of the workflow. A step returns the next input.
  *
- *     PlanExport       PlanExportInput       → ExportPlan
+ *     PlanExport       PlanExportInput       → ExportPlan, or AccountsPlan for several accounts
  *     GetToken         TokenRequest          → the same with `token`, for the export and for each window
  *     ListAdvertisers  PlanOfAll             → ExportPlan with `advertisers`
  *     CreateReport     ReportWindow          → ReportWindow
@@ -56,6 +57,33 @@ export const ExportPlan = z.object({
   already_delivered: z.optional(z.number()),
 });
 export type ExportPlan = z.infer<typeof ExportPlan>;
+
+/** An export of several accounts. Each becomes an execution, whose input joins its facts and the request. */
+export interface AccountsPlan {
+  readonly execution: string;
+  readonly started_at: string;
+  readonly request: JsonObject;
+  readonly max_accounts: number;
+  readonly accounts: readonly {
+    readonly account: string;
+    /** Of its execution. */
+    readonly name: string;
+    readonly facts: JsonObject;
+  }[];
+}
+
+/** How an account of such an export ended. `repeated`: the execution of this name has ended before. */
+export interface AccountEnd {
+  readonly account: string;
+  readonly execution: string;
+  readonly outcome: 'delivered' | 'repeated' | 'failed';
+}
+
+/** The output of an export of several accounts. If one has failed, the execution fails, and its history has this. */
+export interface AccountsResult {
+  readonly accounts: readonly AccountEnd[];
+  readonly has_failed: boolean;
+}
 
 // GetToken
 

@@ -1,9 +1,10 @@
-import { ArnFormat, Duration, Stack } from 'aws-cdk-lib';
+import { ArnFormat, Aws, Duration, Stack } from 'aws-cdk-lib';
 import { Policy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import * as sfn from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
 import { MIN_WAIT } from '../../functions/decisions/waits.ts';
-import type { WindowState } from '../../functions/workflow/states.ts';
+import type { ErrorName } from '../../functions/workflow/errors.ts';
+import type { AccountEnd, WindowState } from '../../functions/workflow/states.ts';
 import {
   announce,
   catchAll,
@@ -20,6 +21,9 @@ import {
  * exports end within minutes.
  */
 const EXECUTION_TIMEOUT = Duration.days(100);
+
+/** The execution of this name has ended, or it has another input. The name of a running one starts nothing. */
+const ALREADY_STARTED = 'StepFunctions.ExecutionAlreadyExistsException';
 
 /** A window at its start. */
 const PLANNED = {
@@ -51,7 +55,8 @@ export class ExportWorkflow extends Construct {
 
   /**
    * One export. GetToken comes before the windows, so a dead credential costs one request and not one per
-   * window. One list of all advertisers serves every window. An export with `only_missing` may have no window to export; it sends no request to the platform.
+   * window. One list of all advertisers serves every window. An export with `only_missing` may have no window
+   * to export; it sends no request to the platform.
    */
   private exportStates(functions: StepFunctions): sfn.IChainable {
     const failed = this.failureStates(functions);
@@ -73,13 +78,26 @@ export class ExportWorkflow extends Construct {
       failed,
       except: { TokenRefused: getToken },
     });
+    const exportAccounts = catchAll(this.exportAccounts(), failed);
+    const areAllExported = new sfn.Choice(this, 'AreAllExported');
+    const accountsFailed = new sfn.Fail(this, 'AccountsFailed', {
+      error: 'ExportIncomplete' satisfies ErrorName,
+      cause: 'Not all accounts were exported. The command explain names those that failed.',
+    });
     const exportWindows = catchAll(this.exportWindows(functions), failed);
     const publishExport = invoke(this, 'PublishExport', { functions, failed });
     const announceExport = catchAll(announce(this, 'AnnounceExport', 'Report Exported', '$'), failed);
     const exported = new sfn.Succeed(this, 'Exported');
 
     takeRequest.next(planExport).next(isAnyMissing);
-    isAnyMissing.when(sfn.Condition.isPresent('$.windows[0]'), getToken).otherwise(publishExport);
+    isAnyMissing
+      .when(sfn.Condition.isPresent('$.accounts'), exportAccounts)
+      .when(sfn.Condition.isPresent('$.windows[0]'), getToken)
+      .otherwise(publishExport);
+    exportAccounts.next(areAllExported);
+    areAllExported
+      .when(sfn.Condition.booleanEquals('$.has_failed', true), accountsFailed)
+      .otherwise(exported);
     getToken.next(isForAll);
     isForAll.when(isForAllAdvertisers(), listAdvertisers).otherwise(exportWindows);
     listAdvertisers.next(exportWindows);
@@ -98,6 +116,51 @@ export class ExportWorkflow extends Construct {
 
     describeFailure.next(catchAll(announceFailure, exportFailed)).next(exportFailed);
     return describeFailure;
+  }
+
+  /**
+   * An export of several accounts is an execution of this state machine for each, which announces its own end.
+   * The others continue when one fails. Stopping this execution stops them.
+   */
+  private exportAccounts(): sfn.Map {
+    const exportAccount = new sfn.CustomState(this, 'ExportAccount', {
+      // CDK's own task would name this state machine, and so itself.
+      stateJson: {
+        Type: 'Task',
+        Resource: `arn:${Aws.PARTITION}:states:::states:startExecution.sync:2`,
+        Parameters: {
+          'StateMachineArn.$': '$$.StateMachine.Id',
+          'Name.$': '$.execution',
+          'Input.$': '$.input',
+        },
+        TimeoutSeconds: EXECUTION_TIMEOUT.toSeconds(),
+        ResultPath: null,
+      },
+    });
+    const resultPath = sfn.JsonPath.DISCARD;
+    const end = (id: string, outcome: AccountEnd['outcome']) =>
+      new sfn.Pass(this, id, {
+        parameters: { 'account.$': '$.account', 'execution.$': '$.execution', outcome },
+      });
+    return new sfn.Map(this, 'ExportAccounts', {
+      itemsPath: '$.accounts',
+      maxConcurrencyPath: '$.max_accounts',
+      itemSelector: {
+        'account.$': '$$.Map.Item.Value.account',
+        'execution.$': '$$.Map.Item.Value.name',
+        // The request comes last, as in `requestsIn`.
+        'input.$': 'States.JsonMerge($$.Map.Item.Value.facts, $.request, false)',
+      },
+      resultSelector: {
+        'accounts.$': '$',
+        'has_failed.$': "States.ArrayContains($[*].outcome, 'failed')",
+      },
+    }).itemProcessor(
+      exportAccount
+        .addCatch(end('AccountRepeated', 'repeated'), { errors: [ALREADY_STARTED], resultPath })
+        .addCatch(end('AccountFailed', 'failed'), { resultPath })
+        .next(end('AccountDelivered', 'delivered')),
+    );
   }
 
   /**
@@ -174,8 +237,9 @@ export class ExportWorkflow extends Construct {
 }
 
 /**
- * Child executions belong to `<state machine>/<label of the Distributed Map>`. CDK lets the Distributed Map
- * redrive them, but describe and stop only executions of the state machine itself.
+ * Child executions of windows belong to `<state machine>/<label of the Distributed Map>`. CDK lets the
+ * Distributed Map redrive them, but describe and stop only executions of the state machine itself. Those are
+ * also the executions of accounts, of whose end a rule of EventBridge tells.
  */
 function allowChildExecutions(machine: sfn.StateMachine): void {
   const name = Stack.of(machine).splitArn(
@@ -192,6 +256,18 @@ function allowChildExecutions(machine: sfn.StateMachine): void {
   // A separate policy: it names the state machine, which depends on its role's default policy.
   new Policy(machine, 'ChildExecutionsPolicy', {
     roles: [machine.role],
-    statements: [new PolicyStatement({ actions, resources: [arn] })],
+    statements: [
+      new PolicyStatement({ actions, resources: [arn] }),
+      new PolicyStatement({
+        actions: ['events:PutTargets', 'events:PutRule', 'events:DescribeRule'],
+        resources: [
+          Stack.of(machine).formatArn({
+            service: 'events',
+            resource: 'rule',
+            resourceName: 'StepFunctionsGetEventsForStepFunctionsExecutionRule',
+          }),
+        ],
+      }),
+    ],
   });
 }

@@ -146,7 +146,6 @@ export class WorkflowFunctions extends Construct {
       SECRET_PREFIX: config.stack,
       BUCKET: bucket.bucketName,
       BUCKET_OWNER: Stack.of(this).account,
-      ACCOUNTS: Object.keys(config.accounts).join(','),
       MAX_DOWNLOAD_BYTES: String(config.max_download_bytes),
       MAX_CURATE_BYTES: String(config.max_curate_bytes),
       ...(database && { GLUE_DATABASE: database }),

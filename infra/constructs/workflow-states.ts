@@ -100,7 +100,7 @@ export function announce(
 }
 
 /** Keeps the state's input beside the error, so that the failure can be described with its ids. */
-export function catchAll<T extends sfn.TaskStateBase | sfn.DistributedMap>(
+export function catchAll<T extends sfn.TaskStateBase | sfn.Map | sfn.DistributedMap>(
   state: T,
   failed: sfn.IChainable,
 ): T {

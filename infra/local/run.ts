@@ -13,6 +13,7 @@ import { ACCOUNT, CREDENTIALS, REGION, startS3 } from './s3/server.ts';
 import { UPLOADS } from './s3/store.ts';
 import { createFileSecret, createMemorySecret, type Secret, startSecretsManager } from './secrets-manager.ts';
 import { createHistory, type ExecutionHistory, type History } from './step-functions/history.ts';
+import { createStarts, START_EXECUTION, type Starts } from './step-functions/starts.ts';
 import { createStateMachine, type Execution, type RunTask } from './step-functions/step-functions.ts';
 
 /** A credential secret: a file, which gets a rotated refresh token, or the secret's text. */
@@ -69,6 +70,8 @@ export interface LocalRun extends AsyncDisposable {
   functionOf(step: string): LocalFunction;
   /** Starts an execution with the request as its input. */
   export(request: unknown, name?: string): Execution;
+  /** Tells of each execution that starts, also of those of the accounts of an export. */
+  onStart(listen: (execution: Execution) => void): void;
 }
 
 /**
@@ -128,7 +131,14 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   const history = createHistory(out);
   started.defer(() => history.save().catch(warnOfHistory));
   const { stateMachine, interpreter } = assembly;
-  const runTask = createTaskRunner(functions, bus);
+  const listeners: ((execution: Execution) => void)[] = [];
+  const starts = createStarts((name, input) => {
+    defineTable(input, target);
+    const execution = record(machine.start(name, input), history.begin(name));
+    for (const listen of listeners) listen(execution);
+    return execution;
+  });
+  const runTask = createTaskRunner(functions, bus, starts);
   const machine = started.use(createStateMachine({ ...stateMachine, interpreter, clock, runTask }));
   const running = started.move();
   let unnamed = 0;
@@ -142,10 +152,8 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
     logs,
     arrived,
     functionOf: (step) => findFunction(functions, step),
-    export: (request, name = `export-${++unnamed}`) => {
-      defineTable(request, target);
-      return record(machine.start(name, request), history.begin(name));
-    },
+    export: (request, name = `export-${++unnamed}`) => starts.start(name, request),
+    onStart: (listen) => void listeners.push(listen),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
@@ -165,11 +173,10 @@ function environmentOf(
   options: LocalOptions,
   endpoints: Readonly<Record<string, string>>,
 ): Record<string, string> {
-  const { baseUrl, revision, credentials, settings } = options;
+  const { baseUrl, revision, settings } = options;
   const platform: SettingTexts = {
     PLATFORM_BASE_URL: baseUrl.replace(/\/+$/, ''),
     PLATFORM_REVISION: revision,
-    ACCOUNTS: Object.keys(credentials).join(','),
     ...(isLoopback(baseUrl) && { ALLOW_LOOPBACK: 'true' }),
     ...settings,
   };
@@ -193,11 +200,12 @@ function countBytes(arrived: Map<string, number>, { operation, key, bytes }: Sto
 
 const PUT_EVENTS = 'arn:aws:states:::events:putEvents';
 
-/** Runs what the stack's Task states name: its functions, or the integration that sends events. */
-function createTaskRunner(functions: readonly LocalFunction[], bus: EventBus): RunTask {
+/** Runs what the stack's Task states name: its functions, or an integration that sends events or starts executions. */
+function createTaskRunner(functions: readonly LocalFunction[], bus: EventBus, starts: Starts): RunTask {
   const byArn = new Map(functions.map((each) => [each.arn, each]));
   return async (resource, input) => {
     if (resource === PUT_EVENTS) return bus.putEvents(input);
+    if (resource === START_EXECUTION) return starts.run(input);
     const target = byArn.get(resource);
     if (!target) throw new Error(`The local run does not support ${resource}`);
     return target.invoke(input);

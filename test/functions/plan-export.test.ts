@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { planExport } from '../../functions/plan-export.ts';
+import type { AccountsPlan, ExportPlan } from '../../functions/workflow/states.ts';
 import { keepLog, windowOf } from '../support/steps.ts';
 
 const { request } = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
@@ -22,7 +23,7 @@ async function plan(changes: object = {}) {
   };
   const changed = JSON.parse(JSON.stringify({ ...request, ...changes }));
   const input = { request: changed, execution: 'e', started_at };
-  const planned = await planExport(input, { accounts: ['acme', 'initech'], log, store, ...target });
+  const planned = (await planExport(input, { log, store, ...target })) as ExportPlan;
   return { planned, listed, lines, plans };
 }
 
@@ -78,11 +79,76 @@ describe('PlanExport', () => {
       Array(count).fill(expect.stringContaining(`${end_date} is still to come`)),
     );
   });
+});
 
-  it('refuses an account that this deployment does not have, and names its accounts', async () => {
-    await expect(plan({ account: 'umbrella' })).rejects.toMatchObject({
+describe('PlanExport of several accounts', () => {
+  const { account: _, advertiser_ids, ...what } = request;
+  const facts = [
+    { account: 'acme', advertiser_ids, time_zone: 'Europe/Berlin' },
+    { account: 'initech', advertiser_ids },
+  ];
+  const scheduled = { ...what, accounts: facts, scheduled_at: '2026-11-21T05:00:00Z' };
+
+  async function planAccounts(changes: object = {}, execution = 'e') {
+    const input = { request: { ...scheduled, max_parallel: 8, ...changes }, execution, started_at };
+    return (await planExport(JSON.parse(JSON.stringify(input)), {} as never)) as AccountsPlan;
+  }
+  const namesOf = async (...of: Parameters<typeof planAccounts>) =>
+    (await planAccounts(...of)).accounts.map(({ name }) => name);
+
+  it('names an execution for each account, ten of which run at once, and leaves the rest as it is', async () => {
+    const { accounts, ...plan } = await planAccounts();
+    const { accounts: __, ...asked } = scheduled;
+    expect(plan).toEqual({ execution: 'e', started_at, request: asked, max_accounts: 10 });
+    expect(accounts).toEqual(
+      facts.map((each) => ({
+        account: each.account,
+        name: expect.stringMatching(new RegExp(`^daily-${each.account}-[0-9a-f]{16}$`)),
+        facts: each,
+      })),
+    );
+  });
+
+  it('29: gives a scheduled run that starts twice the same names, and another one others', async () => {
+    const names = await namesOf();
+    expect(await namesOf({}, 'the second start')).toEqual(names);
+    for (const changes of [{ scheduled_at: '2026-11-22T05:00:00Z' }, { metrics: ['clicks'] }])
+      for (const name of await namesOf(changes)) expect(names).not.toContain(name);
+  });
+
+  it.each([
+    { scheduled_at: undefined },
+    { only_missing: true },
+  ])('gives each start by a person, with %j, names of its own', async (changes) => {
+    expect(await namesOf(changes, 'first')).not.toEqual(await namesOf(changes, 'second'));
+  });
+
+  it('counts the days of all accounts from the start', async () => {
+    const { request: asked } = await planAccounts({ scheduled_at: undefined });
+    expect(asked.scheduled_at).toBe(started_at);
+  });
+
+  it('keeps names of up to 80 characters apart', async () => {
+    const long = ['a', 'b'].map((end) => ({ account: 'x'.repeat(63) + end, advertiser_ids }));
+    const names = await namesOf({ name: 'n'.repeat(64), accounts: long });
+    expect(new Set(names).size).toBe(2);
+    for (const name of names) expect(name).toHaveLength(80);
+  });
+
+  it('36: names every fault of every account before one starts, and a fault of all once', async () => {
+    const faulty = { accounts: [{ account: 'acme' }, facts[1]], metrics: [] };
+    await expect(planAccounts(faulty)).rejects.toMatchObject({
       name: 'InvalidInput',
-      facts: { faults: ["account: umbrella is not one of this deployment's (acme, initech)"] },
+      facts: { faults: ['advertiser_ids: is missing (account acme)', 'metrics: must not be empty'] },
+    });
+    const { advertiser_ids: ids } = facts[0] ?? {};
+    await expect(
+      planAccounts({ accounts: [facts[0], { account: 'acme', advertiser_ids: ids }] }),
+    ).rejects.toMatchObject({
+      facts: { faults: ['accounts: must not repeat acme'] },
+    });
+    await expect(planAccounts({ accounts: [], max_accounts: 41 })).rejects.toMatchObject({
+      facts: { faults: ['accounts: must not be empty', 'max_accounts: must be at most 40'] },
     });
   });
 });

@@ -92,7 +92,7 @@ describe('permissions', () => {
     );
   });
 
-  it('let the state machine call its functions, announce, log, trace, and start its own child executions', () => {
+  it('let the state machine call its functions, announce, log, trace, and start its own executions', () => {
     const all = [...resourcesOf(stack, 'AWS::Lambda::Function').keys()];
     const functions = all.filter((id) => id !== 'FunctionsCheckReady');
     const actions = allowed('WorkflowStateMachineRole');
@@ -103,8 +103,13 @@ describe('permissions', () => {
     expect(actions.filter((line) => line.startsWith('states:StartExecution'))).toEqual([
       'states:StartExecution <WorkflowStateMachine>',
     ]);
+    const events = 'arn:<AWS::Partition>:events:<AWS::Region>:<AWS::AccountId>';
+    const rule = `${events}:rule/StepFunctionsGetEventsForStepFunctionsExecutionRule`;
     expect(actions.filter((line) => line.startsWith('events:'))).toEqual([
-      'events:PutEvents arn:<AWS::Partition>:events:<AWS::Region>:<AWS::AccountId>:event-bus/default when {"ForAllValues:StringEquals":{"events:source":"ad-report-export"}}',
+      `events:DescribeRule ${rule}`,
+      `events:PutEvents ${events}:event-bus/default when {"ForAllValues:StringEquals":{"events:source":"ad-report-export"}}`,
+      `events:PutRule ${rule}`,
+      `events:PutTargets ${rule}`,
     ]);
     const anywhere = actions.filter((line) => line.endsWith(' *')).map((line) => line.split(':', 1)[0]);
     expect([...new Set(anywhere)]).toEqual(['logs', 'xray']);

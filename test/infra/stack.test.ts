@@ -185,7 +185,6 @@ describe('the functions', () => {
       SECRET_PREFIX: 'exports-test',
       BUCKET: '<ExportsBucket>',
       BUCKET_OWNER: '<AWS::AccountId>',
-      ACCOUNTS: 'acme,globex',
       MAX_DOWNLOAD_BYTES: '1000',
       MAX_CURATE_BYTES: '2000',
       GLUE_DATABASE: 'exports_test',

@@ -81,11 +81,12 @@ export function following({ Next, Default, Choices = [], Catch = [] }: State): s
 
 /** The states that write into one history. A child of a Distributed Map has a history of its own. */
 export function statesIn({ States }: Machine): [string, State][] {
-  for (const [name, { Type, ItemProcessor }] of Object.entries(States)) {
-    const isInline = ItemProcessor && ItemProcessor.ProcessorConfig?.Mode !== 'DISTRIBUTED';
-    if (isInline || Type === 'Parallel') throw new Error(`${name} writes several branches to one history`);
-  }
-  return Object.entries(States);
+  return Object.entries(States).flatMap(([name, state]) => {
+    const { Type, ItemProcessor: inside } = state;
+    if (Type === 'Parallel') throw new Error(`${name} writes several branches to one history`);
+    const isInline = inside && inside.ProcessorConfig?.Mode !== 'DISTRIBUTED';
+    return [[name, state], ...(isInline ? statesIn(inside) : [])];
+  });
 }
 
 /** True if the machine has a cycle that passes through none of the gates. */

@@ -14,7 +14,6 @@ export const SETTINGS: Readonly<Record<keyof Omit<Settings, Optional>, string>> 
   SECRET_PREFIX: 'exports-test',
   BUCKET,
   BUCKET_OWNER: ACCOUNT,
-  ACCOUNTS: 'acme',
   MAX_DOWNLOAD_BYTES: '1000000',
   MAX_CURATE_BYTES: '1000000',
 };

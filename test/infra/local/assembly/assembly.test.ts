@@ -13,7 +13,7 @@ const folder = await prepareAssembly();
 
 test('names no platform and no account, so that a run can add its own', () => {
   const { environment } = loadAssembly(folder).functions[0] ?? {};
-  expect(environment).toMatchObject({ PLATFORM_BASE_URL: 'https://platform.invalid', ACCOUNTS: 'account' });
+  expect(environment).toMatchObject({ PLATFORM_BASE_URL: 'https://platform.invalid' });
   expect(readFileSync(join(folder, ASSEMBLY_FILE), 'utf8')).not.toMatch(/127\.0\.0\.1|localhost/);
 });
 

@@ -1,0 +1,86 @@
+import * as z from 'zod/mini';
+import { InvalidInput } from '../errors.ts';
+import { isObject, type JsonObject } from '../json.ts';
+import { nameFaults, wordIssue } from './issues.ts';
+import { type ParsedRequest, parseRequest } from './request.ts';
+
+/** Accounts that export at the same time, unless the config says otherwise. */
+export const MAX_ACCOUNTS = 10;
+
+/** Accounts that may export at the same time: what AWS lets an inline Map do. */
+export const MOST_ACCOUNTS = 40;
+
+/** Fields of a request that depend on its account. */
+const FACTS = ['account', 'time_zone', 'advertiser_ids'];
+
+/** The input of an export of several accounts: a request without the fields that each of them has. */
+export const AccountsInput = z.looseObject({
+  accounts: z.array(z.looseObject({ account: z.string() })).check(z.minLength(1, 'must not be empty')),
+  max_accounts: z._default(z.int().check(z.minimum(1), z.maximum(MOST_ACCOUNTS)), MAX_ACCOUNTS),
+});
+
+export function isOfAccounts(input: unknown): input is JsonObject {
+  return isObject(input) && input.accounts !== undefined;
+}
+
+/** Joins requests that differ in the facts of their accounts only. A single one stays as it is. */
+export function joinRequests(requests: readonly JsonObject[], max_accounts: number): JsonObject {
+  const [first = {}, ...others] = requests;
+  if (others.length === 0) return first;
+  const accounts = requests.map((request) => pick(request, (field) => FACTS.includes(field)));
+  return { ...withoutFacts(first), accounts, max_accounts };
+}
+
+/** The fields of a request that it shares with those of other accounts. */
+export function withoutFacts(request: JsonObject): JsonObject {
+  return pick(request, (field) => !FACTS.includes(field));
+}
+
+function pick(request: JsonObject, isWanted: (field: string) => boolean): JsonObject {
+  return Object.fromEntries(Object.entries(request).filter(([field]) => isWanted(field)));
+}
+
+/** The request of each account; of any other input, itself. Nothing is checked. */
+export function requestsIn(input: unknown): unknown[] {
+  if (!isOfAccounts(input) || !Array.isArray(input.accounts)) return [input];
+  const { accounts, max_accounts, ...what } = input;
+  // In this order, as the state machine joins them: a field of the request replaces that of its account.
+  return accounts.map((facts) => ({ ...facts, ...what }));
+}
+
+/**
+ * Checks the request of each account, or the only one.
+ *
+ * @throws InvalidInput with every fault of every account; a fault of all accounts is named once
+ */
+export function parseRequests(input: unknown, now: Date): ParsedRequest[] {
+  if (!isOfAccounts(input)) return [parseRequest(input, now)];
+  const { error } = AccountsInput.safeParse(input, { error: wordIssue });
+  if (error) throw faulty(error.issues.flatMap((issue) => nameFaults(issue, 'the request', '', [])));
+  const requests = requestsIn(input) as JsonObject[];
+  const places = new Map<string, string[]>();
+  const parsed = requests.flatMap((request) => {
+    try {
+      return [parseRequest(request, now)];
+    } catch (thrown) {
+      if (!(thrown instanceof InvalidInput)) throw thrown;
+      for (const fault of thrown.facts.faults as readonly string[])
+        places.set(fault, [...(places.get(fault) ?? []), String(request.account)]);
+      return [];
+    }
+  });
+  const names = requests.map(({ account }) => account);
+  const repeated = new Set(names.filter((name, at) => names.indexOf(name) < at));
+  const faults = [
+    ...[...places].map(([fault, of]) =>
+      of.length < requests.length ? `${fault} (account ${of.join(', ')})` : fault,
+    ),
+    ...[...repeated].map((name) => `accounts: must not repeat ${name}`),
+  ];
+  if (faults.length > 0) throw faulty(faults);
+  return parsed;
+}
+
+function faulty(faults: readonly string[]): InvalidInput {
+  return new InvalidInput('The request has faults, and nothing was exported.', { faults });
+}

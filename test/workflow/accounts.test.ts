@@ -1,0 +1,64 @@
+import { expect, it } from 'vitest';
+import type { AccountsResult } from '../../functions/workflow/states.ts';
+import { recordJournals, startFastWorkflow } from '../support/run-export.ts';
+import { follow } from '../support/workflow.ts';
+
+const ACCOUNTS = ['acme', 'globex', 'initech'];
+
+/** A workflow with three accounts, each with an advertiser of its own. */
+async function startAccounts(refused?: string) {
+  const credentials = ACCOUNTS.map((account) => ({
+    account,
+    ...(account === refused && { advertisers: [] }),
+  }));
+  const workflow = await startFastWorkflow({ sandbox: { credentials } });
+  const { account: _, advertiser_ids: __, ...what } = workflow.request({ name: 'daily' });
+  const accounts = ACCOUNTS.map((account, at) => ({
+    account,
+    advertiser_ids: [workflow.sandbox.advertiserIds[at]],
+    ...(at === 0 && { time_zone: 'Europe/Berlin' }),
+  }));
+  return { workflow, input: { accounts, max_accounts: 2, ...what } };
+}
+
+const outcomes = (result: unknown) => (result as AccountsResult).accounts.map(({ outcome }) => outcome);
+
+it('an export of three accounts exports each with its own facts, two at a time, and one that fails stops no other', async () => {
+  const { workflow, input } = await startAccounts('globex');
+  await using _ = workflow;
+  const since = recordJournals(workflow);
+  const ended = await follow(workflow.export(input));
+
+  expect([ended.status, ended.error]).toEqual(['FAILED', 'ExportIncomplete']);
+  const list = ended.events.findLast(
+    ({ type, state }) => type === 'StateExited' && state === 'ExportAccounts',
+  );
+  expect(outcomes(list?.output)).toEqual(['delivered', 'failed', 'delivered']);
+  const times = workflow.history.executions.slice(1).map(({ events }) => events.map(({ time }) => time));
+  const [first, second, third] = times.map((each) => ({ begin: each[0] ?? '', end: each.at(-1) ?? '' }));
+  expect(third && [first, second].some((other) => other && other.end <= third.begin)).toBe(true);
+  const journals = since();
+  expect(journals.announced.map((event) => event['detail-type']).sort()).toEqual([
+    'Report Export Failed',
+    'Report Exported',
+    'Report Exported',
+  ]);
+  const inputs = workflow.history.executions.slice(1).map(({ events }) => events[0]?.input);
+  const { accounts, max_accounts: __, ...what } = input;
+  expect(inputs).toEqual(
+    accounts.map((facts) => ({ ...facts, ...what, scheduled_at: expect.stringMatching(/^20/) })),
+  );
+});
+
+it('29: a scheduled run that starts twice exports each account once, also if it starts again later', async () => {
+  const { workflow, input } = await startAccounts();
+  await using _ = workflow;
+  const scheduled = { ...input, scheduled_at: new Date(workflow.clock.now()).toISOString() };
+  const twice = [workflow.export(scheduled), workflow.export(scheduled)].map(follow);
+  for (const { output } of await Promise.all(twice))
+    expect(outcomes(output)).toEqual(Array(3).fill('delivered'));
+  const { output } = await follow(workflow.export(scheduled));
+  expect(outcomes(output)).toEqual(Array(3).fill('repeated'));
+  expect(workflow.sandbox.reports()).toHaveLength(3);
+  expect(workflow.bus.events).toHaveLength(3);
+});
