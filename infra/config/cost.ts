@@ -55,9 +55,8 @@ const WINDOW_STATES = {
     // WhatNext at the start, WaitForReport and WhatNext before SaveReport, IsSaved, IsCurated
     others: 5,
   },
-  // WhatNext, IsSaved
-  purchases: { steps: ['GetToken', 'QueryPurchases', 'PublishWindow'], others: 2 },
   // WhatNext, IsSaved, IsCurated
+  purchases: { steps: ['GetToken', 'QueryPurchases', 'PublishWindow'], others: 3 },
   list: { steps: ['GetToken', 'ExportList', 'CurateReport', 'PublishWindow'], others: 3 },
 } as const satisfies Record<string, { steps: readonly StepName[]; others: number }>;
 

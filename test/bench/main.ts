@@ -1,11 +1,7 @@
-import { mkdtempDisposableSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { benchCopy } from './copy/copy.ts';
 import { benchLarge } from './curate/large.ts';
 import { benchWorkflow } from './curate/workflow.ts';
-import { benchPage } from './page.ts';
 
 const program = new Command('npm run bench --').description(
   'Measures on this machine, between servers on 127.0.0.1.',
@@ -29,15 +25,6 @@ program
   .action(async ({ size, monthRows }: { size: number; monthRows: number }) => {
     console.log(await benchWorkflow());
     await benchLarge(size, monthRows);
-  });
-program
-  .command('page')
-  .description('Measures the page of one year and of two of three accounts with five exports.')
-  .option('--rounds <n>', 'the table shows their median', positive, 7)
-  .option('--folder <dir>', 'keeps the exports there, and uses those of an earlier bench')
-  .action(async ({ rounds, folder }: { rounds: number; folder?: string }) => {
-    using temporary = mkdtempDisposableSync(join(tmpdir(), 'bench-page-'));
-    await benchPage(folder === undefined ? temporary.path : resolve(folder), rounds);
   });
 await program.parseAsync();
 

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import * as errors from '../../functions/workflow/errors.ts';
+import { costOf } from '../../infra/config/cost.ts';
 import { type Conditions, keysOf, runExport, shareWorkflow } from '../support/run-export.ts';
 import { forgetTokens } from '../support/workflow-secrets.ts';
 
@@ -12,8 +13,8 @@ describe('an export', () => {
     ['report', 'report.json'],
     ['purchases', 'purchases.json'],
     ['list', 'campaigns.ndjson'],
-  ])('of kind %s leaves its object, a manifest and one event', async (kind, file) => {
-    const { status, output, manifest, object, announced } = await runExport(workflow, {
+  ] as const)('of kind %s leaves its object, a manifest and one event', async (kind, file) => {
+    const { status, output, manifest, object, announced, events } = await runExport(workflow, {
       request: { name: `a-${kind}`, kind },
     });
     expect([status, manifest?.kind, manifest?.bytes]).toEqual(['SUCCEEDED', kind, object?.length]);
@@ -22,6 +23,9 @@ describe('an export', () => {
     expect(announced).toMatchObject([
       { source: 'ad-report-export', 'detail-type': 'Report Exported', detail: output },
     ]);
+    // `plan` counts these states to estimate the cost.
+    const entered = events.filter(({ type }) => type === 'StateEntered');
+    expect(entered).toHaveLength(costOf(kind, 1, 0).transitions);
   });
 });
 
@@ -63,6 +67,13 @@ describe('a failed export', () => {
     expect([status, error, failure?.error]).toEqual(['FAILED', name, name]);
     expect(failure?.todo).not.toBe('');
     expect(failure?.runbook).toContain(name.toLowerCase());
+  });
+
+  it('36: of a request that is no object calls nothing', async () => {
+    const before = workflow.sandbox.journal.length;
+    const ended = await workflow.run('text');
+    expect([ended.status, ended.error]).toEqual(['FAILED', 'InvalidInput']);
+    expect(workflow.sandbox.journal).toHaveLength(before);
   });
 
   it('has a test here for every error class', () => {

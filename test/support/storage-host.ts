@@ -6,9 +6,9 @@ import { startServer } from './listen.ts';
 export interface Turn {
   /** Instead of 200 or 206. */
   readonly status?: number;
-  /** After this many bytes the connection is reset, closed, or stalls, or sends a byte every 20 ms. */
+  /** After this many bytes the connection is reset or closed. */
   readonly after?: number;
-  readonly by?: 'reset' | 'close' | 'stall' | 'trickle';
+  readonly by?: 'reset' | 'close';
   readonly body?: Buffer;
   readonly etag?: string | null;
   /** Serves a range although If-Match names another ETag. */
@@ -82,7 +82,6 @@ function answer(plan: Plan, request: IncomingMessage, response: ServerResponse):
     return;
   }
   response.write(body.subarray(0, plan.after), () => breakOff(response, plan.by));
-  if (plan.by === 'trickle') trickle(response, body.subarray(plan.after));
 }
 
 function breakOff(response: ServerResponse, how: Turn['by']): void {
@@ -90,10 +89,4 @@ function breakOff(response: ServerResponse, how: Turn['by']): void {
   if (how === 'close') socket?.end();
   // Lets the bytes arrive before the reset.
   if (how === 'reset') setTimeout(() => socket?.resetAndDestroy(), 10);
-}
-
-function trickle(response: ServerResponse, rest: Buffer): void {
-  let at = 0;
-  const timer = setInterval(() => response.write(rest.subarray(at, ++at)), 20);
-  response.on('close', () => clearInterval(timer));
 }

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { shownDays } from '../../support/day-sums.ts';
-import { commonWorkflow, recordJournals, runExport } from '../../support/run-export.ts';
+import { commonWorkflow, runExport } from '../../support/run-export.ts';
 
 // The state machine after faults of CurateReport. test/functions judges what becomes of a file and a table.
 const workflow = await commonWorkflow();
@@ -54,34 +54,6 @@ it('41: a Glue that throttles for ever costs the rows, and not the file', async 
   const { status, manifest } = await runExport(workflow, { request: { name: 'throttled' }, glue });
   expect(status).toBe('SUCCEEDED');
   expect(manifest?.warnings).toEqual([expect.stringMatching(/^the rows were not read.*ThrottlingException/)]);
-});
-
-it('44: CurateReport that is killed between two months, and before the ledger, completes both and restates the same', async () => {
-  const name = 'killed';
-  const request = { name, start_date: '2026-10-30', end_date: '2026-11-02' };
-  const rowsOf = (spend: number) => ({
-    on: 'storage' as const,
-    body: JSON.stringify(['2026-10-30', '2026-11-01'].map((date) => ({ date, spend }))),
-  });
-  await runExport(workflow, { request, faults: [rowsOf(1)] });
-  const journals = recordJournals(workflow);
-  const keys = [`tables/${name}/sandbox.2026-11.parquet`, `tables/ledger/sandbox.${name}.2026-10.parquet`];
-  const { output, manifest } = await runExport(workflow, {
-    request,
-    faults: [rowsOf(2)],
-    s3: keys.map((key) => ({ operation: 'PutObject', key, answer: 'stall' })),
-    meanwhile: async () => {
-      for (const key of keys) {
-        const isStalled = () => journals().s3.some((call) => call.key === key && call.error === 'stall');
-        await vi.waitUntil(isStalled, { timeout: 20_000 });
-        await workflow.functionOf('CurateReport').kill();
-      }
-    },
-  });
-  const restated = { restated: 2, first_restated: '2026-10-30', last_restated: '2026-11-01' };
-  expect(output).toMatchObject({ ...restated, rows: 2, held: 0, warnings: [] });
-  expect(manifest?.table).toMatchObject({ name, days: 3, kept: 0, ...restated });
-  expect(await daysOf(name)).toEqual(['2026-10-30', '2026-10-31', '2026-11-01']);
 });
 
 it('45: a file that another run replaces before it is read is copied again', async () => {
