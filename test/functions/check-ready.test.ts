@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { checkReady, MAX_CHECKS } from '../../functions/check-ready.ts';
-import { manifestKey, objectKey } from '../../functions/workflow/keys.ts';
 import { type Readiness, ReadyCheck } from '../../functions/workflow/ready.ts';
-import { type ExportRequest, parseRequest } from '../../functions/workflow/request/request.ts';
+import { parseRequest } from '../../functions/workflow/request/request.ts';
 import type { Window } from '../../functions/workflow/state-parts.ts';
-import { manifestOf } from '../infra/knowledge/manifests.ts';
+import { createBucket } from '../infra/knowledge/manifests.ts';
 
 const NOW = new Date('2026-11-23T08:00:00Z');
 const target = { platform: 'api.platform.example/v1', revision: '2026-09-01' };
@@ -27,40 +26,13 @@ function createStore(
   created = NOW.toISOString(),
   inputOf: (account: string) => object = input,
 ) {
-  const texts = new Map<string, string>();
-  const heads = new Set<string>();
-  const calls = { list: 0, get: 0 };
+  const bucket = createBucket();
+  const times = { report_created_at: created, copied_at: created, published_at: created };
+  const facts = { rows: 10, table: { name: 'daily', days: 7, kept: 0, restated: 2, held: 1 } };
   for (const [account, windows] of Object.entries(delivered))
-    for (const window of windows) {
-      const { request } = parseRequest(inputOf(account), NOW);
-      texts.set(manifestKey(request, window), JSON.stringify(deliveryOf(request, window, created)));
-      heads.add(objectKey(request, window));
-    }
-  const store = {
-    async list(prefix: string) {
-      calls.list += 1;
-      return [...texts.keys()].filter((key) => key.startsWith(prefix)).sort();
-    },
-    async getText(key: string) {
-      calls.get += 1;
-      return texts.get(key);
-    },
-    head: async (key: string) => (heads.has(key) ? { crc32: 'AA', version_id: 'v1' } : undefined),
-  };
-  return { store, calls };
-}
-
-/** The manifest of a window whose report was created then. */
-function deliveryOf(request: ExportRequest, window: Window, created: string): object {
-  return {
-    ...manifestOf({ ...request, ...window }, 'e', target),
-    report_created_at: created,
-    copied_at: created,
-    published_at: created,
-    version_id: 'v1',
-    rows: 10,
-    table: { name: 'daily', days: 7, kept: 0, restated: 2, held: 1 },
-  };
+    for (const window of windows)
+      bucket.deliver(parseRequest(inputOf(account), NOW).request, window, { ...times, ...facts }, target);
+  return bucket;
 }
 
 /** Checks a run of these accounts. */
@@ -70,7 +42,7 @@ async function check(
   created?: string,
   inputOf: (account: string) => object = input,
 ) {
-  const { store, calls } = createStore(delivered, created, inputOf);
+  const { store, lists, reads } = createStore(delivered, created, inputOf);
   const run = ReadyCheck.parse({
     export: 'daily',
     ready_by: '09:00',
@@ -81,7 +53,7 @@ async function check(
     requests: Object.keys(delivered).map(inputOf),
     ...changes,
   });
-  return { checked: await checkReady(run, { store, now: () => NOW, ...target }), calls };
+  return { checked: await checkReady(run, { store, now: () => NOW, ...target }), lists, reads };
 }
 
 function linesOf({ subject, message }: Readiness): string[] {
@@ -105,9 +77,9 @@ describe('CheckReady', () => {
   });
 
   it('reads two objects of an account whose window is there, and lists none', async () => {
-    const { checked, calls } = await check({ acme: [WINDOW], globex: [WINDOW] });
+    const { checked, lists, reads } = await check({ acme: [WINDOW], globex: [WINDOW] });
     expect(checked).toMatchObject({ status: 'done', late: 0 });
-    expect(calls).toEqual({ list: 0, get: 2 });
+    expect([lists, reads.length]).toEqual([[], 2]);
   });
 
   it.each<[string, Record<string, Window[]>, Partial<ReadyCheck>, string]>([

@@ -6,6 +6,7 @@ import { readRecords } from '../../../functions/deliveries/records.ts';
 import { failureKey, manifestKey, objectKey, planKey } from '../../../functions/workflow/keys.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import type { Window } from '../../../functions/workflow/state-parts.ts';
+import { createBucket } from '../../infra/knowledge/manifests.ts';
 import { windowOf } from '../../support/steps.ts';
 
 const request = { ...windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']).request, ...october(1, 7) };
@@ -20,50 +21,15 @@ function october(first: number, end: number): Window {
 }
 
 /** A bucket in which these windows were delivered, with these changes to the manifests. */
-function createBucket(windows: readonly Window[], changes: object = {}, delivered: ExportRequest = request) {
-  const texts = new Map<string, string>();
-  const objects = new Map<string, { crc32?: string; version_id?: string }>();
-  for (const window of windows) {
-    const key = objectKey(delivered, window);
-    const manifest = {
-      version: '1',
-      account: delivered.account,
-      export: delivered.name,
-      kind: delivered.kind,
-      bucket: 'b',
-      warnings: [],
-      request: {},
-      ...window,
-      ...target,
-      key,
-      request_hash: requestHash(delivered, target),
-      checksum: { algorithm: 'CRC32', type: 'FULL_OBJECT', value: 'AA' },
-      version_id: 'v1',
-      bytes: 1,
-      content_type: 'application/json',
-      report_created_at: PUBLISHED,
-      copied_at: PUBLISHED,
-      published_at: PUBLISHED,
-      execution: 'e',
-      ...changes,
-    };
-    texts.set(manifestKey(delivered, window), JSON.stringify(manifest));
-    objects.set(key, OBJECT);
-  }
-  const read: string[] = [];
-  const store = {
-    list: async (prefix: string, after = '') =>
-      [...texts.keys()].filter((key) => key.startsWith(prefix) && key > after),
-    getText: async (key: string) => {
-      read.push(key);
-      return texts.get(key);
-    },
-    head: async (key: string, version?: string) => {
-      const object = objects.get(key);
-      return version === undefined || version === object?.version_id ? object : undefined;
-    },
-  };
-  return { texts, objects, read, store };
+function createBucketOf(
+  windows: readonly Window[],
+  changes: object = {},
+  delivered: ExportRequest = request,
+) {
+  const bucket = createBucket();
+  const times = { report_created_at: PUBLISHED, copied_at: PUBLISHED, published_at: PUBLISHED };
+  for (const window of windows) bucket.deliver(delivered, window, { ...times, ...changes }, target);
+  return bucket;
 }
 
 describe('readRecords', () => {
@@ -78,7 +44,7 @@ describe('readRecords', () => {
     ['the checksum is another, without versions', { lost: true }, unversioned, { crc32: 'BB' }],
     ['there is no checksum', { lost: true }, unversioned, {}],
   ])('checks the object of a manifest: %s', async (_, expected, changes, object) => {
-    const bucket = createBucket([window], changes);
+    const bucket = createBucketOf([window], changes);
     bucket.objects.clear();
     if (object) bucket.objects.set(objectKey(request, window), object);
     const { deliveries } = await readRecords(bucket.store, request);
@@ -86,33 +52,23 @@ describe('readRecords', () => {
   });
 
   it('reads only records of a range, and none that it does not understand', async () => {
-    const { store, read, texts } = createBucket([october(1, 3), october(5, 9), october(20, 30)]);
+    const { store, reads, texts } = createBucketOf([october(1, 3), october(5, 9), october(20, 30)]);
     const broken = [manifestKey(request, october(6, 7)), failureKey(request, october(7, 8))];
     for (const key of broken) texts.set(key, '{');
     const { deliveries, failures } = await readRecords(store, request, october(6, 8));
     expect([deliveries.map(({ start_date }) => start_date), failures]).toEqual([['2026-10-05'], []]);
-    expect(read).toEqual([manifestKey(request, october(5, 9)), ...broken]);
+    expect(reads).toEqual([manifestKey(request, october(5, 9)), ...broken]);
   });
 
   it('lists no windows that end before a range', async () => {
-    const prefixes: unknown[] = [];
-    const store = {
-      ...createBucket([]).store,
-      list: async (...args: unknown[]) => {
-        prefixes.push(args);
-        return [];
-      },
-    };
+    const { store, lists } = createBucketOf([]);
     await readRecords(store, request, { start_date: '2026-03-01', end_date: '2026-03-02' });
     const prefix = 'exports/account=acme/export=daily/';
-    expect(prefixes).toEqual([
-      [`${prefix}start_date=`, `${prefix}start_date=2026-01-15`],
-      [`${prefix}_plans/`],
-    ]);
+    expect(lists).toEqual([[`${prefix}start_date=`, `${prefix}start_date=2026-01-15`], [`${prefix}_plans/`]]);
   });
 
   it('reads a plan, and the failure of the export that it belongs to, whenever that begins', async () => {
-    const { store, texts } = createBucket([]);
+    const { store, texts } = createBucketOf([]);
     const range = { start_date: '2025-01-01', end_date: '2026-10-08' };
     const asked = { ...request, ...range };
     const run = { version: '1', execution: 'e' };
@@ -136,13 +92,17 @@ describe('readRecords', () => {
 
   it('takes a list to be made when it was copied', async () => {
     const copied_at = '2026-10-02T00:00:00Z';
-    const { store } = createBucket([window], { report_created_at: undefined, copied_at });
+    const { store } = createBucketOf([window], { report_created_at: undefined, copied_at });
     expect((await readRecords(store, request)).deliveries).toMatchObject([{ created_at: copied_at }]);
   });
 
   it('finds the request of a manifest of version 0.1.0, which names no hash', async () => {
     const body = { ...october(1, 3), ...sentRequest(request, october(1, 3)), currency: 'USD' };
-    const { store } = createBucket([window], { request_hash: undefined, request: body });
+    const { store } = createBucketOf([window], {
+      request_hash: undefined,
+      export_request: undefined,
+      request: body,
+    });
     const own = requestHash({ ...request, options: { currency: 'USD' } }, target);
     expect((await readRecords(store, request)).deliveries).toMatchObject([{ request_hash: own }]);
   });
@@ -157,7 +117,7 @@ describe('findMissing', () => {
     ['all of their days in other windows', [october(1, 4), october(4, 7)], []],
     ['some of their days', [october(2, 6)], [october(1, 3), october(5, 7)]],
   ])('returns the windows that have a missing day, if there are deliveries of %s', async (_, delivered, missing) => {
-    const { store } = createBucket(delivered);
+    const { store } = createBucketOf(delivered);
     expect(await findMissing(request, windows, { ...conditions, store })).toStrictEqual({
       windows: missing,
       already_delivered: windows.length - missing.length,
@@ -168,7 +128,7 @@ describe('findMissing', () => {
   it('exports days of a plan again as long as any window lacks a day of it', async () => {
     const since = '2026-11-20T06:00:00Z';
     const [old, plan] = [october(1, 3), { ...request, ...october(1, 5) }];
-    const { store, texts } = createBucket([old, october(4, 9)]);
+    const { store, texts } = createBucketOf([old, october(4, 9)]);
     const key = manifestKey(request, old);
     const before = { ...JSON.parse(texts.get(key) ?? ''), published_at: '2026-11-19T06:00:00Z' };
     texts.set(key, JSON.stringify(before));
@@ -182,7 +142,7 @@ describe('findMissing', () => {
     ['another request or another platform', { request_hash: 'other' }],
     ['their last day was over', { report_created_at: '2026-10-02T12:00:00Z' }],
   ])('warns of windows that were delivered before: %s', async (words, changes) => {
-    const { store } = createBucket([october(1, 3)], changes);
+    const { store } = createBucketOf([october(1, 3)], changes);
     const { warnings } = await findMissing(request, windows, { ...conditions, store });
     expect(warnings).toEqual([
       expect.stringMatching(`^only_missing: delivered before .*${words}.*: 2026-10-01 to 2026-10-02$`),
@@ -193,7 +153,7 @@ describe('findMissing', () => {
     [PUBLISHED, 1],
     ['2026-11-21T05:59:59.999Z', 0],
   ])('ignores what was published before an instant: of %s, %i count', async (published_at, count) => {
-    const { store } = createBucket([october(1, 3)], { published_at });
+    const { store } = createBucketOf([october(1, 3)], { published_at });
     const found = await findMissing(request, windows, { ...target, store, since: new Date(PUBLISHED) });
     expect(found).toMatchObject({ already_delivered: count, warnings: [] });
   });
@@ -214,9 +174,9 @@ describe('findMissing', () => {
     ],
   ])('judges %s', async (_, fields, window, count) => {
     const other = { ...request, ...fields } as ExportRequest;
-    const { store } = createBucket([window], { report_created_at: '2026-10-01T12:00:00Z' }, other);
+    const { store } = createBucketOf([window], { report_created_at: '2026-10-01T12:00:00Z' }, other);
     expect((await findMissing(other, [window], { ...conditions, store })).already_delivered).toBe(count);
-    const late = createBucket([window], {}, other);
+    const late = createBucketOf([window], {}, other);
     expect((await findMissing(other, [window], { ...conditions, store: late.store })).already_delivered).toBe(
       1,
     );

@@ -48,8 +48,8 @@ interface Delivery {
   readonly revision?: string;
   /** The rows of the file, instead of one a day. */
   readonly rows?: readonly object[];
-  /** As an older version wrote it: the manifest has no request of the export, and 0.1.0 wrote no hash. */
-  readonly old?: true | { readonly request_hash: string };
+  /** As version 0.2.0 wrote it: the manifest has no request of the export. */
+  readonly old?: { readonly request_hash: string };
   /** The file that another run has put there since. */
   readonly replacedBy?: string;
 }
@@ -95,7 +95,7 @@ export async function deliver({ put }: Folder, delivery: Delivery): Promise<void
     ...common,
     request: sentRequest(request, window),
     time_zone: request.kind === 'report' ? request.time_zone : undefined,
-    ...(typeof delivery.old === 'object' && delivery.old),
+    ...delivery.old,
     ...(!delivery.old && {
       export_request: request,
       request_hash: requestHash(request, { platform, revision }),

@@ -1,6 +1,7 @@
 import { type RequestTarget, requestHash } from '../../../functions/decisions/request-hash.ts';
-import { objectKey } from '../../../functions/workflow/keys.ts';
+import { manifestKey, objectKey } from '../../../functions/workflow/keys.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
+import type { Window } from '../../../functions/workflow/state-parts.ts';
 
 const TARGET = { platform: 'api.example', revision: '2026-09-01' };
 
@@ -31,4 +32,34 @@ export function manifestOf(request: ExportRequest, execution = 'e', target: Requ
     execution,
     warnings: [],
   };
+}
+
+/** A bucket in memory, with the keys that were listed and read. */
+export function createBucket() {
+  const texts = new Map<string, string>();
+  const objects = new Map<string, { crc32?: string; version_id?: string }>();
+  const lists: (readonly [prefix: string, after?: string])[] = [];
+  const reads: string[] = [];
+  /** Leaves the object and the manifest of a window, with these changes to the manifest. */
+  function deliver(request: ExportRequest, window: Window, changes: object = {}, target = TARGET): void {
+    const manifest = { ...manifestOf({ ...request, ...window }, 'e', target), version_id: 'v1', ...changes };
+    texts.set(manifestKey(request, window), JSON.stringify(manifest));
+    objects.set(objectKey(request, window), { crc32: 'AA', version_id: 'v1' });
+  }
+  const store = {
+    async list(...given: (typeof lists)[number]) {
+      lists.push(given);
+      const [prefix, after = ''] = given;
+      return [...texts.keys()].filter((key) => key.startsWith(prefix) && key > after).sort();
+    },
+    async getText(key: string) {
+      reads.push(key);
+      return texts.get(key);
+    },
+    async head(key: string, version?: string) {
+      const object = objects.get(key);
+      return version === undefined || version === object?.version_id ? object : undefined;
+    },
+  };
+  return { texts, objects, lists, reads, deliver, store };
 }

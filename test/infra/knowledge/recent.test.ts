@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { manifestKey, planKey } from '../../../functions/workflow/keys.ts';
+import { planKey } from '../../../functions/workflow/keys.ts';
 import { addDays, type DateRange } from '../../../functions/workflow/request/dates.ts';
 import { parseRequest } from '../../../functions/workflow/request/request.ts';
 import { NO_OBJECTS } from '../../../infra/knowledge/bucket.ts';
@@ -9,7 +9,7 @@ import { latestFailure } from '../../../infra/knowledge/exports.ts';
 import { judgeRange } from '../../../infra/knowledge/missing-days.ts';
 import { readExports } from '../../../infra/knowledge/status.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { manifestOf } from './manifests.ts';
+import { createBucket } from './manifests.ts';
 
 const TODAY = '2026-11-01';
 const NOW = new Date(`${TODAY}T12:00:00Z`);
@@ -24,31 +24,14 @@ function lookBack(end_date: string, days = 28): DateRange {
   return { start_date: addDays(end_date, -days), end_date };
 }
 
-/** A bucket with the manifest of each of these windows, which counts what is read. */
-function createBucket(windows: readonly DateRange[]) {
-  const texts = new Map<string, string>();
-  for (const window of windows) {
-    const manifest = manifestOf(requestOf(window));
-    texts.set(manifestKey(manifest.export_request, window), JSON.stringify(manifest));
-  }
-  const reads: string[] = [];
-  const bucket = {
-    ...NO_OBJECTS,
-    list: async (prefix: string, after = '') =>
-      [...texts.keys()].sort().filter((key) => key.startsWith(prefix) && key > after),
-    getText: async (key: string) => {
-      reads.push(key);
-      return texts.get(key);
-    },
-    head: async (key: string) => {
-      reads.push(key);
-      return { crc32: 'AA' };
-    },
-  };
+/** A bucket with the manifest of each of these windows. */
+function createHistory(windows: readonly DateRange[]) {
+  const { texts, reads, deliver, store } = createBucket();
+  for (const window of windows) deliver(requestOf(window), window);
   const read = async () => {
     const place = { local: true, out: temporaryDirectory() } as const;
     mkdirSync(join(place.out, 'bucket/exports/account=acme/export=daily'), { recursive: true });
-    const [found] = await readExports('daily', place, bucket, NOW);
+    const [found] = await readExports('daily', place, { ...NO_OBJECTS, ...store }, NOW);
     return found?.found;
   };
   return { texts, reads, read };
@@ -60,7 +43,7 @@ function daily(days: number): DateRange[] {
 }
 
 /** The first judged day, and the states of the days. */
-async function judge(found: Awaited<ReturnType<ReturnType<typeof createBucket>['read']>>) {
+async function judge(found: Awaited<ReturnType<ReturnType<typeof createHistory>['read']>>) {
   const version = { report_id: 'r', created_at: `${TODAY}T06:00:00Z`, request_hash: found?.hash ?? '' };
   const shown = { ...version, rows: 1, restated: false };
   const readShown = async (_: unknown, days: readonly string[]) =>
@@ -71,7 +54,7 @@ async function judge(found: Awaited<ReturnType<ReturnType<typeof createBucket>['
 }
 
 it('reads no more records of a longer history', async () => {
-  const [one, two] = [createBucket(daily(365)), createBucket(daily(730))];
+  const [one, two] = [createHistory(daily(365)), createHistory(daily(730))];
   await one.read();
   await two.read();
   expect([one.reads.length, two.reads.length]).toEqual([two.reads.length, expect.any(Number)]);
@@ -81,13 +64,13 @@ it('reads no more records of a longer history', async () => {
 
 it('judges no day before the first one whose windows are all known', async () => {
   const long = { start_date: addDays(TODAY, -73), end_date: addDays(TODAY, -28) };
-  const { read } = createBucket([lookBack(TODAY), long, lookBack(long.start_date)]);
+  const { read } = createHistory([lookBack(TODAY), long, lookBack(long.start_date)]);
   const border = addDays(TODAY, -28 - 31);
   expect(await judge(await read())).toMatchObject({ start_date: border });
 });
 
 it('begins earlier for what is still asked for, but not for a plan that later look-backs settled', async () => {
-  const { texts, read } = createBucket(daily(365));
+  const { texts, read } = createHistory(daily(365));
   const ask = (range: DateRange) => {
     const started_at = `${range.end_date}T05:00:00Z`;
     const request = requestOf(range);
@@ -103,7 +86,7 @@ it('begins earlier for what is still asked for, but not for a plan that later lo
 });
 
 it('begins earlier for days that were asked for again long after they were over', async () => {
-  const { texts, read } = createBucket(daily(365));
+  const { texts, read } = createHistory(daily(365));
   const range = lookBack(addDays(TODAY, -200));
   const request = requestOf(range);
   const started_at = `${TODAY}T05:00:00Z`;

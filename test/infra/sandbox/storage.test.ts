@@ -32,28 +32,3 @@ test('the storage host refuses the headers of the platform', async () => {
     expect(text).toContain('<Code>InvalidArgument</Code>');
   }
 });
-
-test.each([
-  ['bytes=0-0', 0, 1],
-  ['bytes=100-299', 100, 300],
-  ['bytes=-50', -50, undefined],
-])('the range %s is 206 with those bytes', async (range, start, end) => {
-  const { id, url, sandbox } = await startDownload();
-  const whole = (await send('GET', url)).bytes;
-  const { status, headers, bytes } = await send('GET', url, { headers: { range } });
-  const part = whole.subarray(start, end);
-  const first = start < 0 ? whole.length + start : start;
-  expect(status).toBe(206);
-  expect(headers['content-range']).toBe(
-    `bytes ${first}-${first + part.length - 1}/${sandbox.expected(id).length}`,
-  );
-  expect(bytes.equals(part)).toBe(true);
-});
-
-test('If-Match is accepted with the ETag of the file and is 412 with another', async () => {
-  const { id, url, sandbox } = await startDownload();
-  const { etag } = sandbox.expected(id);
-  const headers = { range: 'bytes=10-' };
-  expect((await send('GET', url, { headers: { ...headers, 'if-match': etag } })).status).toBe(206);
-  expect((await send('GET', url, { headers: { ...headers, 'if-match': '"x"' } })).status).toBe(412);
-});

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
 import type { MissingDays } from '../../../../infra/knowledge/missing-days.ts';
 import { runCommand } from '../../../support/cli.ts';
-import { BUCKET, deliver, openFolder, rebuild, spendIn } from '../../knowledge/deliveries.ts';
+import { BUCKET, deliver, openFolder, rebuild } from '../../knowledge/deliveries.ts';
 
 it('names the days, why, and the commands that mend them', async () => {
   const folder = await openFolder();
@@ -95,23 +95,6 @@ it('asks which account is meant if several have the export, and repeats it in th
     'acme/daily, 2026-10-01 to 2026-10-02: 0 of 2 days are not delivered, 2 not in the table',
   );
   expect(stdout).toContain(`rebuild daily --account acme --local --out ${folder.out} --from 2026-10-01`);
-});
-
-it('recognises what version 0.1.0 delivered: its days are not in the table, and rebuild adds them', async () => {
-  const folder = await openFolder();
-  const place = ['daily', '--local', '--out', folder.out];
-  await deliver(folder, { days: [1, 3], created: 1, old: true });
-  await deliver(folder, { days: [8, 9], created: 2, old: true });
-  const old = { not_delivered: 4, not_in_table: 5, not_renewed: 0, held: 0 };
-  const { stdout } = await runCommand(['missing', ...place, '--json']);
-  expect(JSON.parse(stdout)).toMatchObject({ start_date: '2026-10-01', days: 9, counts: old });
-  const { exports } = JSON.parse((await runCommand(['status', ...place, '--json'])).stdout);
-  expect(exports).toMatchObject([{ newest_day: '2026-10-09', days: { counts: old } }]);
-  expect((await runCommand(['missing', ...place])).stdout).toMatch(
-    / {2}npm run export -- rebuild daily --local --out \S+ --from 2026-10-01 --to 2026-10-10\n/,
-  );
-  await rebuild(place);
-  expect(await spendIn(folder.out)).toEqual({ 1: 1, 2: 1, 3: 1, 8: 2, 9: 2 });
 });
 
 it('looks until today if --from is after the last day that was asked for, and refuses the future', async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { scaledClock } from '../../../../infra/local/clock.ts';
 import { createFunction, type LocalFunction } from '../../../../infra/local/lambda/lambda.ts';
-import type { FunctionSpec, LogLine } from '../../../../infra/local/lambda/lambda-instance.ts';
+import type { FunctionSpec } from '../../../../infra/local/lambda/lambda-instance.ts';
 import { TaskError } from '../../../../infra/local/lambda/task-error.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
@@ -36,15 +36,11 @@ const actions = {
   hang: () => new Promise(() => {}),
   spin: () => { for (;;) {} },
   wait: ({ ms }) => new Promise((resolve) => setTimeout(resolve, ms, 'waited')),
-  log: () => { console.log('to stdout'); console.error('to stderr'); },
 };
 export const handler = async (event, context) => actions[event.do](event, context);
 `;
 
 const CLOCK = scaledClock(1);
-
-/** Everything that the functions of the test file print. */
-const lines: LogLine[] = [];
 
 /** Creates a function with that handler. @param spec replaces parts of its default */
 function create(spec: Partial<FunctionSpec> = {}, clock = CLOCK): LocalFunction {
@@ -59,7 +55,7 @@ function create(spec: Partial<FunctionSpec> = {}, clock = CLOCK): LocalFunction 
     memoryMb: 256,
     ...spec,
   };
-  return createFunction(whole, clock, (line) => lines.push(line));
+  return createFunction(whole, clock, () => {});
 }
 
 async function failureOf(
@@ -136,32 +132,6 @@ describe('a failed call', () => {
     await using step = create({ memoryMb: 32 });
     expect((await failureOf(step.invoke({ do: 'memory' }))).error).toBe('Runtime.OutOfMemory');
   });
-
-  test('is Runtime.ExitError after a kill', async () => {
-    await using step = create();
-    expect(await step.invoke({ do: 'count' })).toBe(1);
-    const failure = failureOf(step.invoke({ do: 'hang' }));
-    expect(await step.kill()).toBe(1);
-    expect(await failure).toMatchObject({
-      error: 'Runtime.ExitError',
-      cause: { errorMessage: expect.stringContaining('killed') },
-    });
-    expect(await step.kill()).toBe(0);
-    expect(await step.invoke({ do: 'count' })).toBe(1);
-  });
-});
-
-test('turns what a handler prints into log lines', async () => {
-  await using step = create({ name: 'Talker' });
-  await step.invoke({ do: 'log' });
-  await expect
-    .poll(() => lines.filter((line) => line.function === 'Talker'))
-    .toEqual(
-      expect.arrayContaining([
-        { function: 'Talker', stream: 'stdout', text: 'to stdout' },
-        { function: 'Talker', stream: 'stderr', text: 'to stderr' },
-      ]),
-    );
 });
 
 describe('an instance', () => {

@@ -38,19 +38,6 @@ test('an object is a plain file at its key, and its metadata is in another folde
   expect(list.Contents?.map(({ Key, Size }) => [Key, Size])).toEqual([[KEY, 5]]);
 });
 
-test('the end of an object is served', async () => {
-  await using s3 = await startTestS3();
-  await put(s3, 'abcdef');
-  const get = (Range: string) => s3.client.send(new GetObjectCommand({ ...at, Range }));
-  for (const [range, text, served] of [
-    ['bytes=-2', 'ef', 'bytes 4-5/6'],
-    ['bytes=-9', 'abcdef', 'bytes 0-5/6'],
-  ] as const) {
-    const { Body, ContentRange } = await get(range);
-    expect([await Body?.transformToString(), ContentRange]).toEqual([text, served]);
-  }
-});
-
 test.each([
   ['If-None-Match: *', async () => ({ IfNoneMatch: '*' })],
   ['If-Match', async (s3: { client: S3Client }) => ({ IfMatch: (await put(s3, 'before')).ETag })],

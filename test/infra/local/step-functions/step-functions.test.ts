@@ -82,13 +82,6 @@ describe('time', () => {
   });
 });
 
-test('$$.State.RetryCount is 0, because the interpreter does not have it', async () => {
-  const Parameters = { 'state.$': '$', 'count.$': '$$.State.RetryCount' };
-  await using local = machine({ Do: { ...TASK, Parameters, End: true } }, async (_, input) => input);
-  const { output } = await local.start('daily', { item: 1 }).result;
-  expect(output).toEqual({ state: { item: 1 }, count: 0 });
-});
-
 describe('abort', () => {
   test('ends the execution as ABORTED in the middle of a wait, as closing does', async () => {
     const local = machine({ Wait: { Type: 'Wait', Seconds: 100_000, End: true } }, async () => null);
