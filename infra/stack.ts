@@ -94,6 +94,6 @@ export class ExportStack extends Stack {
   private tables(config: Config, { bucket }: ExportBucket, encryptionKey: IKey | undefined): ExportTables {
     const { exports, base_url, revision } = config;
     const tables = tablesOf(exports, { platform: platformName(base_url), revision }, config);
-    return new ExportTables(this, 'Tables', { exports, tables, bucket, encryptionKey });
+    return new ExportTables(this, 'Tables', { exports, config, tables, bucket, encryptionKey });
   }
 }

@@ -63,10 +63,10 @@ const AFTER = [
   { name: 'report_created_at', type: 'timestamp' },
 ] as const satisfies TableColumn[];
 
-/** Names that a column of the file must not have. The last three are columns of the view `<table>_days`. */
+/** Names that a column of the file must not have. The last four are columns of the view `<table>_days`. */
 export const RESERVED_COLUMNS: readonly string[] = [
   ...[...BEFORE, ...AFTER, CURRENCY].map(({ name }) => name),
-  ...['rows', 'changed_at', 'outcome'],
+  ...['rows', 'changed_at', 'outcome', 'finality'],
 ];
 
 /** The columns of a list's table: fields that most lists are likely to have, and the item as JSON. */

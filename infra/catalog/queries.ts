@@ -1,4 +1,5 @@
 import { type Column, catalogName, LEDGER, type TableSchema } from '../../functions/workflow/table.ts';
+import { FINAL_AFTER_DAYS, type FinalAfter } from '../config/exports.ts';
 
 /**
  * Queries over the tables and the ledger, in SQL that runs unchanged in DuckDB and in Athena (Trino). The
@@ -14,26 +15,36 @@ export interface SavedQuery {
 export type QueriedTable = Pick<TableSchema, 'table' | 'kind' | 'columns'> &
   Partial<Pick<TableSchema, 'currencies'>>;
 
-/** Days without a change after which a day is settled. Most conversions are attributed within a week. */
-const SETTLED_DAYS = 7;
-
 const DAY = '"table_name", "account", "date"';
 const NEWEST_FIRST = '"report_created_at" DESC, "report_id" DESC';
 
-/** Dates of the saved queries. */
-export interface QueryDates {
+/** When days are final. */
+export interface Finality {
+  /** In SQL. Default: the engine's date. */
+  readonly today?: string | undefined;
+  /** The config. Default: {@link FINAL_AFTER_DAYS} for every account. */
+  readonly config?: FinalAfter | undefined;
+}
+
+/** The dates and the config that saved queries depend on. */
+export interface QueryOptions extends Finality {
   /** The day that `as-of` shows. */
   readonly day?: string | undefined;
   /** The date at whose end `as-of` shows it. */
   readonly at?: string | undefined;
-  /** In SQL. Default: the engine's date. */
-  readonly today?: string;
+}
+
+const TODAY = 'current_date';
+
+/** As SQL: today, or the date of the newest report, which a run with --speed leaves in the future. */
+export function latestToday(today = TODAY): string {
+  return `greatest(${today}, (SELECT CAST(max("report_created_at") AS DATE) FROM "${LEDGER}"))`;
 }
 
 /** @returns by name; nothing if no report has a table */
 export function savedQueries(
   tables: readonly QueriedTable[],
-  { day = '2026-11-03', at = '2026-11-10', today = 'current_date' }: QueryDates = {},
+  { day = '2026-11-03', at = '2026-11-10', today = TODAY, config }: QueryOptions = {},
 ): Readonly<Record<string, SavedQuery>> {
   const reports = tables.filter(({ kind }) => kind === 'report');
   const [first] = reports;
@@ -47,7 +58,7 @@ export function savedQueries(
     days: {
       description:
         'The values that each day shows, when they changed last, and what became of its newest report',
-      sql: `${SHOWN_DAYS}\nORDER BY ${DAY}, "metric"`,
+      sql: `${shownDays({ today, config })}\nORDER BY ${DAY}, "metric"`,
     },
     restatements: {
       description: 'Each value that a report changed: before, after, and when',
@@ -60,10 +71,14 @@ export function savedQueries(
     AND "copied_at" < DATE ${literal(at)} + INTERVAL '1' DAY`)}
 ORDER BY ${DAY}, "metric"`,
     },
-    settled: {
-      description: `The days whose values no report changed for ${SETTLED_DAYS} days`,
-      sql: `${CHANGES}
-HAVING max("copied_at") < ${today} - INTERVAL '${SETTLED_DAYS}' DAY
+    finality: {
+      description:
+        'The days that are final, changing or unverified, and since which report they are the same',
+      sql: `SELECT DISTINCT ${DAY}, "finality", "same_since", "report_created_at"
+FROM (
+${shownDays({ today, config })}
+)
+WHERE "finality" IS NOT NULL
 ORDER BY ${DAY}`,
     },
     freshness: {
@@ -81,17 +96,17 @@ ORDER BY "days_old" DESC, "table_name", "account"`,
 }
 
 /** The query of the view `<table>_days`: one row per account and day, with a column per metric. */
-export function daysView({ table, columns }: QueriedTable): string {
+export function daysView({ table, columns }: QueriedTable, finality: Finality = {}): string {
   const values = [{ name: 'rows', type: 'bigint' } as const, ...metricsIn(columns)].map(
     ({ name, type }) =>
       `CAST(max(CASE WHEN "metric" = ${literal(name)} THEN "value" END) AS ${sumType(type)}) AS ${quoted(name)}`,
   );
-  const ofReport = ['report_id', 'report_created_at', 'changed_at', 'outcome'].map(
+  const ofReport = ['report_id', 'report_created_at', 'changed_at', 'outcome', 'finality'].map(
     (name) => `max("${name}") AS "${name}"`,
   );
   return [
     `SELECT "account", "date", ${[...values, ...ofReport].join(', ')}`,
-    `FROM (${SHOWN_DAYS}) WHERE "table_name" = ${literal(table)}`,
+    `FROM (${shownDays(finality)}) WHERE "table_name" = ${literal(table)}`,
     'GROUP BY "account", "date"',
   ].join('\n');
 }
@@ -137,28 +152,64 @@ FROM (
 )
 WHERE "version" > 1 AND "before" IS DISTINCT FROM "value"`;
 
-/** When the values of each day changed last. */
-const CHANGES = `SELECT ${DAY}, max("copied_at") AS "changed_at"
+const IS_CHANGE = `("version" = 1 OR "before" IS DISTINCT FROM "value")`;
+
+/**
+ * When the values of each day changed last.
+ *
+ * - `same_since`: the first report that says what the day shows, and was created after the day was over
+ * - `moved_on`: the date of the last restatement, or of the end of the day if that is later
+ * - `is_report`: false for the snapshots of a list, which have no metric
+ *
+ * A report counts as created after the day if its date in UTC is a later one.
+ */
+const CHANGES = `SELECT ${DAY}, max(CASE WHEN ${IS_CHANGE} THEN "copied_at" END) AS "changed_at",
+  min(CASE WHEN "report_created_at" >= "last_change" AND CAST("report_created_at" AS DATE) > "date" THEN "report_created_at" END) AS "same_since",
+  max(CAST(CASE WHEN ${IS_CHANGE} AND "version" > 1 THEN "report_created_at" ELSE "date" + INTERVAL '1' DAY END AS DATE)) AS "moved_on",
+  bool_or("metric" <> 'rows') AS "is_report"
 FROM (
+  SELECT *, max(CASE WHEN ${IS_CHANGE} THEN "report_created_at" END) OVER (PARTITION BY ${DAY}) AS "last_change"
+  FROM (
   ${VERSIONS}
+  )
 )
-WHERE "version" = 1 OR "before" IS DISTINCT FROM "value"
 GROUP BY ${DAY}`;
 
 /** The outcome of the newest report of each day. All its rows say the same. */
 const OUTCOMES = `SELECT DISTINCT ${DAY}, first_value("outcome") OVER (PARTITION BY ${DAY} ORDER BY ${NEWEST_FIRST}) AS "outcome"
 FROM "${LEDGER}"`;
 
-/** The values that each day shows. */
-export const SHOWN_DAYS = `WITH "shown" AS (
+/** The values that each day shows. Only a day of a report has a `finality`. */
+export function shownDays({ today = TODAY, config }: Finality): string {
+  const days = finalAfter(config);
+  return `WITH "shown" AS (
 ${newest()}
 ), "changes" AS (
 ${CHANGES}
 ), "outcomes" AS (
 ${OUTCOMES}
 )
-SELECT ${DAY}, "metric", "value", "report_id", "report_created_at", "changed_at", "outcome"
+SELECT ${DAY}, "metric", "value", "report_id", "report_created_at", "changed_at", "outcome", "same_since",
+  CASE
+    WHEN NOT "is_report" THEN NULL
+    WHEN "outcome" = 'shown' AND date_diff('day', CAST("same_since" AS DATE), CAST("report_created_at" AS DATE)) >= ${days} THEN 'final'
+    WHEN date_diff('day', "moved_on", ${today}) < ${days} THEN 'changing'
+    ELSE 'unverified'
+  END AS "finality"
 FROM "shown" JOIN "changes" USING (${DAY}) JOIN "outcomes" USING (${DAY})`;
+}
+
+/** The number of days for each account, as SQL. */
+function finalAfter(
+  { final_after_days, accounts }: FinalAfter = { final_after_days: FINAL_AFTER_DAYS, accounts: {} },
+) {
+  const own = Object.entries(accounts).flatMap(([account, { final_after_days: days }]) =>
+    days === undefined ? [] : [` WHEN ${literal(account)} THEN ${days}`],
+  );
+  return own.length === 0
+    ? String(final_after_days)
+    : `CASE "account"${own.join('')} ELSE ${final_after_days} END`;
+}
 
 /** The sums of all metrics per day, and per campaign if the table has campaigns. */
 function totals({ table, columns, currencies = {} }: QueriedTable, today: string): string {

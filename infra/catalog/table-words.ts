@@ -66,7 +66,7 @@ const LIST_COLUMNS: Readonly<Record<string, string>> = {
 /** The words of the ledger (see LEDGER_COLUMNS). */
 export const LEDGER_WORDS: TableWords = {
   description:
-    'What every report said about every day: one row per report, day and metric. It tells which days were restated, what a day showed on an earlier date, and which days are settled.',
+    'What every report said about every day: one row per report, day and metric. It tells which days were restated, what a day showed on an earlier date, and which days are final.',
   comments: {
     account: 'The account, as the config names it',
     export: 'The name of the export',

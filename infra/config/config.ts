@@ -9,7 +9,15 @@ import { ListInput } from '../../functions/workflow/request/list.ts';
 import { PART_BYTES } from '../../functions/workflow/state-parts.ts';
 import project from '../../package.json' with { type: 'json' };
 import { exportFaults } from './export-faults.ts';
-import { Account, type Accounts, type ConfiguredExport, ExportOfAccounts, expandExport } from './exports.ts';
+import {
+  Account,
+  type Accounts,
+  type ConfiguredExport,
+  ExportOfAccounts,
+  expandExport,
+  FINAL_AFTER_DAYS,
+  FinalAfterDays,
+} from './exports.ts';
 import { describeOldForm } from './old-form.ts';
 
 /** The key of the config in cdk.json's context. */
@@ -99,6 +107,7 @@ export const ConfigFile = z.strictObject({
     .strictObject({ resource: ListInput.shape.resource, items: path, id: z.string().min(1) })
     .partial()
     .optional(),
+  final_after_days: FinalAfterDays.default(FINAL_AFTER_DAYS),
   refresh_parameters: z
     .record(z.string().regex(NOT_OURS, 'must not be set here: the export sends it itself'), z.string())
     .optional(),

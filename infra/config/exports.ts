@@ -45,6 +45,11 @@ export interface ConfiguredRun {
 
 const CURRENCIES = new Set(Intl.supportedValuesOf('currency'));
 
+/** Days after its last change after which a day is final. Most conversions are attributed within a week. */
+export const FINAL_AFTER_DAYS = 7;
+
+export const FinalAfterDays = z.int().min(1);
+
 /** The facts of an account. */
 export const Account = z.strictObject({
   time_zone: TimeZone.optional(),
@@ -53,10 +58,17 @@ export const Account = z.strictObject({
     .refine((code) => CURRENCIES.has(code), 'must be the code of a currency in ISO 4217, such as EUR')
     .optional(),
   advertiser_ids: z.optional(ReportInput.shape.advertiser_ids),
+  final_after_days: FinalAfterDays.optional(),
 });
 
 /** By name. */
 export type Accounts = Readonly<Record<string, z.infer<typeof Account>>>;
+
+/** When days are final: of an account, or else of all. */
+export interface FinalAfter {
+  readonly final_after_days: number;
+  readonly accounts: Readonly<Record<string, { readonly final_after_days?: number | undefined }>>;
+}
 
 /** The export of each of its accounts. */
 export function expandExport(

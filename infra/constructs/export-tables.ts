@@ -14,7 +14,7 @@ import { catalogName, LEDGER, LEDGER_COLUMNS, type TableSchema } from '../../fun
 import { savedQueries } from '../catalog/queries.ts';
 import { LEDGER_WORDS, tableWords } from '../catalog/table-words.ts';
 import { RESULTS_PREFIX } from '../config/config.ts';
-import type { ConfiguredEntry } from '../config/exports.ts';
+import type { ConfiguredEntry, FinalAfter } from '../config/exports.ts';
 import { createReaderPolicy, glueArns } from './reader-policy.ts';
 
 /** A result can be fetched again for as long as Athena keeps the query's history. */
@@ -30,6 +30,7 @@ export function databaseName(stack: string): string {
 
 interface ExportTablesProps {
   readonly exports: readonly ConfiguredEntry[];
+  readonly config: FinalAfter;
   /** The tables of the exports. */
   readonly tables: readonly TableSchema[];
   readonly bucket: Bucket;
@@ -68,7 +69,7 @@ export class ExportTables extends Construct {
       createTable(tables, database, catalogTable(schema, bucketName, tableWords(schema, props.exports)));
     createTable(tables, database, createCatalogTable(LEDGER, LEDGER_COLUMNS, bucketName, LEDGER_WORDS));
     const queries = new Construct(this, 'Queries');
-    for (const [name, { description, sql }] of Object.entries(savedQueries(props.tables)))
+    for (const [name, { description, sql }] of Object.entries(savedQueries(props.tables, props)))
       new CfnNamedQuery(queries, name, {
         name,
         description,

@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import pMap, { pMapSkip } from 'p-map';
 import { literal, openDatabase, type Row } from '../../functions/tables/database.ts';
 import { damaged } from '../../functions/tables/report.ts';
+import { dateIn } from '../../functions/workflow/request/dates.ts';
 import { LEDGER, TABLES_PREFIX } from '../../functions/workflow/table.ts';
-import { RESTATEMENTS, SHOWN_DAYS } from '../catalog/queries.ts';
+import { type Finality, latestToday, RESTATEMENTS, shownDays } from '../catalog/queries.ts';
+import type { FinalAfter } from '../config/exports.ts';
 import type { ReadableBucket } from './bucket.ts';
 import { escapeGlob, findDamaged } from './views.ts';
 
@@ -20,13 +22,17 @@ export interface LedgerDay {
   readonly first: Readonly<Record<string, number>>;
   /** The number of newer reports that changed the day. */
   readonly corrections: number;
+  /** Undefined of a list's snapshot. */
+  readonly finality?: 'final' | 'changing' | 'unverified' | undefined;
+  /** The date of the first report after the day that said what the day shows. */
+  readonly same_since?: string | undefined;
 }
 
 /** The days of an account in a table, by date. */
 export type LedgerReader = (table: string, account: string) => ReadonlyMap<string, LedgerDay>;
 
 /** The saved queries `days` and `restatements`, as one row for each metric of a day. */
-const FACTS = `WITH changes AS (${RESTATEMENTS}),
+const selectFacts = (finality: Finality) => `WITH changes AS (${RESTATEMENTS}),
   first AS (
     SELECT table_name, account, date, metric, first(before ORDER BY changed_at, report_id) AS first
     FROM changes GROUP BY ALL
@@ -36,8 +42,9 @@ const FACTS = `WITH changes AS (${RESTATEMENTS}),
     FROM changes GROUP BY ALL
   )
 SELECT table_name, account, CAST(date AS VARCHAR) AS date, metric, CAST(value AS DOUBLE) AS value,
-  CAST(first AS DOUBLE) AS first, CAST(corrections AS INTEGER) AS corrections
-FROM (${SHOWN_DAYS})
+  CAST(first AS DOUBLE) AS first, CAST(corrections AS INTEGER) AS corrections, finality,
+  strftime(same_since, '%Y-%m-%d') AS same_since
+FROM (${shownDays(finality)})
 LEFT JOIN first USING (table_name, account, date, metric)
 LEFT JOIN corrected USING (table_name, account, date)`;
 
@@ -45,12 +52,16 @@ LEFT JOIN corrected USING (table_name, account, date)`;
  * Reads the ledger, whose objects are small, and no table.
  *
  * @param since the first day of each export, by `account.name`; others are left out
+ * @param config says when days are final
  * @throws TableProblem if an object is damaged
  */
 export async function readLedger(
   bucket: ReadableBucket,
   since: ReadonlyMap<string, string>,
+  config: FinalAfter,
+  now: Date,
 ): Promise<LedgerReader> {
+  if (since.size === 0) return () => new Map();
   await using folder = await mkdtempDisposable(join(tmpdir(), 'ledger-'));
   const find = async (key: string) => {
     const [, id = '', month = ''] = /\/([\w-]+\.[\w-]+)\.(\d{4}-\d{2})\.parquet$/.exec(key) ?? [];
@@ -72,7 +83,9 @@ export async function readLedger(
     const found = await findDamaged(query, paths, error as Error);
     throw found === undefined ? error : damaged(files[paths.indexOf(found)]?.key ?? found);
   }
-  const tables = Map.groupBy(await query(FACTS), ({ table_name, account }) => `${table_name}/${account}`);
+  const today = latestToday(`DATE ${literal(dateIn('UTC', now))}`);
+  const facts = await query(selectFacts({ today, config }));
+  const tables = Map.groupBy(facts, ({ table_name, account }) => `${table_name}/${account}`);
   return (table, account) => {
     const days = Map.groupBy(tables.get(`${table}/${account}`) ?? [], ({ date }) => String(date));
     return new Map([...days].map(([date, rows]) => [date, toDay(rows)]));
@@ -89,5 +102,7 @@ function toDay(rows: readonly Row[]): LedgerDay {
       rows.filter(({ first }) => first !== null),
     ),
     corrections: Number(rows[0]?.corrections ?? 0),
+    ...(rows[0]?.finality && { finality: rows[0].finality as LedgerDay['finality'] }),
+    ...(rows[0]?.same_since && { same_since: String(rows[0].same_since) }),
   };
 }

@@ -7,7 +7,7 @@ import { type Folder, openToRead } from './bucket.ts';
 import { loadConfig } from './config.ts';
 import { readDeployment } from './deployment.ts';
 import type { FoundExport } from './exports.ts';
-import { type LedgerDay, type LedgerReader, readLedger } from './ledger-days.ts';
+import type { LedgerDay } from './ledger-days.ts';
 import { findRemedies, LACKS, type Remedy } from './missing-days.ts';
 import { explainCommand, queryCommand } from './next-command.ts';
 import { type ReadExport, readExports } from './status.ts';
@@ -32,7 +32,7 @@ export interface PageContents {
 }
 
 export interface PageExport
-  extends Pick<ReadExport, 'account' | 'name' | 'running' | 'last' | 'newest_day' | 'missing'> {
+  extends Pick<ReadExport, 'account' | 'name' | 'running' | 'last' | 'newest_day' | 'missing' | 'months'> {
   readonly kind: 'report' | 'list' | 'purchases';
   readonly remedies: readonly Remedy[];
   /** The days that `missing` judges, by date. */
@@ -53,7 +53,7 @@ export interface PageExport
   readonly table?: DocumentedTable | undefined;
 }
 
-/** Only the last {@link RECENT_DAYS} have sums. */
+/** A day that the table shows has what the ledger says about it. */
 export interface PageDay extends Partial<LedgerDay> {
   /** YYYY-MM-DD */
   readonly date: string;
@@ -73,15 +73,11 @@ export interface PageMetric {
 export async function readPage(folder: Folder, now: Date): Promise<PageContents> {
   await using bucket = await openToRead(folder);
   const read = await readExports(undefined, folder, bucket, now);
-  const since = read.map(({ account, name, days = [] }) => {
-    return [`${account}.${name}`, days.slice(-RECENT_DAYS)[0]?.day ?? '9999'] as const;
-  });
-  const ledger = await readLedger(bucket, new Map(since));
   const tables = describeTables(read.flatMap(({ found }) => found ?? []));
   const exports = read.map((each) => {
     const page = describeExport(each, folder, now);
     const table = tables.get(each.found?.table?.table ?? '');
-    return table ? addSums(page, table, ledger) : page;
+    return table ? addSums(page, table, each.ledger) : page;
   });
   return {
     made_at: now.toISOString(),
@@ -92,7 +88,7 @@ export async function readPage(folder: Folder, now: Date): Promise<PageContents>
 }
 
 function describeExport(each: ReadExport, folder: Folder, now: Date): PageExport {
-  const { account, name, running, last, newest_day, found, missing, failure } = each;
+  const { account, name, running, last, newest_day, found, missing, months, failure } = each;
   const { deliveries = [], request } = found ?? {};
   const published = deliveries.map(({ published_at }) => published_at).sort();
   const today = dateIn((request?.kind === 'report' && request.time_zone) || 'UTC', now);
@@ -104,6 +100,7 @@ function describeExport(each: ReadExport, folder: Folder, now: Date): PageExport
     name,
     kind: request?.kind ?? 'report',
     missing,
+    months,
     remedies: found && missing ? findRemedies(missing, found.named, folder) : [],
     days: days ?? [],
     metrics: [],
@@ -128,10 +125,9 @@ function describeTables(exports: readonly FoundExport[]): Map<string, Documented
   return new Map(documentTables(entries).map((table) => [table.table, table]));
 }
 
-function addSums(page: PageExport, table: DocumentedTable, ledger: LedgerReader): PageExport {
+function addSums(page: PageExport, table: DocumentedTable, ledger: ReadExport['ledger']): PageExport {
   const { account } = page;
-  const known = ledger(table.table, account);
-  const days = page.days.map((day) => ({ ...day, ...known.get(day.date) }));
+  const days = page.days.map((day) => ({ ...day, ...ledger.get(day.date) }));
   const hasValue = ({ name }: DocumentedColumn) => days.some(({ values }) => values?.[name] != null);
   const metrics = table.columns
     .filter((column) => column.adds_up && hasValue(column))

@@ -7,6 +7,8 @@ import { UsageError } from './errors.ts';
 import { findLastRun, type LastRun } from './executions/last-run.ts';
 import { adviseLocally } from './executions/outcome.ts';
 import { type FoundExport, latestFailure, listExports, readExport } from './exports.ts';
+import { judgeMonths, type MonthFinality } from './final-days.ts';
+import { type LedgerDay, readLedger } from './ledger-days.ts';
 import { groupMissing, type JudgedRange, judgeRange, type MissingDays } from './missing-days.ts';
 import { shownReader } from './months.ts';
 import { lastPlatform } from './platform.ts';
@@ -30,6 +32,10 @@ export interface ReadExport {
   readonly days: JudgedRange['days'] | undefined;
   /** As `missing` shows them. */
   readonly missing: MissingDays | undefined;
+  /** What the ledger says about the days of its table, by date. */
+  readonly ledger: ReadonlyMap<string, LedgerDay>;
+  /** The months of a report with a table. */
+  readonly months: readonly MonthFinality[];
   /** The latest one that later deliveries have not settled. A local run has the advice of this machine. */
   readonly failure: StoredFailure | undefined;
 }
@@ -61,7 +67,7 @@ export async function readExports(
     throw new UsageError([
       `there is no export ${name}${suggest(name, name.includes('/') ? [...known] : [...known].map((id) => id.replace(/.*\//, '')))}`,
     ]);
-  const read = async (id: string): Promise<ReadExport> => {
+  const read = async (id: string) => {
     const [account = '', name = ''] = id.split('/');
     const found = await readExport({ account, name }, { ...folder, account }, bucket, now);
     const end = found?.deliveries
@@ -83,12 +89,24 @@ export async function readExports(
       last: found && findLastRun(found, executions),
       newest_day: end && addDays(end, -1),
       found,
-      days: judged?.days,
+      judged,
       missing: found && judged && groupMissing(found, judged),
       failure: failure && local ? adviseLocally(failure, { ...platform, account, out }) : failure,
     };
   };
-  return pMap(names.sort(), read, { concurrency: PARALLEL });
+  const exports = await pMap(names.sort(), read, { concurrency: PARALLEL });
+  const config = loadConfig();
+  const since = exports.flatMap(({ account, name, found, judged }) =>
+    found?.table && judged ? [[`${account}.${name}`, judged.start_date] as const] : [],
+  );
+  const readDays = await readLedger(bucket, new Map(since), config, now);
+  return exports.map(({ judged, ...each }) => {
+    const { account, found } = each;
+    const ledger = readDays(found?.table?.table ?? '', account);
+    const { named } = found ?? {};
+    const months = named && judged ? judgeMonths(judged, ledger, { named, config, account }, folder) : [];
+    return { ...each, days: judged?.days, ledger, months };
+  });
 }
 
 /** The executions that run, with their exports. One of a faulty request has none. */

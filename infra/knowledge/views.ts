@@ -11,7 +11,8 @@ import {
   RESERVED_COLUMNS,
   TABLES_PREFIX,
 } from '../../functions/workflow/table.ts';
-import { daysView, type QueriedTable, restatementsView } from '../catalog/queries.ts';
+import { daysView, latestToday, type QueriedTable, restatementsView } from '../catalog/queries.ts';
+import type { FinalAfter } from '../config/exports.ts';
 import { UsageError } from './errors.ts';
 
 /** A table that local runs left in a folder. */
@@ -60,6 +61,7 @@ export async function createViews(
   connection: DuckDBConnection,
   tables: readonly LocalTable[],
   ledger: LocalTable | undefined,
+  config: FinalAfter,
 ): Promise<void> {
   const all = [...new Set([...(ledger ? [ledger] : []), ...tables])];
   const create = (name: string, sql: string) =>
@@ -70,7 +72,7 @@ export async function createViews(
     const reader = await connection.runAndReadAll(`DESCRIBE ${identifier(name)}`);
     const columns = reader.getRows().map(([name, type]) => [String(name), String(type)] as const);
     for (const report of describeReport(table, columns)) {
-      await create(daysName(name), daysView(report));
+      await create(daysName(name), daysView(report, { today: latestToday(), config }));
       await create(restatementsName(name), restatementsView(report));
     }
   }

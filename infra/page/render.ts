@@ -7,7 +7,15 @@ import { drawCalendar } from './calendar.ts';
 import { drawChart } from './chart.ts';
 import { count, formatNumber } from './format.ts';
 import { breakable, copyable, dated, fold, type Html, html, isolate, styleSheet } from './html.ts';
-import { drawDays, drawDictionary, drawFailure, drawPairs, drawRemedies, tabulate } from './tables.ts';
+import {
+  drawDays,
+  drawDictionary,
+  drawFailure,
+  drawMonths,
+  drawPairs,
+  drawRemedies,
+  tabulate,
+} from './tables.ts';
 
 /**
  * Exports that are all drawn open. Of more, the fine ones are folded: 19 exports would be printed on 40
@@ -136,13 +144,14 @@ ${drawParts(each)}</section>
 }
 
 function drawParts(each: PageExport): Html {
-  const { account, kind, days, remedies, metrics, failure, table } = each;
+  const { account, kind, days, remedies, months, metrics, failure, table } = each;
   // A list shows one snapshot only.
   const calendar = kind === 'report' && days.length > 0 && drawCalendar(days);
   const recent = days.slice(-RECENT_DAYS);
   return html`${drawFacts(each)}
 ${failure && drawFailure(failure)}
 ${(calendar || remedies.length > 0) && html`<h3>Days</h3>\n${calendar}${drawRemedies(remedies)}`}
+${months.length > 0 && html`<h3>Final days</h3>\n${drawMonths(months)}`}
 ${
   metrics.length > 0 &&
   html`<h3>The last ${count(recent.length, 'day')}</h3>

@@ -2,10 +2,11 @@ import { describeDays } from '../../functions/workflow/request/dates.ts';
 import { catalogName } from '../../functions/workflow/table.ts';
 import type { DocumentedTable } from '../catalog/table-words.ts';
 import { toMinute } from '../knowledge/executions/last-run.ts';
+import { describeFinality, type MonthFinality } from '../knowledge/final-days.ts';
 import type { Remedy } from '../knowledge/missing-days.ts';
 import type { PageDay, PageExport, PageMetric } from '../knowledge/page-contents.ts';
 import { describeTimes } from './calendar.ts';
-import { count, formatNumber, nameUnit } from './format.ts';
+import { count, formatNumber, monthName, nameUnit } from './format.ts';
 import { type Content, copyable, dated, fold, type Html, html, isolate } from './html.ts';
 
 /** Rows of a table that are shown at once; a click shows the others. */
@@ -54,6 +55,21 @@ export function drawRemedies(remedies: readonly Remedy[]): Html {
 `;
   });
   return html`<ul class=ranges>${items}</ul>`;
+}
+
+/** One line for the months that are final, and one for each of the others with the command that verifies it. */
+export function drawMonths(months: readonly MonthFinality[]): Html {
+  const nameOf = ({ month }: MonthFinality) => `${monthName(month)} ${month.slice(0, 4)}`;
+  const isFinal = (each: MonthFinality) => describeFinality(each) === 'final';
+  const final = months.filter(isFinal).map(nameOf).join(', ');
+  const others = months
+    .filter((each) => !isFinal(each))
+    .map((each) => {
+      const { command, from } = each.verify ?? {};
+      return html`<li><p><b>${nameOf(each)}</b>: ${describeFinality(each)}</p>${command && html`<p class=note>To read the unverified days again, from ${dated(from ?? '')} on:</p>${drawCommand(command)}`}</li>
+`;
+    });
+  return html`<ul class=ranges>${final && html`<li><p><b>${final}</b>: final</p></li>`}${others}</ul>`;
 }
 
 /** The newest day first. A correction is beside the value that it led to. */

@@ -18,6 +18,7 @@ export function pageExport(fields: Partial<PageExport> = {}): PageExport {
     newest_day: undefined,
     missing: days.length > 0 ? missingOf(days) : undefined,
     remedies: [],
+    months: [],
     days,
     metrics: [],
     running: [],

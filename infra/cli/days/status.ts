@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import type { StoredFailure } from '../../../functions/deliveries/records.ts';
 import { type Folder, openToRead } from '../../knowledge/bucket.ts';
 import { describeEnd, type LastRun, toMinute } from '../../knowledge/executions/last-run.ts';
+import { describeFinality } from '../../knowledge/final-days.ts';
 import { LACKS } from '../../knowledge/missing-days.ts';
 import { explainCommand, missingCommand } from '../../knowledge/next-command.ts';
 import { type ReadExport, readExports } from '../../knowledge/status.ts';
@@ -12,6 +13,9 @@ import { describeCounts } from './missing.ts';
 interface StatusOptions extends Folder {
   readonly json?: true;
 }
+
+/** The last months that the text names; --json has all. */
+const MAX_MONTHS = 3;
 
 export function createCommand(): Command {
   return new Command('status')
@@ -32,16 +36,16 @@ async function status(name: string | undefined, options: StatusOptions): Promise
     );
 }
 
-function toDocument({ account, name, running, last, newest_day, missing, failure }: ReadExport) {
-  return { account, export: name, running, last, newest_day, days: missing, failure };
+function toDocument({ account, name, running, last, newest_day, missing, months, failure }: ReadExport) {
+  return { account, export: name, running, last, newest_day, days: missing, months, failure };
 }
 
 /** @param folder of local runs */
 export function describeStatus(
-  one: Omit<ReadExport, 'found' | 'days'>,
+  one: Omit<ReadExport, 'found' | 'days' | 'ledger'>,
   folder: Partial<Folder> = {},
 ): string[] {
-  const { account, name, running, last, newest_day, missing, failure } = one;
+  const { account, name, running, last, newest_day, missing, months, failure } = one;
   // No day of its request is over, so none is missing.
   const isUnused = newest_day === undefined && missing?.not_delivered.length === 0;
   const isLacking = missing && LACKS.some((lack) => missing.counts[lack] > 0);
@@ -51,6 +55,7 @@ export function describeStatus(
     ['last run', last ? describeLast(last) : 'none'],
     ['newest day', newest_day ?? 'none'],
     ['days', isUnused ? 'none of the request is over' : missing && describeCounts(missing)],
+    ...months.slice(-MAX_MONTHS).map((each): [string, string] => [each.month, describeFinality(each)]),
     ['failure', failure && describeLastFailure(failure)],
     ['see', isLacking ? missingCommand({ account, name }, folder) : undefined],
     ['see', explained && !folder.local ? explainCommand(explained.execution) : undefined],

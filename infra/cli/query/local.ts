@@ -2,7 +2,8 @@ import { type DuckDBConnection, DuckDBInstance, type DuckDBResult } from '@duckd
 import { damaged, TableProblem } from '../../../functions/tables/report.ts';
 import { dateIn } from '../../../functions/workflow/request/dates.ts';
 import { catalogName, LEDGER } from '../../../functions/workflow/table.ts';
-import { type QueryDates, savedQueries } from '../../catalog/queries.ts';
+import { type QueryOptions, savedQueries } from '../../catalog/queries.ts';
+import { loadConfig } from '../../knowledge/config.ts';
 import { CommandFailed, toPrintable, UsageError } from '../../knowledge/errors.ts';
 import {
   createViews,
@@ -42,7 +43,7 @@ export async function runLocalQuery(sql: string, out: string, tries = 1): Promis
   const ledger = tables.get(catalogName(LEDGER));
   try {
     await checkCount(connection, sql);
-    await createViews(connection, read, ledger);
+    await createViews(connection, read, ledger, loadConfig());
     // A streamed result that fails halfway looks complete, so DuckDB holds the whole of it.
     const result = await connection.run(sql);
     const types = result.columnTypes();
@@ -64,7 +65,7 @@ export async function runLocalQuery(sql: string, out: string, tries = 1): Promis
 }
 
 /** The saved queries for the tables of a folder. Today is that of its clock, which --speed sets ahead. */
-export async function readSavedQueries(out: string, dates: QueryDates) {
+export async function readSavedQueries(out: string, dates: Pick<QueryOptions, 'day' | 'at'>) {
   const tables = [...findTables(out).values()];
   const { rows } = await runLocalQuery(
     'SELECT table_name, column_name, data_type FROM duckdb_columns()',
@@ -78,7 +79,8 @@ export async function readSavedQueries(out: string, dates: QueryDates) {
     ),
   );
   const now = Math.max(Date.now(), (await newestChange(out)) ?? 0);
-  return savedQueries(reports, { ...dates, today: `DATE '${dateIn('UTC', new Date(now))}'` });
+  const today = `DATE '${dateIn('UTC', new Date(now))}'`;
+  return savedQueries(reports, { ...dates, today, config: loadConfig() });
 }
 
 async function* readRows(result: DuckDBResult, close: () => void): AsyncGenerator<Value[][]> {

@@ -93,7 +93,7 @@ async function findSaved(name: string, options: QueryOptions): Promise<string> {
 async function readSaved({ local, out, day, at }: QueryOptions): Promise<ReturnType<typeof savedQueries>> {
   if (local) return (await import('./local.ts')).readSavedQueries(out, { day, at });
   const config = loadConfig();
-  return savedQueries(tablesOf(config.exports, { platform: '', revision: '' }, config), { day, at });
+  return savedQueries(tablesOf(config.exports, { platform: '', revision: '' }, config), { day, at, config });
 }
 
 function formatOf({ json, csv, spreadsheet }: QueryOptions): Format {

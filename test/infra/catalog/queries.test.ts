@@ -99,20 +99,21 @@ it('restatements has each value that changed, but no report that was never shown
 
 it('days has what each day shows, when it changed, and what became of its newest report', async () => {
   expect(await ask(`${daysView(DAILY)} ORDER BY date`)).toEqual([
-    ['acme', '2026-11-02', '2', '7.000000', '1', 'r-2', SECOND.at, FIRST.at, 'held'],
-    ['acme', '2026-11-03', '3', '15.000000', '4', 'r-3', THIRD.at, THIRD.at, 'shown'],
+    ['acme', '2026-11-02', '2', '7.000000', '1', 'r-2', SECOND.at, FIRST.at, 'held', 'unverified'],
+    ['acme', '2026-11-03', '3', '15.000000', '4', 'r-3', THIRD.at, THIRD.at, 'shown', 'changing'],
   ]);
   const long = await ask(QUERIES.days?.sql ?? '', 'table_name', 'date', 'metric', 'value', 'changed_at');
   expect(long).toHaveLength(2 * 3 + 2 * 2);
   expect(long).toContainEqual(['daily-campaigns', '2026-11-03', 'spend', '15.0000000000', THIRD.at]);
 });
 
-it('settled has the days that no report changed for a week', async () => {
-  const rows = await ask(QUERIES.settled?.sql ?? '', 'account', 'date', 'changed_at');
-  expect(rows).toEqual([
-    ['acme', '2026-11-02', FIRST.at],
-    ['007', '2026-11-03', FIRST.at],
-  ]);
+it.each([
+  // `other` has one report of each of its days, and nobody read them again.
+  [7, { acme: {} }, ['unverified', 'changing', 'unverified', 'unverified']],
+  [13, { acme: { final_after_days: 8 } }, ['unverified', 'changing', 'changing', 'changing']],
+])('finality says when days are final after %d days, or %j', async (final_after_days, accounts, expected) => {
+  const { finality } = savedQueries([DAILY], { config: { final_after_days, accounts } });
+  expect((await ask(finality?.sql ?? '', 'finality')).flat()).toEqual(expected);
 });
 
 it('freshness has the newest day with rows of each table and account', async () => {

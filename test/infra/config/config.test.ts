@@ -46,6 +46,7 @@ describe('the config', () => {
       max_download_bytes: 53_687_091_200,
       max_curate_bytes: 4_294_967_296,
       tables: true,
+      final_after_days: 7,
       log_retention_days: 90,
       alarm_emails: [],
     });

@@ -71,6 +71,16 @@ it('shows what missing, status and query show of overlapping, restated, held and
     failure: status.failure,
     last: status.last,
   });
+  // Days 5 and 6 were restated on the day of the last report; nobody read the others again.
+  const command = `npm start -- --out ${out} --again daily --account acme --from 2026-10-01 --to 2026-10-09`;
+  expect(acme.months).toEqual([
+    {
+      ...{ month: '2026-10', final: 0, changing: 2, unverified: 5, lacking: 5 },
+      verify: { command, from: '2026-11-08' },
+    },
+  ]);
+  // Without an end, status looks at the whole month, whose last days are lacking.
+  expect(status.months).toEqual([{ ...acme.months[0], changing: 0, unverified: 7, lacking: 31 - 7 }]);
   const range = ['daily', '--account', 'acme', ...of.slice(1), '--to', '2026-10-13'];
   expect(acme.missing).toMatchObject(JSON.parse((await runCommand(['missing', ...range, '--json'])).stdout));
   const { stdout } = await runCommand(['missing', ...range]);

@@ -105,6 +105,20 @@ test('the calendar begins each month at its weekday, marks and names each day, a
   ]);
 });
 
+test('the months that are final are one line, and the others say what makes them so', () => {
+  const counts = { final: 28, changing: 0, unverified: 0, lacking: 0 };
+  const verify = { command: 'run daily', from: '2026-11-28' };
+  const page = render({
+    months: [
+      { month: '2026-08', ...counts },
+      { month: '2026-09', ...counts },
+      { month: '2026-10', ...counts, unverified: 1, changing: 2, verify },
+    ],
+  });
+  expect(page).toContain('<li><p><b>Aug 2026, Sep 2026</b>: final</p></li>');
+  expect(page).toMatch(/<b>Oct 2026<.b>: 1 day unverified, 2 changing<.*<time>2026-11-28<.*run daily</s);
+});
+
 describe('the numbers of each day', () => {
   function renderValues(values: readonly (number | null)[], unit = 'EUR', fields = {}): string {
     const days = values.map((value, at) => ({

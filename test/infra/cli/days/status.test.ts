@@ -79,6 +79,7 @@ describe('status', () => {
         running: [NAME],
         last: { execution: 'daily-1', outcome: 'failed', error: 'ReportStuck', at: '2026-11-20T07:30:00Z' },
         newest_day: '2026-10-09',
+        months: [],
         days: expect.objectContaining({
           not_delivered: [
             expect.objectContaining({ reason: 'other_request' }),
@@ -101,6 +102,7 @@ describe('status', () => {
         account: 'globex',
         export: 'monthly-totals',
         running: [],
+        months: [],
         days: expect.objectContaining({ not_delivered: [expect.objectContaining({ reason: 'absent' })] }),
       },
     ]);
@@ -196,6 +198,10 @@ it('the text has a line for each fact, and ends with the commands that tell more
         { ...range('2026-10-07', '2026-10-10', 3), reason: 'older_request', problem: 'without clicks' },
       ],
     }),
+    months: [
+      { month: '2026-10', final: 31, changing: 0, unverified: 0, lacking: 0 },
+      { month: '2026-11', final: 3, changing: 14, unverified: 1, lacking: 2 },
+    ],
     failure: {
       ...range('2026-11-01', '2026-11-02', 1),
       at: '2026-11-20T07:30:00Z',
@@ -212,13 +218,15 @@ it('the text has a line for each fact, and ends with the commands that tell more
     '  last run    failed: ReportStuck, 2026-11-20 07:30 UTC, e-1',
     '  newest day  2026-11-20',
     '  days        2 of 61 days are not delivered, 1 held, 3 of an older request until 2026-10-09 without clicks',
+    '  2026-10     final',
+    '  2026-11     1 day unverified, 14 changing, 2 lacking',
     '  failure     2026-11-20 07:30 UTC, ReportStuck: It hung. What to do: Ask.',
   ];
   const missing = '  see         npm run export -- missing daily --account acme';
   expect(describeStatus(status)).toEqual([...lines, missing, '  see         npm run export -- explain e-1']);
   expect(describeStatus(status, { local: true, out: 'o' })).toEqual([...lines, `${missing} --local --out o`]);
   const unused = { running: [], last: undefined, newest_day: undefined, failure: undefined };
-  expect(describeStatus({ ...status, ...unused, missing: lacking({}) })).toEqual([
+  expect(describeStatus({ ...status, ...unused, months: [], missing: lacking({}) })).toEqual([
     'acme/daily',
     '  last run    none',
     '  newest day  none',
