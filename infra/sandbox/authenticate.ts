@@ -1,6 +1,7 @@
 import { Refusal } from './envelope.ts';
 import type { Incoming } from './exchange.ts';
 import { findAccessToken } from './oauth/tokens.ts';
+import { EXAMPLE_REVISION } from './settings.ts';
 import { type Advertiser, createAdvertisers, type Grant, type SandboxState } from './state.ts';
 
 /** The platform's headers. They must never reach the storage host. */
@@ -26,9 +27,9 @@ export function authenticate(state: SandboxState, request: Incoming, reporting: 
 }
 
 /** Contract 9.1 and 9.2. @throws Refusal 400 */
-export function requireRevision({ revisions }: SandboxState, { headers }: Incoming): void {
+export function requireRevision({ headers }: Incoming): void {
   const revision = headers['x-service-revision'];
-  if (revision !== undefined && revisions.includes(revision)) return;
+  if (revision === EXAMPLE_REVISION) return;
   const problem = revision === undefined ? 'is missing' : `names no published revision: ${revision}`;
   throw new Refusal(400, 'validation', `The header X-Service-Revision ${problem}.`);
 }

@@ -1,7 +1,7 @@
 /** A request as the sandbox read it. */
 export type Incoming = {
   method: string;
-  /** Without the base path and the query. */
+  /** Without the query. */
   path: string;
   query: URLSearchParams;
   /** Names in lower case. */

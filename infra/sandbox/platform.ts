@@ -21,7 +21,7 @@ export async function servePlatform(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { path, query } = splitUrl(state, request);
+  const { pathname: path, search: query } = new URL(request.url ?? '/', 'http://127.0.0.1');
   const reportId = reportIdOf(path);
   const about = { host: 'platform', endpoint: routeOf(path).endpoint, path, query, reportId } as const;
   const call = recordCall(state, request, about);
@@ -63,13 +63,6 @@ function answerWithoutFault(state: SandboxState, request: Incoming, previousGet:
     if (error instanceof Refusal) return envelope(error);
     throw error;
   }
-}
-
-/** The path is '' if it is outside the base path. */
-function splitUrl({ options }: SandboxState, request: IncomingMessage): { path: string; query: string } {
-  const { pathname, search } = new URL(request.url ?? '/', 'http://127.0.0.1');
-  const base = options.basePath ?? '';
-  return { path: pathname.startsWith(`${base}/`) ? pathname.slice(base.length) : '', query: search };
 }
 
 /** Records when the report was polled, whatever the answer will be. @returns the time of the previous GET */
@@ -119,10 +112,9 @@ function respond(state: SandboxState, request: Incoming, previousGet: number | u
     requireMethod(request);
     return endpoint === 'token' ? tokenEndpoint(state, request) : authorizationEndpoint(state, request);
   }
-  if (path === '') throw nothingAt('this address');
   const reporting = path.startsWith('/reports');
   const grant = authenticate(state, request, reporting);
-  requireRevision(state, request);
+  requireRevision(request);
   requireMethod(request);
   requireScope(grant, reporting ? 'reporting:read' : `${path.slice(1)}:read`);
   if (endpoint === 'create') return createReport(state, request, grant);
@@ -132,9 +124,6 @@ function respond(state: SandboxState, request: Incoming, previousGet: number | u
 }
 
 function requireMethod({ method, path }: Incoming): void {
-  if (!routeOf(path).methods.includes(method)) throw nothingAt(`${method} ${path}`);
-}
-
-function nothingAt(place: string): Refusal {
-  return new Refusal(404, 'not_found', `There is nothing at ${place}.`);
+  if (routeOf(path).methods.includes(method)) return;
+  throw new Refusal(404, 'not_found', `There is nothing at ${method} ${path}.`);
 }

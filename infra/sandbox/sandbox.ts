@@ -2,7 +2,7 @@ import { startOnLoopback } from '../local/loopback.ts';
 import type { Call } from './exchange.ts';
 import { servePlatform } from './platform.ts';
 import type { ReportFile } from './reporting/report-file.ts';
-import type { SandboxOptions } from './settings.ts';
+import { EXAMPLE_REVISION, type SandboxOptions } from './settings.ts';
 import { createState } from './state.ts';
 import { serveStorage } from './storage/storage.ts';
 
@@ -22,20 +22,18 @@ export async function startSandbox(options: SandboxOptions = {}) {
   servers.use(platform);
   const started = servers.move();
   return {
-    /** With the base path, without a slash at the end. */
-    baseUrl: platform.endpoint + (options.basePath ?? ''),
+    baseUrl: platform.endpoint,
     storageUrl: state.storageUrl,
     /** The client of the first credential. */
     clientId: first.clientId,
     clientSecret: first.clientSecret,
-    /** The newest published revision. */
-    revision: [...state.revisions].sort().at(-1) ?? '',
+    revision: EXAMPLE_REVISION,
     /** The advertisers of the first credential's account. */
     advertiserIds: (state.advertisers.get(first.account) ?? []).map(({ id }) => id),
     credentials: state.credentials,
     journal: state.journal as readonly Call[],
     faults: state.faults,
-    /** Changes take effect with the next request, except for credentials, advertisers and revisions. */
+    /** Changes take effect with the next request, except for credentials and advertisers. */
     options,
     /** In order of creation. */
     reports: () => [...state.reports.values()],

@@ -27,8 +27,6 @@ export type Credential = {
 export type ReportSettings = DaySettings & {
   /** Rows in the file, spread over its dates. Default: a few for each date and advertiser. */
   rows?: number;
-  /** Exact size of the file, instead of `rows`. The file holds as many rows as fit, then blank lines. */
-  bytes?: number;
   /** Seconds from creation to PROCESSING. Default: 5. */
   secondsToProcessing?: number;
   /** Seconds from creation to READY, of each report or of the Nth one. Default: 25. */
@@ -42,8 +40,6 @@ export type SandboxOptions = {
   port?: number;
   /** Epoch ms. Default: the real time. */
   now?: () => number;
-  /** Prefix of every path of the platform, such as '/v1'. */
-  basePath?: string;
   credentials?: readonly Partial<Credential>[];
   /** The advertisers of every account. */
   advertiserIds?: readonly string[];
@@ -51,7 +47,6 @@ export type SandboxOptions = {
   addedAdvertisers?: readonly string[];
   /** Advertisers that are listed, and refused in a report. */
   refusedAdvertisers?: readonly string[];
-  revisions?: readonly string[];
   report?: ReportSettings;
   tokenSeconds?: number;
   /** A refresh returns a new refresh token and invalidates the old one. */

@@ -3,13 +3,7 @@ import type { Call } from './exchange.ts';
 import { createFaultList } from './faults/faults.ts';
 import type { ReportFile } from './reporting/report-file.ts';
 import type { ReportRequest } from './reporting/report-request.ts';
-import {
-  type Credential,
-  createCredential,
-  EXAMPLE_ADVERTISERS,
-  EXAMPLE_REVISION,
-  type SandboxOptions,
-} from './settings.ts';
+import { type Credential, createCredential, EXAMPLE_ADVERTISERS, type SandboxOptions } from './settings.ts';
 
 export type Advertiser = { id: string; name: string; created_at: string };
 
@@ -45,7 +39,6 @@ export function createState(options: SandboxOptions) {
     options,
     now,
     startedAt,
-    revisions: options.revisions ?? [EXAMPLE_REVISION],
     credentials,
     /** By account. */
     advertisers: new Map(credentials.map(({ account }) => [account, createAdvertisers(ids, startedAt)])),

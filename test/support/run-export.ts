@@ -18,7 +18,7 @@ export interface Conditions {
   /** Faults of the platform and its storage host. */
   readonly faults?: readonly (string | Fault)[];
   /** Options of the sandbox for this export only. */
-  readonly sandbox?: Omit<SandboxOptions, 'faults' | 'credentials' | 'revisions'>;
+  readonly sandbox?: Omit<SandboxOptions, 'faults' | 'credentials'>;
   readonly s3?: readonly ServiceFault[];
   readonly secrets?: readonly ServiceFault[];
   readonly glue?: readonly ServiceFault[];

@@ -23,13 +23,9 @@ export type ReportFile = {
   withVersion(version: number): ReportFile;
 };
 
-/**
- * Without `rows`, the file has as many rows as fit into `bytes`; without either, a few per day. Blank lines
- * fill it up to `bytes`. If no day has rows, it has none, whatever `rows` says.
- */
+/** Without `rows`, the file has a few per day. If no day has rows, it has none, whatever `rows` says. */
 export type FileOptions = DaySettings & {
   rows?: number;
-  bytes?: number;
   /** Epoch ms. */
   createdAt: number;
 };
@@ -39,8 +35,6 @@ type Part = { bytes: Buffer; length: number };
 
 /** A block with more rows repeats this many. */
 const MOST_DIFFERENT_ROWS = 500;
-
-const BLANK_LINES = Buffer.alloc(64 * 1024, '\n');
 
 type Digits = readonly [before: number, after: number];
 
@@ -75,18 +69,14 @@ export function createReportFile(request: ReportRequest, options: FileOptions, v
   const [first] = present;
   // All rows have the same width, so that a range of the file can be found by its offset.
   const width = first ? Buffer.byteLength(render(first, 1)) : 0;
-  const fitting = (bytes: number) => Math.max(0, Math.floor((bytes - head.length) / width));
-  const total = options.rows ?? (options.bytes === undefined ? undefined : fitting(options.bytes));
-  const blocks = total === undefined ? present : spread(total, present);
+  const blocks = options.rows === undefined ? present : spread(options.rows, present);
 
   const rows = blocks.reduce((sum, block) => sum + block.rows, 0);
-  const content = rows === 0 ? none.length : head.length + rows * width;
-  const length = Math.max(options.bytes ?? 0, content);
+  const length = rows === 0 ? none.length : head.length + rows * width;
   const parts = rows === 0 ? [text(none)] : [text(head), ...blocks.map(partOf), text(tail)];
   // The tail replaces the end of the last row.
   const last = parts.at(-2);
   if (last) last.length -= tail.length;
-  parts.push({ bytes: BLANK_LINES, length: length - content });
   const hash = createHash('md5');
   for (const { bytes, length: repeated } of parts) hash.update(bytes).update(String(repeated));
   return {

@@ -53,11 +53,6 @@ test.each([0, 1, 7, 20_000])('%i rows are a JSON array or CSV with the stated ro
   expect(Buffer.byteLength(csv)).toBe(fileOf({ format: 'CSV' }, { rows }).length);
 });
 
-test.each([0, 3, 500, 5_000_003])('a file of %i bytes has that size (at least 2) and is JSON', (bytes) => {
-  expect(bytesOf({}, { bytes })).toHaveLength(Math.max(2, bytes));
-  expect(rowsOf({}, { bytes })).toHaveLength(fileOf({}, { bytes }).rows);
-});
-
 test('the same request gives the same bytes; a version or an option gives others', () => {
   const bytes = bytesOf();
   expect(bytesOf({}, { createdAt: Date.parse('2026-10-20') }).equals(bytes)).toBe(true);
@@ -68,9 +63,9 @@ test('the same request gives the same bytes; a version or an option gives others
 });
 
 test('a range has the bytes that the whole file has there', () => {
-  const file = fileOf({}, { bytes: 3_000_003 });
+  const file = fileOf({}, { rows: 15_000 });
   const whole = Buffer.concat([...file.read()]);
-  const ends = [0, 1, 3, 250, 150_000, 1_700_001, 2_999_990, 3_000_003];
+  const ends = [0, 1, 3, 250, 150_000, 1_700_001, file.length - 13, file.length];
   for (const start of ends)
     for (const end of ends.filter((each) => each >= start))
       expect(Buffer.concat([...file.read(start, end)]).equals(whole.subarray(start, end))).toBe(true);

@@ -12,7 +12,8 @@ const workflow = await shareWorkflow({
   speed: 100,
   sandbox: {
     tokenSeconds: 86_400,
-    report: { secondsToProcessing: 0, secondsToReady: 0, bytes: 24 * MiB },
+    // Of 42 bytes each: 25 MiB.
+    report: { secondsToProcessing: 0, secondsToReady: 0, rows: 625_000 },
   },
   assembly: {
     ...assembly,

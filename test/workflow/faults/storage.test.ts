@@ -15,8 +15,12 @@ const MiB = 1024 * 1024;
 // answers of the host become which error. Nothing here depends on the rows of the file of two parts.
 const workflow = await shareWorkflow({ settings: { MAX_CURATE_BYTES: '5000000' } });
 
+/** Bytes of a row. */
+const ROW = 42;
+
 async function download(bytes: number, conditions: Conditions): Promise<Outcome> {
-  const outcome = await runExport(workflow, { ...conditions, sandbox: { report: { bytes } } });
+  const report = { rows: Math.ceil(bytes / ROW) };
+  const outcome = await runExport(workflow, { ...conditions, sandbox: { report } });
   expect(await countUploads(workflow.out, workflow.bucket)).toBe(0);
   return outcome;
 }

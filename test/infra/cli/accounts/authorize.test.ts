@@ -7,7 +7,7 @@ import { CommandFailed } from '../../../../infra/knowledge/errors.ts';
 import { consent, countExchanges, logIn, startDeployedAccount, startPlatform } from '../support.ts';
 
 test('4.2: the consent URL has client, redirect URI, code, scope, and a new state of 256 bits', async () => {
-  const platform = await startPlatform({ basePath: '/v1' });
+  const platform = await startPlatform();
   const urls: URL[] = [];
   for (const scope of ['reporting:read campaigns:read', 'reporting:read']) {
     const input = new PassThrough();
@@ -18,7 +18,7 @@ test('4.2: the consent URL has client, redirect URI, code, scope, and a new stat
     await logIn(platform, undefined, { scope, showUrl, input });
   }
   const [first, second] = urls;
-  expect(first?.pathname).toBe('/v1/oauth2/auth');
+  expect(first?.pathname).toBe('/oauth2/auth');
   expect(Object.fromEntries(first?.searchParams ?? [])).toEqual({
     client_id: platform.sandbox.clientId,
     redirect_uri: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/callback$/),

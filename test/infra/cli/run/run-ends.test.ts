@@ -131,7 +131,7 @@ describe('an interrupted run', () => {
 
   it('keeps no part of a file after Ctrl-C', async () => {
     const faults = [`storage stall_after=${24 * 1024 ** 2}`];
-    const { args, out } = await startCommandRun(ONE_WINDOW, { report: { bytes: 40e6 }, faults });
+    const { args, out } = await startCommandRun(ONE_WINDOW, { report: { rows: 1e6 }, faults });
     const { child, ended } = startCommand(args);
     const parts = async () => {
       const paths = await readdir(out, { recursive: true }).catch(() => []);
