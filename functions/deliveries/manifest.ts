@@ -1,3 +1,4 @@
+import * as z from 'zod/mini';
 import type { ObjectStore } from '../aws/objects.ts';
 import { type RequestTarget, requestHash } from '../decisions/request-hash.ts';
 import { purchaseQuery } from '../platform/purchases.ts';
@@ -6,17 +7,45 @@ import { ServiceUnavailable } from '../workflow/errors.ts';
 import { type JsonObject, parseJson } from '../workflow/json.ts';
 import { manifestKey } from '../workflow/keys.ts';
 import { ExportRequest } from '../workflow/request/request.ts';
-import type { Window } from '../workflow/state-parts.ts';
+import { Advertisers, Curated, StoredObject, Window } from '../workflow/state-parts.ts';
 import type { SavedWindow } from '../workflow/states.ts';
 
-type Written = ReturnType<typeof createManifest>;
-type Later = 'export_request' | 'request_hash';
-
-/**
- * The `_manifest.json` of a delivered window. Version 0.2.0 wrote no `export_request`, and 0.1.0 no
- * `request_hash`.
- */
-export type Manifest = Omit<Written, Later> & Partial<Pick<Written, Later>>;
+/** The `_manifest.json` of a delivered window. */
+export const Manifest = z.object({
+  version: z.literal('1'),
+  account: z.string(),
+  export: z.string(),
+  kind: z.enum(['report', 'purchases', 'list']),
+  ...Window.shape,
+  /** As the platform gets it. */
+  request: z.record(z.string(), z.unknown()),
+  /** Version 0.2.0 wrote none. */
+  export_request: z.optional(ExportRequest),
+  advertisers: z.optional(Advertisers),
+  time_zone: z.optional(z.string()),
+  /** Version 0.1.0 wrote none. */
+  request_hash: z.optional(z.string()),
+  platform: z.string(),
+  revision: z.string(),
+  report_id: z.optional(z.string()),
+  abandoned_report_ids: z.optional(z.array(z.string())),
+  report_created_at: z.optional(z.string()),
+  ...z.omit(StoredObject, { crc32: true }).shape,
+  /** Absent if the format has no rows that we can count. */
+  empty: z.optional(z.boolean()),
+  ...Curated.shape,
+  /** The value is Base64 of the big-endian CRC32. */
+  checksum: z.object({
+    algorithm: z.literal('CRC32'),
+    type: z.literal('FULL_OBJECT'),
+    value: z.string(),
+  }),
+  execution: z.string(),
+  warnings: z.array(z.string()),
+  bucket: z.string(),
+  published_at: z.string(),
+});
+export type Manifest = z.infer<typeof Manifest>;
 
 /** Only {@link writeManifest} writes one. @returns undefined if the text is no manifest */
 export function parseManifest(text: string | undefined): Manifest | undefined {
@@ -83,11 +112,11 @@ function createManifest(
   { request, window, advertisers, object, reports, ready_id, execution, warnings, curated }: SavedWindow,
   table_problem: string | undefined,
   { store, now, platform, revision }: Publishing,
-) {
+): Manifest {
   const { crc32, ...stored } = object;
   const others = reports.map(({ id }) => id).filter((id) => id !== ready_id);
   return {
-    version: '1' as const,
+    version: '1',
     account: request.account,
     export: request.name,
     kind: request.kind,

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { Window } from './state-parts.ts';
 
 /** A run of an export whose windows must be there at a time of day, for each of its accounts. */
 export const ReadyCheck = z.object({
@@ -23,36 +24,37 @@ export const ReadyCheck = z.object({
 export type ReadyCheck = z.infer<typeof ReadyCheck>;
 
 /** Days of an account that are not there. `end_date` is exclusive. */
-interface LateAccount {
-  readonly account: string;
-  readonly missing: readonly { readonly start_date: string; readonly end_date: string }[];
+const LateAccount = z.object({
+  account: z.string(),
+  missing: z.array(Window),
   /** The command that exports them. */
-  readonly command: string;
-}
+  command: z.string(),
+});
 
 /** An account whose days are there, and what it delivered. */
-interface ReadyAccount {
-  readonly account: string;
+const ReadyAccount = z.object({
+  account: z.string(),
   /** Absent if a window has a format without rows that we can count. */
-  readonly rows?: number;
+  rows: z.optional(z.number()),
   /** Days of the table. */
-  readonly restated: number;
-  readonly held: number;
-}
+  restated: z.number(),
+  held: z.number(),
+});
 
 /** The detail of the events Report Late and Report Ready. */
-export interface Readiness {
-  readonly version: '1';
-  readonly export: string;
-  readonly ready_by: string;
-  readonly time_zone: string;
+export const Readiness = z.object({
+  version: z.literal('1'),
+  export: z.string(),
+  ready_by: z.string(),
+  time_zone: z.string(),
   /** The day of the run, in its time zone. */
-  readonly date: string;
-  readonly accounts: readonly (LateAccount | ReadyAccount)[];
+  date: z.string(),
+  accounts: z.array(z.union([LateAccount, ReadyAccount])),
   /** All of this for a person, and its first words, of at most 100 characters. The topic gets both. */
-  readonly subject: string;
-  readonly message: string;
-}
+  subject: z.string(),
+  message: z.string(),
+});
+export type Readiness = z.infer<typeof Readiness>;
 
 /**
  * - `late`: for the first time · `waiting`: still late

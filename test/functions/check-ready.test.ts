@@ -4,6 +4,7 @@ import { type Readiness, ReadyCheck } from '../../functions/workflow/ready.ts';
 import { parseRequest } from '../../functions/workflow/request/request.ts';
 import type { Window } from '../../functions/workflow/state-parts.ts';
 import { createBucket } from '../infra/knowledge/manifests.ts';
+import { expectToMatchSchema } from '../support/schemas.ts';
 
 const NOW = new Date('2026-11-23T08:00:00Z');
 const target = { platform: 'api.platform.example/v1', revision: '2026-09-01' };
@@ -53,7 +54,9 @@ async function check(
     requests: Object.keys(delivered).map(inputOf),
     ...changes,
   });
-  return { checked: await checkReady(run, { store, now: () => NOW, ...target }), lists, reads };
+  const checked = await checkReady(run, { store, now: () => NOW, ...target });
+  expectToMatchSchema('readiness', checked.readiness);
+  return { checked, lists, reads };
 }
 
 function linesOf({ subject, message }: Readiness): string[] {

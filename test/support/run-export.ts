@@ -10,6 +10,7 @@ import { type Fault, parseFault } from '../../infra/sandbox/faults/parse-fault.t
 import type { SandboxOptions } from '../../infra/sandbox/settings.ts';
 import type { Report } from '../../infra/sandbox/state.ts';
 import type { JsonCall, S3Call, Fault as ServiceFault } from './faulty-services.ts';
+import { type DocumentName, expectToMatchSchema } from './schemas.ts';
 import { expectNoSecretIn, expectNoSecretWritten } from './secrecy.ts';
 import { type Ended, startWorkflow, type Workflow, type WorkflowOptions } from './workflow.ts';
 
@@ -113,12 +114,27 @@ export async function runExport(workflow: Workflow, conditions: Conditions = {})
     failure: ended.cause === undefined ? undefined : parseFailure(ended.cause),
   };
   expectPromisesKept(outcome);
+  expectDocumentsMatch(outcome);
   const { kind = 'report' } = request;
   if (outcome.status === 'SUCCEEDED' && kind === 'report' && !replacesBody(conditions)) {
     expectBytesOfSource(workflow, outcome);
   }
   expectNoSecretIn(await writtenBy(workflow, outcome), workflow);
   return outcome;
+}
+
+const EVENTS: Readonly<Record<string, DocumentName>> = {
+  'Report Exported': 'report-exported',
+  'Report Export Failed': 'failure-report',
+};
+
+function expectDocumentsMatch({ manifest, failure, announced }: Outcome): void {
+  if (manifest) expectToMatchSchema('manifest', manifest);
+  if (failure) expectToMatchSchema('failure-report', failure);
+  for (const { 'detail-type': type, detail } of announced) {
+    const name = EVENTS[type];
+    if (name) expectToMatchSchema(name, detail);
+  }
 }
 
 /** Remembers where every journal ends now. The returned function gives what came after. */
