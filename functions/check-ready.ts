@@ -8,6 +8,7 @@ import { daysIn } from './deliveries/missing.ts';
 import { type RecordStore, readRecords, readWindows, type StoredDelivery } from './deliveries/records.ts';
 import { parseCron } from './workflow/cron.ts';
 import { type CheckedRun, type Readiness, ReadyCheck } from './workflow/ready.ts';
+import { requestsIn } from './workflow/request/accounts.ts';
 import { dateIn, describeDays, groupDays } from './workflow/request/dates.ts';
 import { type ExportRequest, parseRequest, splitRequest } from './workflow/request/request.ts';
 import { READS } from './workflow/settings.ts';
@@ -41,8 +42,8 @@ interface Dependencies extends RequestTarget, Pick<Common, 'now'> {
  */
 export async function checkReady(run: ReadyCheck, dependencies: Dependencies): Promise<CheckedRun> {
   const start = startOf(run);
-  const read = (input: object) => readAccount(input, start, dependencies);
-  const accounts = await pMap(run.requests, read, { concurrency: PARALLEL });
+  const read = (input: unknown) => readAccount(input, start, dependencies);
+  const accounts = await pMap(run.requests.flatMap(requestsIn), read, { concurrency: PARALLEL });
   const late = accounts.filter(({ missing }) => missing.length > 0);
   const { checks } = run.checked ?? { checks: 0 };
   const checked = { checks: checks + 1, late: late.length };
@@ -72,11 +73,11 @@ interface CheckedAccount {
 }
 
 async function readAccount(
-  input: object,
+  input: unknown,
   start: Date,
   { store, now, ...target }: Dependencies,
 ): Promise<CheckedAccount> {
-  const { request } = parseRequest({ ...input, scheduled_at: start.toISOString() }, now());
+  const { request } = parseRequest({ ...Object(input), scheduled_at: start.toISOString() }, now());
   const own = await readWindows(store, request, splitRequest(request));
   const manifests = own.map(({ manifest }) => manifest);
   const missing = lateDays(request, own, start, target);

@@ -4,7 +4,8 @@ import type { Construct } from 'constructs';
 import { platformName } from '../functions/decisions/request-hash.ts';
 import type { Config } from './config/config.ts';
 import { OUTPUTS } from './config/config.ts';
-import { runsToCheck, tablesOf } from './config/exports.ts';
+import { tablesOf } from './config/exports.ts';
+import { runsToCheck, runsToStart } from './config/runs.ts';
 import { AccountSecrets } from './constructs/account-secrets.ts';
 import { createEncryptionKey, encryptExecutions } from './constructs/encryption-key.ts';
 import { createExecutionLogs } from './constructs/execution-logs.ts';
@@ -48,11 +49,8 @@ export class ExportStack extends Stack {
     const logs = createExecutionLogs(this, 'ExecutionLogs', config.log_retention_days, encryptionKey);
     const { stateMachine } = new ExportWorkflow(this, 'Workflow', { functions, logs });
     encryptExecutions(stateMachine, encryptionKey);
-    const schedules = new ExportSchedules(this, 'Schedules', {
-      exports,
-      stateMachine,
-      encryptionKey,
-    });
+    const schedules = new ExportSchedules(this, 'Schedules', { encryptionKey });
+    schedules.add(stateMachine, runsToStart(exports, config.max_accounts), 'scheduled_at');
     const { deadLetterQueue } = schedules;
 
     const topic = createAlarmTopic(this, 'AlarmTopic', {
@@ -69,7 +67,7 @@ export class ExportStack extends Stack {
         : undefined;
     if (readyChecks) {
       encryptExecutions(readyChecks.stateMachine, encryptionKey);
-      schedules.addChecks(readyChecks.stateMachine, checked);
+      schedules.add(readyChecks.stateMachine, checked, 'checked_at');
     }
     new ExportAlarms(this, 'Alarms', {
       stateMachine,

@@ -129,8 +129,8 @@ export function checkTemplate({ templateFullPath }: CloudFormationStackArtifact)
   const { size } = statSync(templateFullPath);
   if (size <= MAX_TEMPLATE_BYTES) return;
   throw new InvalidConfig([
-    `exports: make a template of ${size} bytes, and CloudFormation takes ${MAX_TEMPLATE_BYTES}. Deploy some of them in a ` +
-      'second stack, with another name in stack. Fewer metrics make it smaller, too.',
+    `exports: make a template of ${size} bytes, and CloudFormation takes ${MAX_TEMPLATE_BYTES}. Set advertiser_ids to "all" ` +
+      'instead of long lists, or deploy some exports in a second stack, with another name in stack.',
   ]);
 }
 

@@ -13,10 +13,7 @@ export const ReadyCheck = z.object({
   expression: z.string(),
   /** When the first check was due, in ISO 8601. */
   checked_at: z.string(),
-  /**
-   * The inputs of its executions, one for each account, without `scheduled_at`, from which a period is
-   * counted.
-   */
+  /** The inputs of its executions, without `scheduled_at`, from which a period is counted. */
   requests: z.array(z.record(z.string(), z.unknown())),
   /** The last check. Absent before the first one. */
   checked: z.optional(z.object({ checks: z.number() })),

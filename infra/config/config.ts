@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
 import { checkUrl } from '../../functions/platform/safe-hosts.ts';
+import { MAX_ACCOUNTS, MOST_ACCOUNTS } from '../../functions/workflow/request/accounts.ts';
 import { isCalendarDate } from '../../functions/workflow/request/dates.ts';
 import { path } from '../../functions/workflow/request/fields.ts';
 import { nameFaults, wordIssue } from '../../functions/workflow/request/issues.ts';
@@ -101,6 +102,7 @@ export const ConfigFile = z.strictObject({
     .refine((accounts) => Object.keys(accounts).length > 0, 'must not be empty')
     // Without a prototype, because an account may be called `constructor`.
     .transform((accounts): Accounts => Object.assign(Object.create(null), accounts)),
+  max_accounts: z.int().min(1).max(MOST_ACCOUNTS).default(MAX_ACCOUNTS),
   exports: z.array(ExportOfAccounts).default([]),
   tables: z.boolean().default(true),
   advertisers_list: z

@@ -16,7 +16,7 @@ import {
   type TableSchema,
   tableOf,
 } from '../../functions/workflow/table.ts';
-import { checkExpression, Run, type Schedule, TimeZone } from './schedule.ts';
+import { Run, type Schedule, TimeZone } from './schedule.ts';
 
 /** An export of one account: a request, and fields that only the stack reads. */
 export interface ConfiguredEntry {
@@ -95,56 +95,6 @@ export function expandExport(
       })),
     };
   });
-}
-
-/** A check of a run for its accounts. */
-export interface RunToCheck {
-  /** Names contain no dot, so it is unique. */
-  readonly id: string;
-  readonly schedule: Schedule;
-  /** See ReadyCheck, without `checked_at`. */
-  readonly input: JsonObject;
-}
-
-/** Bytes of one check's requests. Its state, its event and its message hold up to 256 KB. */
-const MAX_CHECK_BYTES = 60_000;
-
-/** The runs that must be ready at a time of day: one check for those that differ in the account only. */
-export function runsToCheck(exports: readonly ConfiguredExport[]): RunToCheck[] {
-  const all = exports.flatMap(({ name, runs }) =>
-    runs.flatMap(({ request, schedule, ready_by, tell }, at) => {
-      if (!schedule || ready_by === undefined) return [];
-      const { expression, enabled, time_zone = 'UTC' } = schedule;
-      const check = { export: name, ready_by, time_zone, tell: tell === 'always', expression };
-      return [{ alike: JSON.stringify([at, enabled, check]), name, request, ready_by, schedule, check }];
-    }),
-  );
-  const checks = [...Map.groupBy(all, ({ alike }) => alike).values()].flatMap(splitBySize);
-  return [...Map.groupBy(checks, ([first]) => first?.name ?? '').entries()].flatMap(([name, ofName]) =>
-    ofName.flatMap((runs, at) => {
-      const [first] = runs;
-      if (!first) return [];
-      const { schedule, ready_by, check } = first;
-      const expression = checkExpression(schedule.expression, ready_by);
-      const input = { ...check, requests: runs.map(({ request }) => request) };
-      return [{ id: `${name}.${at + 1}`, schedule: { ...schedule, expression }, input }];
-    }),
-  );
-}
-
-function splitBySize<T extends { readonly request: JsonObject }>(runs: readonly T[]): T[][] {
-  const checks: T[][] = [];
-  let bytes = Number.POSITIVE_INFINITY;
-  for (const run of runs) {
-    const size = JSON.stringify(run.request).length;
-    if (bytes + size > MAX_CHECK_BYTES) {
-      checks.push([]);
-      bytes = 0;
-    }
-    checks.at(-1)?.push(run);
-    bytes += size;
-  }
-  return checks;
 }
 
 /** The request of an entry, without the fields that only the stack reads. */

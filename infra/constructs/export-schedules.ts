@@ -13,7 +13,7 @@ import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct, type IConstruct } from 'constructs';
 import type { JsonObject } from '../../functions/workflow/json.ts';
-import type { ConfiguredExport, RunToCheck } from '../config/exports.ts';
+import type { ScheduledRun } from '../config/runs.ts';
 import type { Schedule as ConfiguredSchedule } from '../config/schedule.ts';
 import { grantKey } from './encryption-key.ts';
 
@@ -25,8 +25,6 @@ const START_WITHIN = Duration.hours(1);
 const KEEP_DEAD_LETTERS = Duration.days(14);
 
 interface ExportSchedulesProps {
-  readonly exports: readonly ConfiguredExport[];
-  readonly stateMachine: IStateMachine;
   readonly encryptionKey?: IKey | undefined;
 }
 
@@ -36,9 +34,8 @@ export class ExportSchedules extends Construct {
   private readonly group: ScheduleGroup;
   private readonly role: Role;
 
-  constructor(scope: Construct, id: string, props: ExportSchedulesProps) {
+  constructor(scope: Construct, id: string, { encryptionKey: key }: ExportSchedulesProps) {
     super(scope, id);
-    const { exports, stateMachine, encryptionKey: key } = props;
     this.deadLetterQueue = new Queue(this, 'DeadLetterQueue', {
       ...(key
         ? { encryption: QueueEncryption.KMS, encryptionMasterKey: key }
@@ -50,41 +47,25 @@ export class ExportSchedules extends Construct {
     this.createAfter(this.deadLetterQueue);
     this.role = this.createRole(this.group);
     grantKey(this.role, key, 'sqs', ['kms:Decrypt', 'kms:GenerateDataKey']);
-    for (const { account, name, runs } of exports)
-      for (const [at, { schedule, request }] of runs.entries()) {
-        if (!schedule) continue;
-        // Names contain no dot, so the id is unique.
-        const id = [account, name, ...(at > 0 ? [at + 1] : [])].join('.');
-        const input = { ...request, scheduled_at: ContextAttribute.scheduledTime };
-        this.schedule(id, `Export ${name} of account ${account}`, schedule, stateMachine, input);
-      }
   }
 
-  /** Checks runs at their times. */
-  addChecks(stateMachine: IStateMachine, runs: readonly RunToCheck[]): void {
-    for (const { id, schedule, input } of runs)
-      this.schedule(`ready.${id}`, `Check of ${id}`, schedule, stateMachine, {
-        ...input,
-        checked_at: ContextAttribute.scheduledTime,
+  /**
+   * Starts executions of a state machine.
+   *
+   * @param time the field of their input for the scheduled time, which fixes the dates of a period, however late
+   *   the start succeeds
+   */
+  add(stateMachine: IStateMachine, runs: readonly ScheduledRun[], time: 'scheduled_at' | 'checked_at'): void {
+    for (const { id, description, schedule, input } of runs) {
+      const created = new Schedule(this, id, {
+        scheduleGroup: this.group,
+        description,
+        schedule: expressionOf(schedule),
+        enabled: schedule.enabled,
+        target: this.start(stateMachine, { ...input, [time]: ContextAttribute.scheduledTime }),
       });
-  }
-
-  /** `scheduled_at` fixes the dates of a period, however late the start succeeds. */
-  private schedule(
-    id: string,
-    description: string,
-    schedule: ConfiguredSchedule,
-    stateMachine: IStateMachine,
-    input: JsonObject,
-  ): void {
-    const created = new Schedule(this, id, {
-      scheduleGroup: this.group,
-      description,
-      schedule: expressionOf(schedule),
-      enabled: schedule.enabled,
-      target: this.start(stateMachine, input),
-    });
-    created.node.addDependency(this.role);
+      created.node.addDependency(this.role);
+    }
   }
 
   /**

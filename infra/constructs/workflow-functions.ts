@@ -85,16 +85,23 @@ interface WorkflowFunctionsProps {
   readonly bucket: Bucket;
   /** The Glue database of the tables; undefined if the stack has no tables. */
   readonly database: string | undefined;
-  /** Encrypts the log groups. */
+  /** Encrypts the log group. */
   readonly encryptionKey?: IKey | undefined;
 }
 
-/** One Lambda function per step, each with its own role and log group. */
+/** One Lambda function per step, each with its own role. All log to one group, which saves resources. */
 export class WorkflowFunctions extends Construct {
   readonly functions: Readonly<Record<StepName, LambdaFunction>>;
+  private readonly logGroup: LogGroup;
 
   constructor(scope: Construct, id: string, props: WorkflowFunctionsProps) {
     super(scope, id);
+    const { config, encryptionKey } = props;
+    this.logGroup = new LogGroup(this, 'Logs', {
+      retention: config.log_retention_days,
+      ...(encryptionKey && { encryptionKey }),
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
     const functions = STEPS.map((step) => [step, this.function(step, props)]);
     this.functions = Object.fromEntries(functions);
   }
@@ -109,7 +116,8 @@ export class WorkflowFunctions extends Construct {
       timeout: TIMEOUTS[step],
       memorySize: MEMORY[step],
       ...(step === 'CurateReport' && { ephemeralStorageSize: curateStorage(config) }),
-      ...this.roleAndLogs(step, props),
+      role: this.role(step),
+      logGroup: this.logGroup,
       // Makes what the runtime prints JSON as well, such as an uncaught error.
       loggingFormat: LoggingFormat.JSON,
       environment: {
@@ -122,15 +130,10 @@ export class WorkflowFunctions extends Construct {
   }
 
   /** The default role would have a managed policy that allows writing to every log group. */
-  private roleAndLogs(step: StepName, { config, encryptionKey }: WorkflowFunctionsProps) {
-    const logGroup = new LogGroup(this, `${step}Logs`, {
-      retention: config.log_retention_days,
-      ...(encryptionKey && { encryptionKey }),
-      removalPolicy: RemovalPolicy.DESTROY,
-    });
+  private role(step: StepName): Role {
     const role = new Role(this, `${step}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
-    logGroup.grantWrite(role);
-    return { logGroup, role };
+    this.logGroup.grantWrite(role);
+    return role;
   }
 
   /** The settings that the step reads, and no others. */

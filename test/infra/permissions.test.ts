@@ -8,12 +8,10 @@ const roles = resourcesOf(stack, 'AWS::IAM::Role');
 const policies = [...resourcesOf(stack, 'AWS::IAM::Policy').values()];
 const allowed = (role: string) => allowedIn(stack, role);
 
-/** Every function may write to its own log group. */
-function logging(step: string): string[] {
-  return ['logs:CreateLogStream', 'logs:PutLogEvents'].map(
-    (action) => `${action} <Functions${step}Logs.Arn>`,
-  );
-}
+/** Every function may write to the functions' log group. */
+const LOGGING = ['logs:CreateLogStream', 'logs:PutLogEvents'].map(
+  (action) => `${action} <FunctionsLogs.Arn>`,
+);
 
 const READS_SCHEMAS = ['catalog', 'database/exports_test', 'table/exports_test/*'].map(
   (resource) => `glue:GetTable arn:<AWS::Partition>:glue:<AWS::Region>:<AWS::AccountId>:${resource}`,
@@ -83,12 +81,12 @@ const PERMISSIONS: Readonly<Record<StepName, readonly string[]>> = {
 
 describe('permissions', () => {
   it.each(Object.entries(PERMISSIONS))('let %s do what its calls need and no more', (step, actions) => {
-    expect(allowed(`Functions${step}Role`)).toEqual([...logging(step), ...actions].sort());
+    expect(allowed(`Functions${step}Role`)).toEqual([...LOGGING, ...actions].sort());
   });
 
   it('let CurateReport read reports and nothing else in a stack without tables', () => {
     expect(allowedIn(synthesizeStack({ tables: false }), 'FunctionsCurateReportRole')).toEqual(
-      [...logging('CurateReport'), ...READS_FILES].sort(),
+      [...LOGGING, ...READS_FILES].sort(),
     );
   });
 

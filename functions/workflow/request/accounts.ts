@@ -27,8 +27,12 @@ export function isOfAccounts(input: unknown): input is JsonObject {
 export function joinRequests(requests: readonly JsonObject[], max_accounts: number): JsonObject {
   const [first = {}, ...others] = requests;
   if (others.length === 0) return first;
-  const accounts = requests.map((request) => pick(request, (field) => FACTS.includes(field)));
-  return { ...withoutFacts(first), accounts, max_accounts };
+  return { ...withoutFacts(first), accounts: requests.map(factsOf), max_accounts };
+}
+
+/** The fields of a request that its account has. */
+export function factsOf(request: JsonObject): JsonObject {
+  return pick(request, (field) => FACTS.includes(field));
 }
 
 /** The fields of a request that it shares with those of other accounts. */

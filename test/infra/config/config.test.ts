@@ -48,6 +48,7 @@ describe('the config', () => {
       tables: true,
       final_after_days: 7,
       log_retention_days: 90,
+      max_accounts: 10,
       alarm_emails: [],
     });
   });

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { parseRequest } from '../../../functions/workflow/request/request.ts';
 import { CONTEXT, readable, resourcesOf, synthesizeStack } from '../../support/stack.ts';
@@ -43,22 +44,53 @@ describe('schedules', () => {
     });
   });
 
-  it('are one for each account and run', () => {
+  it('are one for each run, for all accounts of a time zone', () => {
     const runs = [
-      { period: 'yesterday', schedule: 'cron(30 0 * * ? *)' },
+      { period: 'yesterday', schedule: 'cron(30 0 * * ? *)', time_zone: 'Europe/Berlin' },
       { period: 'yesterday' },
       { period: 'previous_month', schedule: 'cron(0 7 2 * ? *)' },
     ];
-    const other = synthesizeStack({ exports: [{ name: 'daily', metrics: ['spend'], runs }] });
+    const other = synthesizeStack({
+      exports: [{ name: 'daily', metrics: ['spend'], runs }],
+      max_accounts: 20,
+    });
     const created = resourcesOf(other, 'AWS::Scheduler::Schedule');
-    expect([...created.keys()]).toEqual([
-      'Schedulesacmedaily',
-      'Schedulesacmedaily3',
-      'Schedulesglobexdaily',
-      'Schedulesglobexdaily3',
-    ]);
-    const input = JSON.parse(created.get('Schedulesglobexdaily3')?.Properties.Target.Input);
-    expect(input).toMatchObject({ account: 'globex', period: 'previous_month', ...CONTEXT.accounts.globex });
+    const inputOf = (id: string) => JSON.parse(created.get(id)?.Properties.Target.Input);
+    // A schedule of one account has the id of earlier releases.
+    expect([...created.keys()]).toEqual(['Schedulesdaily1', 'Schedulesacmedaily3', 'Schedulesglobexdaily3']);
+    const time_zone = 'Europe/Berlin';
+    const { acme, globex } = CONTEXT.accounts;
+    expect(inputOf('Schedulesdaily1')).toEqual({
+      name: 'daily',
+      metrics: ['spend'],
+      period: 'yesterday',
+      accounts: [
+        { account: 'acme', ...acme },
+        { account: 'globex', ...globex, time_zone },
+      ],
+      max_accounts: 20,
+      scheduled_at: '<aws.scheduler.scheduled-time>',
+    });
+    expect(created.get('Schedulesdaily1')?.Properties).toMatchObject({
+      Description: 'Export daily of 2 accounts',
+      ScheduleExpressionTimezone: time_zone,
+    });
+    expect(inputOf('Schedulesglobexdaily3')).toMatchObject({
+      account: 'globex',
+      period: 'previous_month',
+      ...globex,
+    });
+  });
+
+  it('are several if the accounts of one would not fit into its input', () => {
+    const advertiser_ids = Array.from({ length: 700 }, () => randomUUID());
+    const accounts = Object.fromEntries(['a', 'b', 'c', 'd'].map((name) => [name, { advertiser_ids }]));
+    const runs = [{ period: 'yesterday', schedule: 'rate(1 day)' }];
+    const other = synthesizeStack({ accounts, exports: [{ name: 'daily', metrics: ['spend'], runs }] });
+    const inputs = [...resourcesOf(other, 'AWS::Scheduler::Schedule').values()].map(
+      ({ Properties }) => JSON.parse(Properties.Target.Input).accounts.length,
+    );
+    expect(inputs).toEqual([2, 2]);
   });
 
   it('are there but start nothing while they are paused', () => {

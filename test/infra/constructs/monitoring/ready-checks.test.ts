@@ -36,10 +36,7 @@ describe('a run with ready_by', () => {
       tell: true,
       expression: 'cron(30 6 ? * MON-FRI *)',
       checked_at: '<aws.scheduler.scheduled-time>',
-      requests: [
-        { account: 'acme', period: 'last_28_days' },
-        { account: 'globex', period: 'last_28_days' },
-      ],
+      requests: [{ accounts: [{ account: 'acme' }, { account: 'globex' }], period: 'last_28_days' }],
     });
     expect(scheduleOf({ acme: zone })).toHaveLength(2);
   });

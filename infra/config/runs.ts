@@ -1,0 +1,109 @@
+import type { JsonObject } from '../../functions/workflow/json.ts';
+import { factsOf, joinRequests, withoutFacts } from '../../functions/workflow/request/accounts.ts';
+import type { ConfiguredExport, ConfiguredRun } from './exports.ts';
+import { checkExpression, type Schedule } from './schedule.ts';
+
+/** An execution that a schedule starts. */
+export interface ScheduledRun {
+  /** Names contain no dot, and none is empty, so it is unique. */
+  readonly id: string;
+  readonly description: string;
+  readonly schedule: Schedule;
+  /** Its input, without the time. */
+  readonly input: JsonObject;
+}
+
+/**
+ * Bytes of the facts of one input's accounts. The state of an export adds 150 bytes for each of up to 250
+ * accounts and 30,000 of the request; that of a check, their missing days. Both hold up to 256 KB.
+ */
+const MAX_FACTS_BYTES = 60_000;
+
+/** A run of an export, for accounts whose requests differ in their facts only. */
+interface SharedRun extends ConfiguredRun {
+  readonly name: string;
+  readonly place: number;
+  readonly schedule: Schedule;
+  readonly requests: readonly JsonObject[];
+}
+
+function sharedRuns(exports: readonly ConfiguredExport[]): SharedRun[] {
+  const all = exports.flatMap(({ name, runs }) =>
+    runs.flatMap((run, place) => {
+      if (!run.schedule) return [];
+      const schedule = { ...run.schedule, time_zone: run.schedule.time_zone ?? 'UTC' };
+      const { request, ready_by, tell } = run;
+      const alike = JSON.stringify([place, schedule, ready_by, tell, withoutFacts(request)]);
+      return [{ ...run, alike, name, place, schedule, facts: factsOf(request) }];
+    }),
+  );
+  return [...Map.groupBy(all, ({ alike }) => alike).values()]
+    .flatMap((runs) => splitBySize(runs, ({ facts }) => facts))
+    .flatMap((runs) => {
+      const [first] = runs;
+      return first ? [{ ...first, requests: runs.map(({ request }) => request) }] : [];
+    });
+}
+
+/** The scheduled runs: one for the accounts that it is the same for. */
+export function runsToStart(exports: readonly ConfiguredExport[], maxAccounts: number): ScheduledRun[] {
+  const byName = Map.groupBy(sharedRuns(exports), ({ name }) => name);
+  return [...byName].flatMap(([name, runs]) =>
+    runs.map(({ requests, schedule, place }, at) => {
+      const { length } = requests;
+      const [account = ''] = requests.map((request) => String(request.account));
+      const input = joinRequests(requests, maxAccounts);
+      // The schedule of one account keeps the id of earlier releases.
+      return length === 1
+        ? {
+            id: [account, name, ...(place > 0 ? [place + 1] : [])].join('.'),
+            description: `Export ${name} of account ${account}`,
+            schedule,
+            input,
+          }
+        : { id: `.${name}.${at + 1}`, description: `Export ${name} of ${length} accounts`, schedule, input };
+    }),
+  );
+}
+
+/** The runs that must be ready at a time of day: one check for those that are due and start together. */
+export function runsToCheck(exports: readonly ConfiguredExport[]): ScheduledRun[] {
+  const all = sharedRuns(exports).flatMap(({ name, place, schedule, ready_by, tell, requests }) => {
+    if (ready_by === undefined) return [];
+    const { expression, enabled, time_zone } = schedule;
+    const check = { export: name, ready_by, time_zone, tell: tell === 'always', expression };
+    const alike = JSON.stringify([place, enabled, check]);
+    return [{ alike, name, schedule, ready_by, check, input: joinRequests(requests, 1) }];
+  });
+  const checks = [...Map.groupBy(all, ({ alike }) => alike).values()].flatMap((runs) =>
+    splitBySize(runs, ({ input }) => input),
+  );
+  return [...Map.groupBy(checks, ([first]) => first?.name ?? '')].flatMap(([name, ofName]) =>
+    ofName.flatMap((runs, at) => {
+      const [first] = runs;
+      if (!first) return [];
+      const { schedule, ready_by, check } = first;
+      const expression = checkExpression(schedule.expression, ready_by);
+      const input = { ...check, requests: runs.map((run) => run.input) };
+      const id = `${name}.${at + 1}`;
+      return [
+        { id: `ready.${id}`, description: `Check of ${id}`, schedule: { ...schedule, expression }, input },
+      ];
+    }),
+  );
+}
+
+function splitBySize<T>(all: readonly T[], partOf: (one: T) => unknown): T[][] {
+  const groups: T[][] = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const one of all) {
+    const size = JSON.stringify(partOf(one)).length;
+    if (bytes + size > MAX_FACTS_BYTES) {
+      groups.push([]);
+      bytes = 0;
+    }
+    groups.at(-1)?.push(one);
+    bytes += size;
+  }
+  return groups;
+}
