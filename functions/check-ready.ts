@@ -1,6 +1,7 @@
 import pMap from 'p-map';
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore } from './aws/objects.ts';
+import { nameNewcomers, runCommand } from './decisions/newcomers.ts';
 import { platformName, type RequestTarget, requestHash } from './decisions/request-hash.ts';
 import { judgeDays, NOT_DELIVERED } from './deliveries/judge.ts';
 import type { Manifest } from './deliveries/manifest.ts';
@@ -107,8 +108,9 @@ function lateDays(
 function describeLate(run: ReadyCheck, late: readonly CheckedAccount[], many: number): Readiness {
   const accounts = late.map(({ request: { account, kind }, missing: days }) => {
     const all = groupDays(days);
-    const range = kind === 'list' ? [] : [`--from ${all[0]?.start_date} --to ${all.at(-1)?.end_date}`];
-    const command = [`npm run export -- run ${run.export} --account ${account}`, ...range].join(' ');
+    const [first, last] = [all[0], all.at(-1)];
+    const range = first && last && { start_date: first.start_date, end_date: last.end_date };
+    const command = runCommand(run.export, account, kind === 'list' ? undefined : range);
     return { account, missing: all.slice(0, MAX_RANGES), command };
   });
   const lines = accounts.flatMap(({ account, missing, command }) => [
@@ -127,11 +129,18 @@ function describeReady(run: ReadyCheck, ready: readonly CheckedAccount[]): Readi
       restated: sum(({ table }) => table?.restated ?? 0),
       held: sum(({ table }) => table?.held ?? 0),
     };
-    return { account, ...(manifests.length > 0 && !Number.isNaN(rows) && { rows }), ...counts };
+    const newcomers = manifests.find(({ advertisers }) => advertisers?.newcomers)?.advertisers?.newcomers;
+    return {
+      account,
+      ...(newcomers && { newcomers }),
+      ...(manifests.length > 0 && !Number.isNaN(rows) && { rows }),
+      ...counts,
+    };
   });
   const lines = accounts.map(
-    ({ account, rows = 'uncounted', restated, held }) =>
-      `${account}: ${rows} rows, ${restated} days restated, ${held} held`,
+    ({ account, rows = 'uncounted', restated, held, newcomers }) =>
+      `${account}: ${rows} rows, ${restated} days restated, ${held} held` +
+      (newcomers ? `, ${nameNewcomers(newcomers)}` : ''),
   );
   return describeRun(run, `there: ${ready.length}`, accounts, lines);
 }

@@ -1,5 +1,6 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
+import { runCommand } from './decisions/newcomers.ts';
 import { collectOutcomes, countUndelivered, problemOf, sumChanges } from './decisions/outcomes.ts';
 import { shortenTexts } from './decisions/warnings.ts';
 import { ExportIncomplete } from './workflow/errors.ts';
@@ -56,8 +57,16 @@ export async function publishExport(
     ...sumRows(delivered, already_delivered),
     table_problem: problemOf(outcomes),
     ...sumChanges(delivered),
+    ...describeNewcomers(plan),
     warnings: shortenTexts(all, MAX_WARNINGS),
   };
+}
+
+function describeNewcomers({ advertisers, request: { name, account } }: PublishExportInput) {
+  const { newcomers } = advertisers ?? {};
+  if (!newcomers) return {};
+  const { history } = newcomers;
+  return { newcomers: { ...newcomers, ...(history && { command: runCommand(name, account, history) }) } };
 }
 
 /**

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { Window } from './state-parts.ts';
+import { Newcomers, Window } from './state-parts.ts';
 
 /** A run of an export whose windows must be there at a time of day, for each of its accounts. */
 export const ReadyCheck = z.object({
@@ -36,6 +36,8 @@ const ReadyAccount = z.object({
   /** Days of the table. */
   restated: z.number(),
   held: z.number(),
+  /** Of a report of all advertisers. */
+  newcomers: z.optional(Newcomers),
 });
 
 /** The detail of the events Report Late and Report Ready. */

@@ -7,6 +7,7 @@ import {
   Checkpoint,
   Curated,
   Failure,
+  Newcomers,
   ReportRef,
   StoredObject,
   TableChanges,
@@ -280,6 +281,8 @@ export const ExportResult = z.object({
   table_problem: z.optional(z.string()),
   /** Absent if no table was written. */
   ...z.partial(TableChanges).shape,
+  /** Of a report of all advertisers, with the command that exports the days before. */
+  newcomers: z.optional(z.extend(Newcomers, { command: z.optional(z.string()) })),
   /** The warnings of the request and of its windows, each once. */
   warnings: z.array(z.string()),
 });

@@ -190,7 +190,7 @@ function newestSnapshot({ request, deliveries }: FoundExport): DateRange {
   return deliveries.toSorted(byNewest)[0] ?? request;
 }
 
-function byNewest(one: Delivery, other: Delivery): number {
+export function byNewest(one: Delivery, other: Delivery): number {
   return Date.parse(other.created_at) - Date.parse(one.created_at);
 }
 

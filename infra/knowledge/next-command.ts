@@ -42,7 +42,7 @@ export interface NamedExport {
 export function exportDaysCommand(
   { name, account, again }: NamedExport,
   { start_date, end_date }: DateRange,
-  folder: Folder,
+  folder: Partial<Folder>,
   only = [ONLY_MISSING],
 ): string {
   const range = ['--from', start_date, '--to', end_date, ...only];

@@ -88,7 +88,7 @@ export async function readPage(folder: Folder, now: Date): Promise<PageContents>
 }
 
 function describeExport(each: ReadExport, folder: Folder, now: Date): PageExport {
-  const { account, name, running, last, newest_day, found, missing, months, failure } = each;
+  const { account, name, running, last, newest_day, found, missing, months, newcomers, failure } = each;
   const { deliveries = [], request } = found ?? {};
   const published = deliveries.map(({ published_at }) => published_at).sort();
   const today = dateIn((request?.kind === 'report' && request.time_zone) || 'UTC', now);
@@ -101,7 +101,7 @@ function describeExport(each: ReadExport, folder: Folder, now: Date): PageExport
     kind: request?.kind ?? 'report',
     missing,
     months,
-    remedies: found && missing ? findRemedies(missing, found.named, folder) : [],
+    remedies: [found && missing ? findRemedies(missing, found.named, folder) : [], newcomers ?? []].flat(),
     days: days ?? [],
     metrics: [],
     running,

@@ -11,6 +11,7 @@ import { judgeMonths, type MonthFinality } from './final-days.ts';
 import { type LedgerDay, readLedger } from './ledger-days.ts';
 import { groupMissing, type JudgedRange, judgeRange, type MissingDays } from './missing-days.ts';
 import { shownReader } from './months.ts';
+import { findNewcomers, type NewAdvertisers } from './newcomers.ts';
 import { lastPlatform } from './platform.ts';
 import { suggest } from './request.ts';
 
@@ -36,6 +37,8 @@ export interface ReadExport {
   readonly ledger: ReadonlyMap<string, LedgerDay>;
   /** The months of a report with a table. */
   readonly months: readonly MonthFinality[];
+  /** Undefined also for a request that names its advertisers. */
+  readonly newcomers: NewAdvertisers | undefined;
   /** The latest one that later deliveries have not settled. A local run has the advice of this machine. */
   readonly failure: StoredFailure | undefined;
 }
@@ -91,6 +94,7 @@ export async function readExports(
       found,
       judged,
       missing: found && judged && groupMissing(found, judged),
+      newcomers: found && judged && (await findNewcomers(found, judged.days, bucket, folder)),
       failure: failure && local ? adviseLocally(failure, { ...platform, account, out }) : failure,
     };
   };

@@ -36,6 +36,19 @@ function createStore(
   return bucket;
 }
 
+function runOf(requests: readonly object[], changes: Partial<ReadyCheck>): ReadyCheck {
+  return ReadyCheck.parse({
+    export: 'daily',
+    ready_by: '09:00',
+    time_zone: 'Europe/Berlin',
+    tell: false,
+    expression: 'cron(0 6 * * ? *)',
+    checked_at: '2026-11-23T08:00:00Z',
+    requests,
+    ...changes,
+  });
+}
+
 /** Checks a run of these accounts. */
 async function check(
   delivered: Readonly<Record<string, readonly Window[]>>,
@@ -44,16 +57,7 @@ async function check(
   inputOf: (account: string) => object = input,
 ) {
   const { store, lists, reads } = createStore(delivered, created, inputOf);
-  const run = ReadyCheck.parse({
-    export: 'daily',
-    ready_by: '09:00',
-    time_zone: 'Europe/Berlin',
-    tell: false,
-    expression: 'cron(0 6 * * ? *)',
-    checked_at: '2026-11-23T08:00:00Z',
-    requests: Object.keys(delivered).map(inputOf),
-    ...changes,
-  });
+  const run = runOf(Object.keys(delivered).map(inputOf), changes);
   const checked = await checkReady(run, { store, now: () => NOW, ...target });
   expectToMatchSchema('readiness', checked.readiness);
   return { checked, lists, reads };
@@ -103,6 +107,22 @@ describe('CheckReady', () => {
   ])('knows days of reports from before 06:00 in Berlin as missing: of %s', async (created, missing) => {
     const { checked } = await check({ acme: [WINDOW] }, { tell: true }, created);
     expect(checked.readiness.accounts).toMatchObject([missing.length > 0 ? { missing } : { rows: 10 }]);
+  });
+
+  it('54: names the newcomers that the run found', async () => {
+    const newcomers = { count: 3, advertiser_ids: ['a', 'b'] };
+    const { store } = createStore({ acme: [WINDOW] });
+    const withNewcomers = async (key: string) => {
+      const manifest = JSON.parse((await store.getText(key)) ?? '');
+      return JSON.stringify({ ...manifest, advertisers: { key: 'k', count: 9, newcomers } });
+    };
+    const { readiness } = await checkReady(runOf([input('acme')], { tell: true }), {
+      store: { ...store, getText: withNewcomers },
+      now: () => NOW,
+      ...target,
+    });
+    expect(readiness.accounts).toMatchObject([{ account: 'acme', newcomers }]);
+    expect(readiness.message).toContain('1 held, 3 new advertisers: a, b and 1 more');
   });
 
   it.each([

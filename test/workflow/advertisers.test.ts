@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { ExportResult } from '../../functions/workflow/states.ts';
 import { commonWorkflow, expectFailed, type Outcome, runExport } from '../support/run-export.ts';
 import { forgetTokens } from '../support/workflow-secrets.ts';
 
@@ -41,6 +42,8 @@ describe('an export of all advertisers', () => {
     });
     expect(askedFor(second)).toEqual([[one, two, three, NEW].toSorted()]);
     expect(second.manifest?.advertisers).toMatchObject({ count: 4, newcomers: { advertiser_ids: [NEW] } });
+    const { newcomers } = second.output as ExportResult;
+    expect(newcomers).toEqual({ count: 1, advertiser_ids: [NEW] });
     expect(second.manifest?.request_hash).toBe(first.manifest?.request_hash);
   });
 

@@ -36,8 +36,9 @@ async function status(name: string | undefined, options: StatusOptions): Promise
     );
 }
 
-function toDocument({ account, name, running, last, newest_day, missing, months, failure }: ReadExport) {
-  return { account, export: name, running, last, newest_day, days: missing, months, failure };
+function toDocument(one: ReadExport) {
+  const { account, name, running, last, newest_day, missing, months, newcomers, failure } = one;
+  return { account, export: name, running, last, newest_day, days: missing, months, newcomers, failure };
 }
 
 /** @param folder of local runs */
@@ -45,7 +46,7 @@ export function describeStatus(
   one: Omit<ReadExport, 'found' | 'days' | 'ledger'>,
   folder: Partial<Folder> = {},
 ): string[] {
-  const { account, name, running, last, newest_day, missing, months, failure } = one;
+  const { account, name, running, last, newest_day, missing, months, newcomers, failure } = one;
   // No day of its request is over, so none is missing.
   const isUnused = newest_day === undefined && missing?.not_delivered.length === 0;
   const isLacking = missing && LACKS.some((lack) => missing.counts[lack] > 0);
@@ -56,8 +57,10 @@ export function describeStatus(
     ['newest day', newest_day ?? 'none'],
     ['days', isUnused ? 'none of the request is over' : missing && describeCounts(missing)],
     ...months.slice(-MAX_MONTHS).map((each): [string, string] => [each.month, describeFinality(each)]),
+    ['newcomers', newcomers?.words],
     ['failure', failure && describeLastFailure(failure)],
     ['see', isLacking ? missingCommand({ account, name }, folder) : undefined],
+    ['export', newcomers?.command],
     ['see', explained && !folder.local ? explainCommand(explained.execution) : undefined],
   ];
   return [

@@ -1,9 +1,11 @@
+import { nameNewcomers } from '../../../functions/decisions/newcomers.ts';
 import type { ErrorName } from '../../../functions/workflow/errors.ts';
 import { describeDays } from '../../../functions/workflow/request/dates.ts';
 import type { ExportResult, FailureReport } from '../../../functions/workflow/states.ts';
 import type { Folder } from '../../knowledge/bucket.ts';
+import { loadConfig } from '../../knowledge/config.ts';
 import type { Interrupted, Outcome } from '../../knowledge/executions/outcome.ts';
-import { missingCommand, type NamedExport } from '../../knowledge/next-command.ts';
+import { exportDaysCommand, missingCommand, type NamedExport } from '../../knowledge/next-command.ts';
 import { DELIVERED, FAILED, INTERRUPTED, NOT_IN_TABLE } from '../exit-status.ts';
 import { alignColumns, printDocument, printLines } from '../layout.ts';
 
@@ -42,6 +44,7 @@ function describeDelivered(result: ExportResult, { root, ...folder }: Place): st
   return [
     ...(result.windows.length > 0 ? describeResults(result, root) : ['No window was missing.']),
     ...describeRestated(result),
+    ...describeNewcomers(result, folder),
     ...(held > 0 || table_problem !== undefined ? [adviseOnTable(result, folder)] : []),
     ...(already > 0 ? [`Windows that were already delivered, and not exported again: ${already}`] : []),
     ...result.warnings.map((warning) => `warning: ${warning}`),
@@ -59,6 +62,17 @@ function describeRestated({ restated = 0, first_restated, last_restated }: Expor
   const range =
     first_restated === last_restated ? `on ${first_restated}` : `from ${first_restated} to ${last_restated}`;
   return [`Days of the table that show other values now: ${restated}, ${range}`];
+}
+
+function describeNewcomers({ newcomers, account, name }: ExportResult, folder: Partial<Folder>): string[] {
+  if (!newcomers) return [];
+  const again = loadConfig().exports.every((each) => each.account !== account || each.name !== name);
+  const { history } = newcomers;
+  const command = history && exportDaysCommand({ account, name, again }, history, folder, []);
+  return [
+    `There are ${nameNewcomers(newcomers)}`,
+    ...(command ? [`To export ${describeDays(history)} with them: ${command}`] : []),
+  ];
 }
 
 function describeResults({ windows, bucket }: ExportResult, root: string): string[] {

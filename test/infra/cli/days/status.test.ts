@@ -202,6 +202,13 @@ it('the text has a line for each fact, and ends with the commands that tell more
       { month: '2026-10', final: 31, changing: 0, unverified: 0, lacking: 0 },
       { month: '2026-11', final: 3, changing: 14, unverified: 1, lacking: 2 },
     ],
+    newcomers: {
+      advertiser_ids: ['a'],
+      words: '2 days are without 1 new advertiser: a',
+      aim: 'To export them:',
+      ranges: [],
+      command: 'npm run export -- run daily',
+    },
     failure: {
       ...range('2026-11-01', '2026-11-02', 1),
       at: '2026-11-20T07:30:00Z',
@@ -220,13 +227,20 @@ it('the text has a line for each fact, and ends with the commands that tell more
     '  days        2 of 61 days are not delivered, 1 held, 3 of an older request until 2026-10-09 without clicks',
     '  2026-10     final',
     '  2026-11     1 day unverified, 14 changing, 2 lacking',
+    '  newcomers   2 days are without 1 new advertiser: a',
     '  failure     2026-11-20 07:30 UTC, ReportStuck: It hung. What to do: Ask.',
   ];
   const missing = '  see         npm run export -- missing daily --account acme';
-  expect(describeStatus(status)).toEqual([...lines, missing, '  see         npm run export -- explain e-1']);
-  expect(describeStatus(status, { local: true, out: 'o' })).toEqual([...lines, `${missing} --local --out o`]);
-  const unused = { running: [], last: undefined, newest_day: undefined, failure: undefined };
-  expect(describeStatus({ ...status, ...unused, months: [], missing: lacking({}) })).toEqual([
+  const others = ['  export      npm run export -- run daily', '  see         npm run export -- explain e-1'];
+  expect(describeStatus(status)).toEqual([...lines, missing, ...others]);
+  expect(describeStatus(status, { local: true, out: 'o' })).toEqual([
+    ...lines,
+    `${missing} --local --out o`,
+    others[0],
+  ]);
+  const none = { last: undefined, newest_day: undefined, newcomers: undefined, failure: undefined };
+  const unused = { running: [], months: [], ...none };
+  expect(describeStatus({ ...status, ...unused, missing: lacking({}) })).toEqual([
     'acme/daily',
     '  last run    none',
     '  newest day  none',

@@ -1,0 +1,17 @@
+import type { DateRange } from '../workflow/request/dates.ts';
+import type { Newcomers } from '../workflow/state-parts.ts';
+
+/** Such as `2 new advertisers: ID, ID`. */
+export function nameNewcomers({
+  count,
+  advertiser_ids,
+}: Pick<Newcomers, 'count' | 'advertiser_ids'>): string {
+  const more = count > advertiser_ids.length ? ` and ${count - advertiser_ids.length} more` : '';
+  return `${count} new ${count === 1 ? 'advertiser' : 'advertisers'}: ${advertiser_ids.join(', ')}${more}`;
+}
+
+/** The command that exports a configured export. @param range default: the days of its first run */
+export function runCommand(name: string, account: string, range?: DateRange): string {
+  const days = range ? ` --from ${range.start_date} --to ${range.end_date}` : '';
+  return `npm run export -- run ${name} --account ${account}${days}`;
+}

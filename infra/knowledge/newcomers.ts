@@ -1,0 +1,77 @@
+import pMap from 'p-map';
+import { nameNewcomers } from '../../functions/decisions/newcomers.ts';
+import { AdvertiserList } from '../../functions/deliveries/advertisers.ts';
+import { covers } from '../../functions/deliveries/judge.ts';
+import type { RecordStore } from '../../functions/deliveries/records.ts';
+import { parseJson } from '../../functions/workflow/json.ts';
+import { daysOf, groupDays } from '../../functions/workflow/request/dates.ts';
+import type { Folder } from './bucket.ts';
+import type { FoundExport } from './exports.ts';
+import { byNewest, type JudgedRange, type Remedy } from './missing-days.ts';
+import { exportDaysCommand } from './next-command.ts';
+
+/** Lists that are read at the same time. */
+const PARALLEL = 4;
+
+/** Ids that the words name. */
+const MAX_NAMED = 5;
+
+/** Advertisers of the newest list that the reports of some days are without. */
+export interface NewAdvertisers extends Remedy {
+  readonly advertiser_ids: readonly string[];
+  readonly words: string;
+}
+
+/**
+ * Compares the newest list of all advertisers with those of the reports that days are from. If there is only
+ * one, as on most days, no list is read.
+ */
+export async function findNewcomers(
+  { deliveries, hash, named }: FoundExport,
+  days: JudgedRange['days'],
+  store: Pick<RecordStore, 'getText'>,
+  folder: Folder,
+): Promise<NewAdvertisers | undefined> {
+  const own = deliveries.filter((each) => each.request_hash === hash && !each.lost).toSorted(byNewest);
+  const byList = Map.groupBy(days, ({ day }) => {
+    return own.find((each) => covers(each, day))?.manifest.advertisers?.key;
+  });
+  const [newest, ...older] = [...byList.keys()]
+    .filter((key) => key !== undefined)
+    .sort()
+    .toReversed();
+  if (newest === undefined || older.length === 0) return undefined;
+  const { advertiser_ids: ids = [], newcomers } = (await readList(store, newest)) ?? {};
+  const lacking = await pMap(
+    older,
+    async (key) => {
+      const known = new Set((await readList(store, key))?.advertiser_ids ?? ids);
+      const lacked = ids.filter((id) => !known.has(id));
+      return { lacked, days: lacked.length > 0 ? (byList.get(key) ?? []).map(({ day }) => day) : [] };
+    },
+    { concurrency: PARALLEL },
+  );
+  const ranges = groupDays(lacking.flatMap((each) => each.days).sort());
+  const [first, last] = [ranges[0], ranges.at(-1)];
+  if (!first || !last) return undefined;
+  const advertiser_ids = [...new Set(lacking.flatMap(({ lacked }) => lacked))].sort();
+  const shown = { count: advertiser_ids.length, advertiser_ids: advertiser_ids.slice(0, MAX_NAMED) };
+  const reason = `without ${nameNewcomers(shown)}`;
+  // There may be days before those that are looked at.
+  const [start_date = ''] = [first.start_date, newcomers?.history?.start_date ?? '9999'].sort();
+  return {
+    advertiser_ids,
+    words: `${lacking.reduce((sum, each) => sum + each.days.length, 0)} days are ${reason}`,
+    aim: 'To export them with the new advertisers (plan with the same options says what it costs):',
+    ranges: ranges.map((range) => ({ ...range, days: daysOf(range).length, reason })),
+    command: exportDaysCommand(named, { start_date, end_date: last.end_date }, folder, []),
+  };
+}
+
+/** @returns undefined if somebody removed it */
+async function readList(
+  store: Pick<RecordStore, 'getText'>,
+  key: string,
+): Promise<AdvertiserList | undefined> {
+  return AdvertiserList.safeParse(parseJson((await store.getText(key)) ?? '')).data;
+}
