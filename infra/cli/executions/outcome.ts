@@ -70,7 +70,7 @@ function describeNewcomers({ newcomers, account, name }: ExportResult, folder: P
   const { history } = newcomers;
   const command = history && exportDaysCommand({ account, name, again }, history, folder, []);
   return [
-    `There are ${nameNewcomers(newcomers)}`,
+    `The platform lists ${nameNewcomers(newcomers)}`,
     ...(command ? [`To export ${describeDays(history)} with them: ${command}`] : []),
   ];
 }
