@@ -12,7 +12,7 @@ import type { Stored } from './s3/call.ts';
 import { ACCOUNT, CREDENTIALS, REGION, startS3 } from './s3/server.ts';
 import { UPLOADS } from './s3/store.ts';
 import { createFileSecret, createMemorySecret, type Secret, startSecretsManager } from './secrets-manager.ts';
-import { createHistory, type ExecutionHistory, type History } from './step-functions/history.ts';
+import { createHistory, type History } from './step-functions/history.ts';
 import { createStarts, START_EXECUTION, type Starts } from './step-functions/starts.ts';
 import { createStateMachine, type Execution, type RunTask } from './step-functions/step-functions.ts';
 
@@ -134,7 +134,8 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   const listeners: ((execution: Execution) => void)[] = [];
   const starts = createStarts((name, input) => {
     defineTable(input, target);
-    const execution = record(machine.start(name, input), history.begin(name));
+    const execution = machine.start(name, input);
+    history.executions.push(execution.history);
     for (const listen of listeners) listen(execution);
     return execution;
   });
@@ -221,14 +222,4 @@ function findFunction(functions: readonly LocalFunction[], step: string): LocalF
   const found = functions.find(({ name }) => name.endsWith(step));
   if (!found) throw new RangeError(`The stack has no function ${step}`);
   return found;
-}
-
-/** Adds the execution to the history. Its result resolves once its history is complete. */
-function record(execution: Execution, history: ExecutionHistory): Execution {
-  const complete = (async () => {
-    for await (const event of execution.events) history.events.push(event);
-    history.result = await execution.result;
-    return history.result;
-  })();
-  return { ...execution, result: complete };
 }

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -28,11 +28,10 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const MAKE_ASSEMBLY = fileURLToPath(new URL('make-assembly.ts', import.meta.url));
 
 /** Everything that an assembly is made from. npm's list stands for the packages. */
-const SOURCES = {
-  files: ['cdk.json', 'tsconfig.json', 'node_modules/.package-lock.json'],
-  folders: ['infra', 'infra/config', 'infra/constructs', 'infra/local'],
-  trees: ['functions'],
-};
+const SOURCES = [
+  ...['cdk.json', 'tsconfig.json', 'node_modules/.package-lock.json'],
+  ...['functions/**/*.ts', 'infra/*.ts', 'infra/{config,constructs,local/assembly}/**/*.ts'],
+];
 
 let prepared: Promise<string> | undefined;
 
@@ -60,17 +59,7 @@ export async function makeAssembly(draft: string): Promise<void> {
 
 function hashSources(): string {
   const hash = createHash('sha256');
-  const { files, folders, trees } = SOURCES;
-  const sources = [
-    ...folders.flatMap((folder) => sourcesIn(folder, false)),
-    ...trees.flatMap((folder) => sourcesIn(folder, true)),
-  ];
-  for (const file of [...files, ...sources.sort()])
+  for (const file of globSync(SOURCES, { cwd: ROOT }).sort())
     hash.update(`\0${file}\0`).update(readFileSync(join(ROOT, file)));
   return hash.digest('hex').slice(0, 24);
-}
-
-function sourcesIn(folder: string, recursive: boolean): string[] {
-  const names = readdirSync(join(ROOT, folder), { recursive, encoding: 'utf8' });
-  return names.filter((name) => /\.[jt]s$/.test(name)).map((name) => join(folder, name));
 }

@@ -41,8 +41,7 @@ export interface ExecutionHistory {
 }
 
 export interface History {
-  readonly executions: readonly ExecutionHistory[];
-  begin(execution: string): ExecutionHistory;
+  readonly executions: ExecutionHistory[];
   /** Replaces `history.json`. */
   save(): Promise<void>;
 }
@@ -52,11 +51,6 @@ export function createHistory(folder: string): History {
   const executions: ExecutionHistory[] = [];
   return {
     executions,
-    begin(execution) {
-      const history: ExecutionHistory = { execution, events: [] };
-      executions.push(history);
-      return history;
-    },
     async save() {
       const draft = join(folder, `.history.${randomUUID()}.json`);
       await mkdir(folder, { recursive: true });

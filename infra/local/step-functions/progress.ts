@@ -114,7 +114,7 @@ const REDRAW_MS = 200;
  * window that runs or failed, and a last line that counts. Any other screen gets a line for each change.
  */
 export async function showProgress(
-  execution: Execution,
+  execution: Pick<Execution, 'events'>,
   { clock, arrived }: Pick<LocalRun, 'clock' | 'arrived'>,
   screen: Screen,
 ): Promise<void> {

@@ -6,13 +6,15 @@ import type * as Interpreter from 'aws-local-stepfunctions';
 import { type ClockAnchor, createScaledDate, createScaledTimers } from '../clock.ts';
 import { TaskError, taskFailure } from '../lambda/task-error.ts';
 import { type Definition, leaveOutRetryCounts, scaleTaskTimeouts, taskResources } from './definition.ts';
-import type { ExecutionResult, HistoryEvent, InterpreterEvent } from './history.ts';
+import type { ExecutionHistory, ExecutionResult, HistoryEvent, InterpreterEvent } from './history.ts';
 
 /** The largest input or output of a state or an execution (Step Functions quota). */
 const MAX_STATE_BYTES = 256 * 1024;
 
 export interface Execution {
   readonly name: string;
+  /** The history so far. */
+  readonly history: ExecutionHistory;
   /** The whole history. Each reader gets it from the beginning; it ends with the execution. */
   readonly events: AsyncIterable<HistoryEvent>;
   /** Never rejects. */
@@ -128,7 +130,8 @@ class DataLimitExceeded extends TaskError {
 type Run = ReturnType<Interpreter.StateMachine['run']>;
 
 function follow(name: string, run: Run, ended: AbortController): Execution {
-  const events = createEventLog();
+  const history: ExecutionHistory = { execution: name, events: [] };
+  const events = createEventLog(history.events);
   const logged = (async () => {
     for await (const event of run.eventLogs) events.push(toHistoryEvent(event));
   })();
@@ -138,13 +141,14 @@ function follow(name: string, run: Run, ended: AbortController): Execution {
       ended.abort();
       await logged;
       events.close();
+      history.result = ending;
       return ending;
     });
   const abort = () => {
     ended.abort();
     run.abort();
   };
-  return { name, events, result, abort };
+  return { name, history, events, result, abort };
 }
 
 function toFailedResult(error: unknown): ExecutionResult {
@@ -174,9 +178,8 @@ function toHistoryEvent(event: InterpreterEvent): HistoryEvent {
   };
 }
 
-/** Keeps events for readers that begin later. */
-function createEventLog() {
-  const events: HistoryEvent[] = [];
+/** Lets each reader get all events, also those that were added before it began. */
+function createEventLog(events: HistoryEvent[]) {
   const changes = new EventEmitter().setMaxListeners(0);
   let closed = false;
   return {

@@ -42,12 +42,9 @@ const failed = (state: string, { name, message }: Error): HistoryEvent => ({
 async function written(events: readonly HistoryEvent[], screen: Partial<Screen> = {}): Promise<string[]> {
   const writes: string[] = [];
   const execution = {
-    name: 'drawn',
     events: (async function* () {
       yield* events;
     })(),
-    result: Promise.resolve({ status: 'SUCCEEDED' } as const),
-    abort: () => {},
   };
   const clock = { ...scaledClock(1), now: () => Date.parse(at(76)) };
   const write = (text: string | Uint8Array) => writes.push(String(text)) > 0;
