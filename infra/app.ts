@@ -15,7 +15,7 @@ try {
   const bundles = join(app.outdir, 'functions');
   bundleFunctions(bundles, await installForLambda());
   const stack = new ExportStack(app, config, bundles);
-  addWarnings(stack, config, CDK_DEFAULT_ACCOUNT);
+  addWarnings(stack, config);
   addPolicyChecks(app, stack);
   checkTemplate(app.synth().getStackByName(config.stack));
 } catch (error) {

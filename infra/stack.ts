@@ -13,7 +13,7 @@ import { ExportBucket } from './constructs/export-bucket.ts';
 import { ExportSchedules } from './constructs/export-schedules.ts';
 import { ExportTables } from './constructs/export-tables.ts';
 import { ExportWorkflow } from './constructs/export-workflow.ts';
-import { createAlarmTopic, notifySlack } from './constructs/monitoring/alarm-topic.ts';
+import { createAlarmTopic } from './constructs/monitoring/alarm-topic.ts';
 import { ExportAlarms } from './constructs/monitoring/export-alarms.ts';
 import { ReadyChecks } from './constructs/monitoring/ready-checks.ts';
 import { grantPermissions, WorkflowFunctions } from './constructs/workflow-functions.ts';
@@ -58,7 +58,6 @@ export class ExportStack extends Stack {
       emails: config.alarm_emails,
       encryptionKey,
     });
-    if (config.slack) notifySlack(this, 'Slack', { ...config.slack, topic });
     const runbookUrl = config.runbook_url;
     const checked = runsToCheck(exports);
     const readyChecks =

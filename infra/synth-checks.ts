@@ -137,24 +137,15 @@ export function checkTemplate({ templateFullPath }: CloudFormationStackArtifact)
 /**
  * Warns about metrics whose type is a guess, and about what an existing topic has to allow: without it,
  * alarms are lost, and only their own history says so.
- *
- * @param awsAccount to which the stack would be deployed, if it is known
  */
-export function addWarnings(stack: ExportStack, config: Config, awsAccount?: string): void {
-  const { exports, tables, alarm_topic_arn, slack } = config;
+export function addWarnings(stack: ExportStack, config: Config): void {
+  const { exports, tables, alarm_topic_arn } = config;
   if (alarm_topic_arn !== undefined)
     Annotations.of(stack).addWarningV2(
       'ad-report-export:topic',
       `alarms notify ${alarm_topic_arn}, which the stack does not change. Its policy must allow cloudwatch.amazonaws.com ` +
         `sns:Publish for the alarms ${stack.stackName}-*. If it is encrypted, the policy of its key must allow ` +
         'cloudwatch.amazonaws.com kms:Decrypt and kms:GenerateDataKey*, which the key that AWS manages for SNS does not.',
-    );
-  const [, , , , owner] = alarm_topic_arn?.split(':') ?? [];
-  if (slack && owner !== undefined && owner !== awsAccount)
-    Annotations.of(stack).addWarningV2(
-      'ad-report-export:slack',
-      `slack subscribes to ${alarm_topic_arn}. If it belongs to another AWS account than the stack, its policy must allow the ` +
-        "stack's account sns:Subscribe, or the channel shows no alarm.",
     );
   for (const each of tables ? exports : []) {
     const guessed = guessedMetrics(each);

@@ -125,16 +125,6 @@ export const ConfigFile = z.strictObject({
     .refine(isDistinct, 'must not repeat an address')
     .default([]),
   alarm_topic_arn: z.string().regex(TOPIC_ARN, 'must be the ARN of a standard SNS topic').optional(),
-  slack: z
-    .strictObject({
-      workspace_id: z
-        .string()
-        .regex(/^T[A-Z0-9]{1,254}$/, 'must be the id of a Slack workspace, such as T0123ABCD'),
-      channel_id: z
-        .string()
-        .regex(/^[CG][A-Z0-9]{1,254}$/, 'must be the id of a Slack channel, such as C0123ABCD'),
-    })
-    .optional(),
   runbook_url: z.url({ protocol: /^https$/, error: 'must be an https URL' }).optional(),
   kms_key: z
     .string()

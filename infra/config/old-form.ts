@@ -6,7 +6,7 @@ import { isObject, type JsonObject } from '../../functions/workflow/json.ts';
 export function describeOldForm(context: unknown): string | undefined {
   const { accounts: names, exports = [], time_zones, currency, ...others } = fieldsOf(context);
   if (!Array.isArray(names) || !Array.isArray(exports)) return undefined;
-  const { reserve_token_concurrency, ...settings } = others;
+  const { reserve_token_concurrency, slack, ...settings } = others;
   const entries = exports.map(fieldsOf);
   const accounts = Object.fromEntries(
     names.map((name: string) => [

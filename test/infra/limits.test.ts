@@ -31,7 +31,6 @@ const OPTIONS = {
   accounts: Object.fromEntries(ACCOUNTS.map((name) => [name, CONTEXT.accounts.acme])),
   kms_key: 'create',
   alarm_emails: ['ops@example.com', 'other@example.com'],
-  slack: { workspace_id: 'T0123ABCD', channel_id: 'C0123ABCD' },
   runbook_url: `https://wiki.example/${'r'.repeat(100)}`,
   download_hosts: Array.from({ length: 20 }, (_, at) => `*.files-${at}.storage.example`),
   refresh_parameters: { audience: 'a'.repeat(200) },

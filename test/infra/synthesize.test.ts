@@ -21,15 +21,14 @@ const KEPT = `
   FunctionsExportListLogsE0DDA79F FunctionsCurateReportLogsEDC04DC4 FunctionsPublishWindowLogs3A86DBF5
   FunctionsPublishExportLogs3FF837DC FunctionsDescribeFailureLogs97F726D0 ExecutionLogs6FEE23C8
   WorkflowStateMachine8F1B1C15 SchedulesDeadLetterQueue84E31400 SchedulesGroupD276B6F4
-  Schedulesacmedaily9AF10782 AlarmTopicD01E77F9 Slack738A1058 AlarmsExportsFailed6C8317ED
+  Schedulesacmedaily9AF10782 AlarmTopicD01E77F9 AlarmsExportsFailed6C8317ED
   AlarmsExportsTimedOut504D1FD4 AlarmsExportsNotStartedFE52BA81 AlarmsReportsResubmitted1296E34A
   AlarmsTokensRefusedE0DCAEC6 AlarmsTableProblems49BE9525 AlarmsDaysHeldD195D24F`;
 
 // CloudFormation creates a resource with a new logical id before it deletes the old one of the same name.
 // If an id has to change, CHANGELOG.md says how to update a stack.
 it('an update keeps each resource that has a fixed name or holds data', () => {
-  const slack = { workspace_id: 'T0123ABCD', channel_id: 'C0123ABCD' };
-  const { Resources } = synthesizeStack({ kms_key: 'create', slack }).template;
+  const { Resources } = synthesizeStack({ kms_key: 'create' }).template;
   const added = ['FunctionsCheckReadyLogsC5E75018', 'FunctionsListAdvertisersLogsADE3413D'];
   const ids = Object.keys(Resources).filter(
     (id) => !REPLACEABLE.test(Resources[id].Type) && !added.includes(id),

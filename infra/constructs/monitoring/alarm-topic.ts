@@ -1,6 +1,5 @@
 import { Stack } from 'aws-cdk-lib';
-import { SlackChannelConfiguration } from 'aws-cdk-lib/aws-chatbot';
-import { ManagedPolicy, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
@@ -45,28 +44,4 @@ export function ofAlarms({ partition, region, account, stackName }: Stack) {
     StringEquals: { 'aws:SourceAccount': account },
     ArnLike: { 'aws:SourceArn': `arn:${partition}:cloudwatch:${region}:${account}:alarm:${stackName}-*` },
   };
-}
-
-interface SlackProps {
-  readonly workspace_id: string;
-  readonly channel_id: string;
-  readonly topic: ITopic;
-}
-
-/** Shows the topic's alarms in a Slack channel. The role that its members' commands use may do nothing. */
-export function notifySlack(
-  scope: Construct,
-  id: string,
-  { workspace_id, channel_id, topic }: SlackProps,
-): void {
-  const { stackName, region } = Stack.of(scope);
-  new SlackChannelConfiguration(scope, id, {
-    // Chat configurations have no Region: their names are unique in an AWS account.
-    slackChannelConfigurationName: `${stackName}-${region}`,
-    slackWorkspaceId: workspace_id,
-    slackChannelId: channel_id,
-    notificationTopics: [topic],
-    // Limits every command that a member gives. The default is AdministratorAccess.
-    guardrailPolicies: [ManagedPolicy.fromAwsManagedPolicyName('CloudWatchReadOnlyAccess')],
-  });
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { METRICS } from '../../../../functions/workflow/measure.ts';
 import { OUTPUTS } from '../../../../infra/config/config.ts';
-import { allowedIn, readable, resourcesOf, synthesizeStack } from '../../../support/stack.ts';
+import { readable, resourcesOf, synthesizeStack } from '../../../support/stack.ts';
 
 const stack = synthesizeStack({ alarm_emails: ['ops@example.com'] });
 const alarms = new Map(
@@ -97,30 +97,5 @@ describe('the topic', () => {
     const types = Object.values<{ Type: string }>(other.template.Resources).map(({ Type }) => Type);
     expect(types.filter((type) => type.startsWith('AWS::SNS'))).toEqual([]);
     expect(other.template.Outputs[OUTPUTS.alarmTopic].Value).toBe(alarm_topic_arn);
-  });
-});
-
-describe('a Slack channel', () => {
-  const other = synthesizeStack({ slack: { workspace_id: 'T0123ABCD', channel_id: 'C0123ABCD' } });
-
-  it('shows the alarms, under a name that no other Region has', () => {
-    const [channel] = resourcesOf(other, 'AWS::Chatbot::SlackChannelConfiguration').values();
-    expect(readable(channel?.Properties)).toMatchObject({
-      ConfigurationName: 'exports-test-<AWS::Region>',
-      SlackWorkspaceId: 'T0123ABCD',
-      SlackChannelId: 'C0123ABCD',
-      SnsTopicArns: ['<AlarmTopic>'],
-    });
-  });
-
-  it('lets its members do nothing', () => {
-    const [channel] = resourcesOf(other, 'AWS::Chatbot::SlackChannelConfiguration').values();
-    expect(readable(channel?.Properties)).toMatchObject({
-      IamRoleArn: '<SlackConfigurationRole.Arn>',
-      GuardrailPolicies: ['arn:<AWS::Partition>:iam::aws:policy/CloudWatchReadOnlyAccess'],
-    });
-    expect(allowedIn(other, 'SlackConfigurationRole')).toEqual([]);
-    const role = resourcesOf(other, 'AWS::IAM::Role').get('SlackConfigurationRole');
-    expect(role?.Properties).not.toHaveProperty('ManagedPolicyArns');
   });
 });
