@@ -64,6 +64,10 @@ export function savedQueries(
       description: 'Each value that a report changed: before, after, and when',
       sql: `${RESTATEMENTS}\nORDER BY "changed_at", ${DAY}, "metric"`,
     },
+    curve: {
+      description: `The share of its final value that each metric showed by the age of its days. NULL for fewer than ${MIN_CURVE_DAYS} final days`,
+      sql: `${curve({ today, config })}\nORDER BY "table_name", "account", "metric", "age"`,
+    },
     'as-of': {
       description: 'The values that a day showed at the end of an earlier date (UTC). Edit both dates',
       sql: `${newest(`
@@ -174,6 +178,46 @@ FROM (
   )
 )
 GROUP BY ${DAY}`;
+
+/** Four weeks, because the days of a week differ. */
+export const MIN_CURVE_DAYS = 28;
+
+/** The age at which a day of the curve was read at the latest. Its first run may be a day late, by dates in UTC. */
+const MAX_FIRST_AGE = 2;
+
+/**
+ * The restatement curve of each metric of an account: of the final days that were read early on, the `share`
+ * of the final values that they showed at an age in days, and `caught`, the part of all changes since they
+ * were first read that had come by then.
+ */
+export function curve(finality: Finality): string {
+  const age = `date_diff('day', "date", CAST("report_created_at" AS DATE))`;
+  const enough = (sql: string) => `CASE WHEN count(*) >= ${MIN_CURVE_DAYS} THEN ${sql} END`;
+  return `WITH "last" AS (
+  SELECT ${DAY}, "metric", CAST(coalesce("value", 0) AS DOUBLE) AS "last_value"
+  FROM (
+${shownDays(finality)}
+  )
+  WHERE "finality" = 'final'
+), "read" AS (
+  SELECT ${DAY}, "metric", CAST(coalesce("value", 0) AS DOUBLE) AS "value", ${age} AS "read_at",
+    lead(${age}) OVER (${OF_METRIC}) AS "next_at",
+    min(${age}) OVER (PARTITION BY ${DAY}, "metric") AS "first_at",
+    first_value(CAST(coalesce("value", 0) AS DOUBLE)) OVER (${OF_METRIC}) AS "first_value"
+  FROM "${LEDGER}"
+  WHERE "outcome" = 'shown' AND CAST("report_created_at" AS DATE) > "date"
+), "known" AS (
+  SELECT * FROM "last" JOIN "read" USING (${DAY}, "metric") WHERE "first_at" <= ${MAX_FIRST_AGE}
+), "ages" AS (
+  SELECT DISTINCT "table_name", "account", "read_at" AS "age" FROM "known"
+)
+SELECT "table_name", "account", "metric", "age", count(*) AS "days",
+  ${enough('sum("value") / nullif(sum("last_value"), 0)')} AS "share",
+  ${enough('1 - sum(abs("last_value" - "value")) / nullif(sum(abs("last_value" - "first_value")), 0)')} AS "caught"
+FROM "known" JOIN "ages" USING ("table_name", "account")
+WHERE "read_at" <= "age" AND ("next_at" IS NULL OR "next_at" > "age")
+GROUP BY "table_name", "account", "metric", "age"`;
+}
 
 /** The outcome of the newest report of each day. All its rows say the same. */
 const OUTCOMES = `SELECT DISTINCT ${DAY}, first_value("outcome") OVER (PARTITION BY ${DAY} ORDER BY ${NEWEST_FIRST}) AS "outcome"

@@ -6,7 +6,7 @@ import { literal, openDatabase, type Row } from '../../functions/tables/database
 import { damaged } from '../../functions/tables/report.ts';
 import { dateIn } from '../../functions/workflow/request/dates.ts';
 import { LEDGER, TABLES_PREFIX } from '../../functions/workflow/table.ts';
-import { type Finality, latestToday, RESTATEMENTS, shownDays } from '../catalog/queries.ts';
+import { curve, type Finality, latestToday, RESTATEMENTS, shownDays } from '../catalog/queries.ts';
 import type { FinalAfter } from '../config/exports.ts';
 import type { ReadableBucket } from './bucket.ts';
 import { escapeGlob, findDamaged } from './views.ts';
@@ -28,8 +28,28 @@ export interface LedgerDay {
   readonly same_since?: string | undefined;
 }
 
-/** The days of an account in a table, by date. */
-export type LedgerReader = (table: string, account: string) => ReadonlyMap<string, LedgerDay>;
+/** The values of a metric at an age of its days: see the saved query `curve`. */
+export interface CurvePoint {
+  readonly metric: string;
+  readonly age: number;
+  readonly days: number;
+  /** Null if there are too few days. */
+  readonly share: number | null;
+  /** Null also if nothing changed. */
+  readonly caught: number | null;
+}
+
+/** What the ledger says about an account's part of a table. */
+export interface AccountLedger {
+  /** By date. */
+  readonly days: ReadonlyMap<string, LedgerDay>;
+  /** By metric and age. */
+  readonly curve: readonly CurvePoint[];
+}
+
+export type LedgerReader = (table: string, account: string) => AccountLedger;
+
+const NOTHING: LedgerReader = () => ({ days: new Map(), curve: [] });
 
 /** The saved queries `days` and `restatements`, as one row for each metric of a day. */
 const selectFacts = (finality: Finality) => `WITH changes AS (${RESTATEMENTS}),
@@ -61,7 +81,7 @@ export async function readLedger(
   config: FinalAfter,
   now: Date,
 ): Promise<LedgerReader> {
-  if (since.size === 0) return () => new Map();
+  if (since.size === 0) return NOTHING;
   await using folder = await mkdtempDisposable(join(tmpdir(), 'ledger-'));
   const find = async (key: string) => {
     const [, id = '', month = ''] = /\/([\w-]+\.[\w-]+)\.(\d{4}-\d{2})\.parquet$/.exec(key) ?? [];
@@ -72,7 +92,7 @@ export async function readLedger(
   };
   const keys = await bucket.list(`${TABLES_PREFIX}${LEDGER}/`);
   const files = await pMap(keys, find, { concurrency: PARALLEL });
-  if (files.length === 0) return () => new Map();
+  if (files.length === 0) return NOTHING;
   const paths = files.map(({ path }) => path);
   using database = await openDatabase(folder.path, new AbortController().signal);
   const query = (sql: string) => database.query(sql);
@@ -84,11 +104,19 @@ export async function readLedger(
     throw found === undefined ? error : damaged(files[paths.indexOf(found)]?.key ?? found);
   }
   const today = latestToday(`DATE ${literal(dateIn('UTC', now))}`);
-  const facts = await query(selectFacts({ today, config }));
-  const tables = Map.groupBy(facts, ({ table_name, account }) => `${table_name}/${account}`);
+  const read = async (sql: string) =>
+    Map.groupBy(await query(sql), ({ table_name, account }) => `${table_name}/${account}`);
+  const facts = await read(selectFacts({ today, config }));
+  const points = await read(
+    `SELECT * REPLACE (CAST(age AS INTEGER) AS age, CAST(days AS INTEGER) AS days) FROM (${curve({ today, config })}) ORDER BY metric, age`,
+  );
   return (table, account) => {
-    const days = Map.groupBy(tables.get(`${table}/${account}`) ?? [], ({ date }) => String(date));
-    return new Map([...days].map(([date, rows]) => [date, toDay(rows)]));
+    const id = `${table}/${account}`;
+    const days = Map.groupBy(facts.get(id) ?? [], ({ date }) => String(date));
+    return {
+      days: new Map([...days].map(([date, rows]) => [date, toDay(rows)])),
+      curve: (points.get(id) ?? []) as unknown as CurvePoint[],
+    };
   };
 }
 

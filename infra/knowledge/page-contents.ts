@@ -7,7 +7,7 @@ import { type Folder, openToRead } from './bucket.ts';
 import { loadConfig } from './config.ts';
 import { readDeployment } from './deployment.ts';
 import type { FoundExport } from './exports.ts';
-import type { LedgerDay } from './ledger-days.ts';
+import type { CurvePoint, LedgerDay } from './ledger-days.ts';
 import { findRemedies, LACKS, type Remedy } from './missing-days.ts';
 import { explainCommand, queryCommand } from './next-command.ts';
 import { type ReadExport, readExports } from './status.ts';
@@ -39,6 +39,8 @@ export interface PageExport
   readonly days: readonly PageDay[];
   /** They add up over days, and some day has a value: `spend` first, if there is one. */
   readonly metrics: readonly PageMetric[];
+  /** Absent if no day is final that was read early on. */
+  readonly curve?: PageCurve | undefined;
   /** When the newest manifest was written, in ISO 8601. */
   readonly delivered_at?: string | undefined;
   /** Whole days from the end of the newest day to `made_at`, in the export's time zone. */
@@ -61,6 +63,15 @@ export interface PageDay extends Partial<LedgerDay> {
   readonly state: DayState | 'empty';
   /** The table's rows of the day. Absent if the table does not have it. */
   readonly rows?: number | undefined;
+}
+
+export interface PageCurve {
+  /** Of the metrics that the page shows. */
+  readonly points: readonly CurvePoint[];
+  /** The days of the shortest look-back that would have caught nearly all changes of each metric. */
+  readonly look_back: number;
+  /** Those of the longest look-back in the config, if it has one. */
+  readonly configured?: number | undefined;
 }
 
 export interface PageMetric {
@@ -127,14 +138,32 @@ function describeTables(exports: readonly FoundExport[]): Map<string, Documented
 
 function addSums(page: PageExport, table: DocumentedTable, ledger: ReadExport['ledger']): PageExport {
   const { account } = page;
-  const days = page.days.map((day) => ({ ...day, ...ledger.get(day.date) }));
+  const days = page.days.map((day) => ({ ...day, ...ledger.days.get(day.date) }));
   const hasValue = ({ name }: DocumentedColumn) => days.some(({ values }) => values?.[name] != null);
   const metrics = table.columns
     .filter((column) => column.adds_up && hasValue(column))
     .toSorted((one, other) => Number(other.name === 'spend') - Number(one.name === 'spend'))
     .slice(0, MAX_METRICS)
     .map(({ name, unit }) => ({ name, unit: unit === 'money' ? (table.currencies[account] ?? unit) : unit }));
-  return { ...page, table, days, metrics };
+  const curve = ledger.curve.filter(({ metric }) => metrics.some(({ name }) => name === metric));
+  return { ...page, table, days, metrics, curve: describeCurve(curve, page) };
+}
+
+/** The part of the change that a look-back must catch. */
+const ENOUGH_CAUGHT = 0.99;
+
+function describeCurve(points: readonly CurvePoint[], { account, name }: PageExport): PageCurve | undefined {
+  if (points.length === 0) return undefined;
+  const late = points.filter(({ caught }) => caught !== null && caught < ENOUGH_CAUGHT);
+  const after = Math.max(0, ...late.map(({ age }) => age));
+  const entry = loadConfig().exports.find((each) => each.account === account && each.name === name);
+  const periods = [entry?.period, ...(entry?.runs ?? []).map(({ request }) => request.period)];
+  const lengths = periods.flatMap((period) => /^last_(\d+)_days$/.exec(String(period))?.[1] ?? []);
+  return {
+    points,
+    look_back: Math.min(...points.map(({ age }) => age).filter((age) => age > after)),
+    configured: lengths.length > 0 ? Math.max(...lengths.map(Number)) : undefined,
+  };
 }
 
 /** A failure is worst, then come the days that lack something. */

@@ -8,7 +8,7 @@ import { findLastRun, type LastRun } from './executions/last-run.ts';
 import { adviseLocally } from './executions/outcome.ts';
 import { type FoundExport, latestFailure, listExports, readExport } from './exports.ts';
 import { judgeMonths, type MonthFinality } from './final-days.ts';
-import { type LedgerDay, readLedger } from './ledger-days.ts';
+import { type AccountLedger, readLedger } from './ledger-days.ts';
 import { groupMissing, type JudgedRange, judgeRange, type MissingDays } from './missing-days.ts';
 import { shownReader } from './months.ts';
 import { findNewcomers, type NewAdvertisers } from './newcomers.ts';
@@ -33,8 +33,7 @@ export interface ReadExport {
   readonly days: JudgedRange['days'] | undefined;
   /** As `missing` shows them. */
   readonly missing: MissingDays | undefined;
-  /** What the ledger says about the days of its table, by date. */
-  readonly ledger: ReadonlyMap<string, LedgerDay>;
+  readonly ledger: AccountLedger;
   /** The months of a report with a table. */
   readonly months: readonly MonthFinality[];
   /** Undefined also for a request that names its advertisers. */
@@ -108,7 +107,8 @@ export async function readExports(
     const { account, found } = each;
     const ledger = readDays(found?.table?.table ?? '', account);
     const { named } = found ?? {};
-    const months = named && judged ? judgeMonths(judged, ledger, { named, config, account }, folder) : [];
+    const months =
+      named && judged ? judgeMonths(judged, ledger.days, { named, config, account }, folder) : [];
     return { ...each, days: judged?.days, ledger, months };
   });
 }

@@ -1,10 +1,16 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { MIN_CURVE_DAYS } from '../catalog/queries.ts';
 import { describeEnd, toMinute } from '../knowledge/executions/last-run.ts';
 import { LACK_WORDS, LACKS, type Lack } from '../knowledge/missing-days.ts';
-import { type PageContents, type PageExport, RECENT_DAYS } from '../knowledge/page-contents.ts';
+import {
+  type PageContents,
+  type PageCurve,
+  type PageExport,
+  RECENT_DAYS,
+} from '../knowledge/page-contents.ts';
 import { drawCalendar } from './calendar.ts';
-import { drawChart } from './chart.ts';
+import { drawChart, drawCurve } from './chart.ts';
 import { count, formatNumber } from './format.ts';
 import { breakable, copyable, dated, fold, type Html, html, isolate, styleSheet } from './html.ts';
 import {
@@ -144,7 +150,7 @@ ${drawParts(each)}</section>
 }
 
 function drawParts(each: PageExport): Html {
-  const { account, kind, days, remedies, months, metrics, failure, table } = each;
+  const { account, kind, days, remedies, months, metrics, curve, failure, table } = each;
   // A list shows one snapshot only.
   const calendar = kind === 'report' && days.length > 0 && drawCalendar(days);
   const recent = days.slice(-RECENT_DAYS);
@@ -158,8 +164,19 @@ ${
 <div class=metrics>${metrics.map((metric) => drawChart(metric, recent))}</div>
 ${drawDays(metrics, recent)}`
 }
+${curve && html`<h3>How long days change</h3>\n${drawRestatements(curve)}`}
 ${table && fold('What the columns mean', drawDictionary(table, account))}
 `;
+}
+
+function drawRestatements({ points, look_back, configured }: PageCurve): Html {
+  const days = Math.max(...points.map((point) => point.days));
+  if (days < MIN_CURVE_DAYS)
+    return html`<p class=note>${count(days, 'day')} of the ${MIN_CURVE_DAYS} that it takes are final and were read early on.</p>`;
+  const have = configured === undefined ? '' : `; you have last_${configured}_days`;
+  const ofMetrics = Map.groupBy(points, ({ metric }) => metric);
+  return html`<p><b>last_${look_back}_days</b> would have caught 99 % of the changes of ${count(days, 'final day')}${have}.</p>
+<div class=metrics>${[...ofMetrics].map(([name, own]) => drawCurve(name, own))}</div>`;
 }
 
 function drawFacts(each: PageExport): Html {

@@ -6,6 +6,7 @@ import { LEDGER } from '../../../functions/workflow/table.ts';
 import { savedQueries } from '../../../infra/catalog/queries.ts';
 import { startTables, TABLE } from '../../functions/tables/curations.ts';
 import { query } from '../../functions/tables/reports.ts';
+import { type DayFacts, ledgerRows } from '../../support/ledger-rows.ts';
 import { BUCKET } from '../../support/s3.ts';
 
 let tables: Awaited<ReturnType<typeof startTables>>;
@@ -117,3 +118,64 @@ it('finality is what the reports of each day say, whatever their windows and the
     { numRuns: 10 },
   );
 }, 120_000);
+
+/** A day's values by age in days: it grows at these ages. Runs may be missed. */
+const history = fc.record({
+  lookBack: fc.integer({ min: 3, max: 16 }),
+  growth: fc.array(fc.integer({ min: -2, max: 9 }), { minLength: 40, maxLength: 40 }),
+  growsUntil: fc.nat({ max: 14 }),
+  missed: fc.uniqueArray(fc.nat({ max: 60 }), { maxLength: 12 }),
+  days: fc.integer({ min: 24, max: 40 }),
+});
+
+it('curve has the share of its final value that each age showed, and what a look-back would have caught', async () => {
+  await fc.assert(
+    fc.asyncProperty(history, async ({ lookBack, growth, growsUntil, missed, days: many }) => {
+      const facts: DayFacts[] = [];
+      const finals: { readonly age: number; readonly value: number }[][] = [];
+      for (let day = 0; day < many; day += 1) {
+        const date = addDays(START, day);
+        const said: (Said & { readonly age: number })[] = [];
+        for (let age = 1; age <= lookBack; age += 1) {
+          if (missed.includes(day + age)) continue;
+          const grown = Math.min(age, growsUntil) * (growth[day] ?? 0);
+          const created = `${addDays(date, age)} 06:00:00`;
+          said.push({ age, created, id: `r${day + age}`, value: 50 + grown, rows: 1 });
+          const values = { spend: 50 + grown, rows: 1 };
+          facts.push({ date, report_id: `r${day + age}`, at: created, values });
+        }
+        const isEarly = said[0] !== undefined && said[0].age <= 2;
+        if (isEarly && judge(date, said, 4, '2099-01-01') === 'final') finals.push(said);
+      }
+      const ages = [...new Set(finals.flat().map(({ age }) => age))].sort((one, other) => one - other);
+      const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+      const expected = ages.map((age) => {
+        const known = finals.filter(([first]) => first && first.age <= age);
+        const at = known.map((day) => day.findLast((each) => each.age <= age)?.value ?? 0);
+        const last = known.map((day) => day.at(-1)?.value ?? 0);
+        const first = known.map((day) => day[0]?.value ?? 0);
+        const apart = (values: readonly number[]) =>
+          sum(values.map((value, index) => Math.abs(value - (last[index] ?? 0))));
+        const isEnough = known.length >= 28;
+        return {
+          age,
+          days: known.length,
+          share: isEnough ? sum(at) / sum(last) : null,
+          caught: isEnough && apart(first) > 0 ? 1 - apart(at) / apart(first) : null,
+        };
+      });
+      const config = { final_after_days: 4, accounts: {} };
+      const { curve } = savedQueries([TABLE], { today: "DATE '2099-01-01'", config });
+      const ledger = `(${ledgerRows('acme', 'daily', 'daily', facts)})`;
+      const rows = await query(
+        `SELECT age::INT AS age, days::INT AS days, share, caught FROM (${curve?.sql.replaceAll(`"${LEDGER}"`, ledger)}) WHERE metric = 'spend' ORDER BY age`,
+      );
+      expect(rows.map(({ age, days }) => [age, days])).toEqual(expected.map(({ age, days }) => [age, days]));
+      for (const [at, { share, caught }] of expected.entries()) {
+        const near = (value: number | null) => (value === null ? null : expect.closeTo(value, 9));
+        expect(rows[at]).toMatchObject({ share: near(share), caught: near(caught) });
+      }
+    }),
+    { numRuns: 25 },
+  );
+}, 60_000);
