@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { Call } from './exchange.ts';
 import { createFaultList } from './faults/faults.ts';
 import type { ReportFile } from './reporting/report-file.ts';
@@ -51,8 +50,9 @@ export function createState(options: SandboxOptions) {
     /** Every request to either server, in order of arrival. */
     journal: [] as Call[],
     faults: createFaultList(options.faults ?? []),
-    signingKey: randomBytes(32).toString('hex'),
     storageUrl: '',
+    /** When each download_url expires, by its path and query. */
+    downloadUrls: new Map<string, number>(),
   };
 }
 

@@ -17,8 +17,6 @@ export type ReportFile = {
   etag: string;
   /** The bytes from start (inclusive) to end (exclusive), in pieces. */
   read(start?: number, end?: number): Generator<Buffer>;
-  /** Reads all of it, and returns hex. */
-  sha256(): string;
   /** The same rows with other metrics. 0 is the first version. */
   withVersion(version: number): ReportFile;
 };
@@ -84,11 +82,6 @@ export function createReportFile(request: ReportRequest, options: FileOptions, v
     length,
     etag: `"${hash.digest('hex')}"`,
     read: (start = 0, end = length) => readParts(parts, start, end),
-    sha256: () => {
-      const whole = createHash('sha256');
-      for (const piece of readParts(parts, 0, length)) whole.update(piece);
-      return whole.digest('hex');
-    },
     withVersion: (other) => createReportFile(request, options, other),
   };
 

@@ -1,15 +1,16 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { daysOf } from '../../../functions/workflow/request/dates.ts';
 import { grantedAdvertisers } from '../authenticate.ts';
 import { Refusal, readJsonBody } from '../envelope.ts';
 import { type Answer, type Incoming, json } from '../exchange.ts';
 import type { Grant, Report, SandboxState } from '../state.ts';
-import { presign } from '../storage/signature.ts';
 import { createReportFile } from './report-file.ts';
 import { type ReportRequest, readPurchaseQuery, readReport } from './report-request.ts';
 
 /** Contract 4.4. */
 const SECONDS_BETWEEN_GETS = 10;
+
+const DAY_SECONDS = 86_400;
 
 /** Contract 4.3. */
 export function createReport(state: SandboxState, request: Incoming, grant: Grant): Answer {
@@ -52,6 +53,14 @@ export function getReport(
 export function queryPurchases(state: SandboxState, request: Incoming, grant: Grant): Answer {
   const query = readPurchaseQuery(readJsonBody(request), grantedAdvertisers(state, grant));
   return json(200, onePurchaseADay(query));
+}
+
+/** Creates a new download_url, valid for 24 hours from now (contract 2.3). */
+function presign({ options, now, storageUrl, downloadUrls }: SandboxState, { id, request }: Report): string {
+  const signature = `sbx_sig_${randomBytes(24).toString('base64url')}`;
+  const path = `/reports/${id}.${request.format === 'CSV' ? 'csv' : 'json'}?signature=${signature}`;
+  downloadUrls.set(path, now() + 1000 * (options.report?.urlSeconds ?? DAY_SECONDS));
+  return storageUrl + path;
 }
 
 function newReport({ options, reports, now }: SandboxState, account: string, request: ReportRequest): Report {

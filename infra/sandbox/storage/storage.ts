@@ -9,7 +9,6 @@ import type { FaultEffect } from '../faults/parse-fault.ts';
 import { byteByByte, type Pieces, recordCall, reset, sendAnswer, upTo } from '../http.ts';
 import type { ReportFile } from '../reporting/report-file.ts';
 import type { Report, SandboxState } from '../state.ts';
-import { signatureProblem } from './signature.ts';
 
 /** Serves the pre-signed URLs. It behaves like S3 for a GET of one object. */
 export async function serveStorage(
@@ -40,12 +39,11 @@ function answerTo(
   const foreign = PLATFORM_HEADERS.find((name) => call.headers[name] !== undefined);
   if (foreign)
     return xmlError(400, 'InvalidArgument', `Only one auth mechanism allowed; remove the header ${foreign}.`);
-  const problem = signatureProblem(state, call.path, new URLSearchParams(call.query));
-  if (problem === 'expired') return xmlError(403);
+  const expiresAt = state.downloadUrls.get(call.path + call.query);
   // The signature includes the method, so a URL signed for GET does not work for HEAD.
-  if (problem || call.method !== 'GET')
+  if (expiresAt === undefined || !report || call.method !== 'GET')
     return xmlError(403, 'SignatureDoesNotMatch', 'The signature does not match.');
-  if (!report) return xmlError(404);
+  if (expiresAt <= state.now()) return xmlError(403);
   const download = readRange(report, call, fault);
   if (fault.body === undefined || !('file' in download)) return download;
   return { status: download.status, headers: download.headers };

@@ -15,7 +15,7 @@ test('the URL is valid for 24 hours, then it is 403 in XML (contract 2.3)', asyn
 
 test('a changed URL, and HEAD with a URL signed for GET, are 403', async () => {
   const { url } = await startDownload();
-  const changed = [url.replace(/expires=\d+/, 'expires=9999999999999'), url.replace(/\?.*/, '')];
+  const changed = [`${url}&expires=9999999999999`, url.replace(/\?.*/, '')];
   for (const each of changed) {
     const { status, text } = await send('GET', each);
     expect([each, status]).toEqual([each, 403]);
