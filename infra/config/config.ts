@@ -3,8 +3,7 @@ import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
 import { checkUrl } from '../../functions/platform/safe-hosts.ts';
 import { MAX_ACCOUNTS, MOST_ACCOUNTS } from '../../functions/workflow/request/accounts.ts';
-import { isCalendarDate } from '../../functions/workflow/request/dates.ts';
-import { path } from '../../functions/workflow/request/fields.ts';
+import { date, name, path } from '../../functions/workflow/request/fields.ts';
 import { nameFaults, wordIssue } from '../../functions/workflow/request/issues.ts';
 import { ListInput } from '../../functions/workflow/request/list.ts';
 import { PART_BYTES } from '../../functions/workflow/state-parts.ts';
@@ -63,13 +62,6 @@ const RETENTIONS = [
   1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
 ] as const satisfies readonly RetentionDays[];
 
-const AccountName = z
-  .string()
-  .regex(
-    /^[a-z0-9][a-z0-9_-]{0,63}$/,
-    'must be 1 to 64 characters of a-z, 0-9, _ and -, the first a letter or digit',
-  );
-
 const Host = z
   .string()
   .regex(
@@ -96,9 +88,9 @@ export const ConfigFile = z.strictObject({
     .string()
     .superRefine(checkBaseUrl)
     .transform((url) => url.replace(/\/+$/, '')),
-  revision: z.string().refine(isCalendarDate, 'must be a date that exists, written YYYY-MM-DD'),
+  revision: date,
   accounts: z
-    .record(AccountName, Account)
+    .record(name, Account)
     .refine((accounts) => Object.keys(accounts).length > 0, 'must not be empty')
     // Without a prototype, because an account may be called `constructor`.
     .transform((accounts): Accounts => Object.assign(Object.create(null), accounts)),
