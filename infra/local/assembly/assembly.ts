@@ -46,9 +46,11 @@ export function prepareAssembly(): Promise<string> {
 }
 
 export function loadAssembly(folder: string): Assembly {
-  const assembly: Assembly = JSON.parse(readFileSync(join(folder, ASSEMBLY_FILE), 'utf8'));
+  const assembly: Omit<Assembly, 'interpreter'> = JSON.parse(
+    readFileSync(join(folder, ASSEMBLY_FILE), 'utf8'),
+  );
   const functions = assembly.functions.map((each) => ({ ...each, file: join(folder, each.file) }));
-  return { ...assembly, functions, interpreter: join(folder, assembly.interpreter) };
+  return { ...assembly, functions, interpreter: join(folder, INTERPRETER_FILE) };
 }
 
 /** Fills a folder with the assembly. */

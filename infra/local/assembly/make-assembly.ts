@@ -5,7 +5,7 @@ import { buildSync } from 'esbuild';
 import { readConfig } from '../../config/config.ts';
 import { bundleFunctions } from '../../constructs/bundle.ts';
 import { synthesize } from '../../synthesize.ts';
-import { ASSEMBLY_FILE, type Assembly, FUNCTIONS_FOLDER, INTERPRETER_FILE } from './assembly.ts';
+import { ASSEMBLY_FILE, FUNCTIONS_FOLDER, INTERPRETER_FILE } from './assembly.ts';
 import { readTemplate, type Template } from './template.ts';
 
 /** The child process that fills an assembly's folder: `node make-assembly.ts FOLDER`. */
@@ -30,10 +30,7 @@ bundleFunctions(bundles);
 bundleInterpreter();
 const synthesized = synthesize(config, bundles);
 const codeOf = (id: string) => relative(folder, synthesized.codeOf(id));
-const assembly: Assembly = {
-  ...readTemplate(synthesized.template as Template, config.stack, codeOf),
-  interpreter: INTERPRETER_FILE,
-};
+const assembly = readTemplate(synthesized.template as Template, config.stack, codeOf);
 writeFileSync(join(folder, ASSEMBLY_FILE), JSON.stringify(assembly));
 
 /** Bundles the interpreter into one CommonJS file. The run evaluates it with its own Date and timers. */

@@ -27,7 +27,7 @@ export function readTemplate(
   { Resources }: Template,
   stack: string,
   codeOf: (functionId: string) => string,
-): Pick<Assembly, 'stack' | 'bucket' | 'stateMachine' | 'functions'> {
+): Omit<Assembly, 'interpreter'> {
   const ofType = (type: string) => Object.entries(Resources).filter(([, resource]) => resource.Type === type);
   const nameOf = (id: string) => `${stack}-${id.replace(LOGICAL_ID_HASH, '')}`;
   const arnOf = (id: string) => `arn:aws:lambda:${REGION}:${ACCOUNT}:function:${nameOf(id)}`;

@@ -56,7 +56,7 @@ export function startInstance(
   const { name, file, timeoutSeconds, memoryMb, environment, scratch: parent = tmpdir() } = spec;
   mkdirSync(parent, { recursive: true });
   const scratch = mkdtempDisposableSync(join(parent, 'lambda-'));
-  const data: FunctionData = { file, clock: { real, start, speed }, scratch: scratch.path };
+  const data: FunctionData = { file, clock: { real, start, speed } };
   // The process removes NODE_COMPILE_CACHE again before it loads the handler.
   const { NODE_COMPILE_CACHE } = process.env;
   const child = fork(PROCESS, [JSON.stringify(data)], {

@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { LambdaContext } from '../../../functions/workflow/step.ts';
 import { type ClockAnchor, createScaledDate } from '../clock.ts';
@@ -15,8 +14,6 @@ export interface FunctionData {
   /** The bundled module. */
   readonly file: string;
   readonly clock: ClockAnchor;
-  /** The process's own temporary folder. Whoever started the process removes it, unless it is killed. */
-  readonly scratch: string;
 }
 
 export interface Invocation {
@@ -32,9 +29,9 @@ export type Answer = { readonly output: string } | { readonly failure: TaskFailu
 
 type Handler = (event: unknown, context: LambdaContext) => unknown;
 
-const { file, clock, scratch }: FunctionData = JSON.parse(process.argv[2] ?? '');
+const { file, clock }: FunctionData = JSON.parse(process.argv[2] ?? '');
 // The process that started this one has ended, perhaps killed.
-process.on('disconnect', endProcess);
+process.on('disconnect', () => process.exit());
 // Ctrl-C in a terminal reaches each process. The one that started this one decides what ends.
 process.on('SIGINT', () => {});
 // Before the handler's module is loaded, because that may keep what it finds.
@@ -63,14 +60,6 @@ process.on('message', async ({ event, requestId, milliseconds }: Invocation) => 
     send({ failure: describe(error) });
   }
 });
-
-function endProcess(): void {
-  try {
-    rmSync(scratch, { recursive: true, force: true });
-  } finally {
-    process.exit();
-  }
-}
 
 function describe(error: unknown): TaskFailure {
   if (!(error instanceof Error)) return functionFailure(typeof error, String(error));

@@ -25,7 +25,6 @@ export type ObjectPlace = {
 const META = '.meta';
 export const UPLOADS = '.uploads';
 const VERSIONS = '.versions';
-const KEY_BYTES_MAX = 1024;
 
 export type ObjectMeta = {
   bytes: number;
@@ -52,9 +51,7 @@ export function objectPath({ directory, bucket, key }: ObjectPlace, version?: st
     key.includes('\0') ||
     key.includes('\\') ||
     [META, UPLOADS, VERSIONS].includes(segments[0] ?? '');
-  if (unsafe || Buffer.byteLength(key) > KEY_BYTES_MAX) {
-    throw new S3Error('InvalidArgument', `The key cannot be used as a file path: ${key}`);
-  }
+  if (unsafe) throw new S3Error('InvalidArgument', `The key cannot be used as a file path: ${key}`);
   return join(directory, bucket, ...segments);
 }
 
