@@ -16,13 +16,15 @@ const MAX_CALLS = 2_000;
 
 /** A line for each promise that a run broke. P6 is checked for the whole workflow. */
 export function brokenPromises(sandbox: Sandbox, run: ScenarioRun): string[] {
-  const { faulty, clean } = run;
+  const { faulty, clean, changed } = run;
   return [
-    ...[faulty, clean].flatMap((phase) => [
-      ...wrongObjects(sandbox, run, phase),
-      ...visibleTooEarly(phase),
-      ...polledTooEarly(sandbox, phase),
-    ]),
+    ...[faulty, clean, changed ?? []]
+      .flat()
+      .flatMap((phase) => [
+        ...wrongObjects(sandbox, run, phase),
+        ...visibleTooEarly(phase),
+        ...polledTooEarly(sandbox, phase),
+      ]),
     ...wrongTables(sandbox, run),
     ...faulty.ended.flatMap((ended) => wrongEnd(run, ended)),
     ...notConverged(run),
@@ -33,8 +35,9 @@ export function brokenPromises(sandbox: Sandbox, run: ScenarioRun): string[] {
 function wrongObjects(sandbox: Sandbox, run: ScenarioRun, { objects, published }: Phase): string[] {
   return [...objects].flatMap(([key, file]) => {
     const { name = '', folder, ...window } = partsOf(key);
-    if (name === '_failure.json' || isPlan(key)) return [];
-    if (name === MANIFEST) return wrongManifest(published.get(key), key, file);
+    if (name === '_failure.json' || isPlan(key) || isList(key)) return [];
+    if (name === MANIFEST)
+      return [...wrongManifest(published.get(key), key, file), ...wrongAdvertisers(sandbox, key, file)];
     const siblings = [...objects.keys()].filter((other) => isData(other) && partsOf(other).folder === folder);
     if (siblings.length > 1) return [`P1: two objects of one window: ${siblings.join(' ')}`];
     if (!name.startsWith('report.')) return [];
@@ -53,6 +56,15 @@ function wrongManifest(object: StoredFile | undefined, key: string, { bytes }: S
     // Nobody has read a file without a number of rows, for example because Glue failed. Its warnings say so.
     (manifest.rows === undefined || decoded(object) !== undefined);
   return same ? [] : [`P2: ${key} describes another object than the one that it names`];
+}
+
+/** P1: a manifest tells how many advertisers its report is about. */
+function wrongAdvertisers(sandbox: Sandbox, key: string, { bytes }: StoredFile): string[] {
+  const { report_id, advertisers } = JSON.parse(String(bytes));
+  const report = sandbox.reports().find(({ id }) => id === report_id);
+  const count = report?.request.advertiser_ids.length;
+  if (!advertisers || count === undefined || advertisers.count === count) return [];
+  return [`P1: ${key} tells of ${advertisers.count} advertisers, and its report is about ${count}`];
 }
 
 /** P2: a manifest is written after its object, and an event is sent after the manifests of its windows. */
@@ -91,16 +103,20 @@ function polledTooEarly(sandbox: Sandbox, { calls }: Phase): string[] {
   });
 }
 
-/** P7, after the run with faults and again after the one without. */
+/** P7, after the run with faults, after the one without, and after one with another metric. */
 function wrongTables(sandbox: Sandbox, run: ScenarioRun): string[] {
   const emptied = isEmptied(run);
-  const { faulty, clean } = run;
+  const { faulty, clean, changed } = run;
+  const earlier = (name: string, ...phases: Phase[]) =>
+    phases.flatMap(({ tables }) => tables.flatMap((table) => (table.name === name ? table.curations : [])));
   return [
     ...faulty.tables.flatMap((table) => wrongDays(sandbox, table, { earlier: [], healthy: false, emptied })),
-    ...clean.tables.flatMap((table) => {
-      const before = faulty.tables.find(({ name }) => name === table.name);
-      return wrongDays(sandbox, table, { earlier: before?.curations ?? [], healthy: true, emptied });
-    }),
+    ...clean.tables.flatMap((table) =>
+      wrongDays(sandbox, table, { earlier: earlier(table.name, faulty), healthy: true, emptied }),
+    ),
+    ...(changed?.tables ?? []).flatMap((table) =>
+      wrongDays(sandbox, table, { earlier: earlier(table.name, faulty, clean), healthy: true, emptied }),
+    ),
   ];
 }
 
@@ -172,7 +188,8 @@ function notConverged({ scenario, faulty, clean }: ScenarioRun): string[] {
   const failed = clean.ended.filter(({ status }) => status !== 'SUCCEEDED');
   const bare = [...clean.objects.keys()].filter((key) => isData(key) && !clean.objects.has(manifestOf(key)));
   // These replace or encode the file.
-  const sameSource = !/changed|body|gzip/.test(scenario.platform.join()) && !scenario.report.changing;
+  const isChanging = scenario.report.changing || scenario.newcomer;
+  const sameSource = !/changed|body|gzip/.test(scenario.platform.join()) && !isChanging;
   const stale = [...clean.objects.keys()].filter(isPlan);
   // A list that the platform refused to continue may have been cut, and says so.
   const isCut = (key: string) => /refused offset/.test(String(faulty.objects.get(manifestOf(key))?.bytes));
@@ -201,12 +218,17 @@ function partsOf(key: string): KeyParts {
 }
 
 function isData(key: string): boolean {
-  return key !== '' && !isPlan(key) && !/\/_\w+\.json$/.test(key);
+  return key !== '' && !isPlan(key) && !isList(key) && !/\/_\w+\.json$/.test(key);
 }
 
 /** It is removed when all that was asked for is delivered. */
 function isPlan(key: string): boolean {
   return key.includes('/_plans/');
+}
+
+/** The advertisers of an account. */
+function isList(key: string): boolean {
+  return key.includes('/_advertisers/');
 }
 
 function manifestOf(key: string): string {

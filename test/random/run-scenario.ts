@@ -57,6 +57,8 @@ export interface ScenarioRun {
   readonly account: string;
   readonly faulty: Phase;
   readonly clean: Phase;
+  /** One of the requests with another metric. */
+  readonly changed: Phase | undefined;
 }
 
 /** Names that no other scenario of the workflow uses. */
@@ -76,13 +78,46 @@ export async function runScenario(
   const { platform, s3, secrets, glue, bus } = scenario;
   const exports = scenario.exports.map((each) => withDates(each, workflow.clock.now()));
   setFaults(workflow, { faults: platform, s3, secrets, glue, events: bus });
+  using newcomer = addNewcomer(workflow, scenario);
   const faulty = await runPhase(workflow, exports, names, scenario);
   setFaults(workflow, {});
+  newcomer.accept();
   endFaults();
   const valid = exports.filter(({ invalid }) => !invalid);
   const again = new Map(valid.map((one) => [JSON.stringify([one.name, one.fields]), one]));
   const clean = await runPhase(workflow, [...again.values()], names);
-  return { scenario, account: names.account, faulty, clean };
+  const [first] = valid;
+  const changed =
+    first && scenario.addsMetric ? await runPhase(workflow, [withMetric(first)], names) : undefined;
+  return { scenario, account: names.account, faulty, clean, changed };
+}
+
+const NEWCOMER = 'd4a6b8c0-3e5f-4b7d-8c9e-1f2a3b4c5d04';
+
+/** The advertiser is there until the end of the scenario. */
+function addNewcomer({ sandbox: { options }, clock }: Workflow, { newcomer }: Scenario) {
+  const accept = (isRefused = false) => {
+    if (!newcomer) return;
+    options.addedAdvertisers = [NEWCOMER];
+    options.refusedAdvertisers = isRefused ? [NEWCOMER] : [];
+  };
+  const after = (1000 * (newcomer?.after ?? 0)) / clock.speed;
+  const timer = setTimeout(accept, after, newcomer?.isRefused);
+  return {
+    accept() {
+      clearTimeout(timer);
+      accept();
+    },
+    [Symbol.dispose]() {
+      clearTimeout(timer);
+      delete options.addedAdvertisers;
+      delete options.refusedAdvertisers;
+    },
+  };
+}
+
+function withMetric({ fields, ...requested }: RequestedExport): RequestedExport {
+  return { ...requested, fields: { ...fields, metrics: [...(fields.metrics as string[]), 'clicks'] } };
 }
 
 const DAY_MS = 86_400_000;
@@ -146,7 +181,8 @@ async function runPhase(
 }
 
 function idsFor({ fields, invalid }: RequestedExport, { sandbox }: Workflow): Record<string, unknown> {
-  if (fields.kind === 'report') return { advertiser_ids: sandbox.advertiserIds.slice(0, 2) };
+  const { advertiser_ids = sandbox.advertiserIds.slice(0, 2) } = fields;
+  if (fields.kind === 'report') return { advertiser_ids };
   return fields.kind === 'purchases' && !invalid ? { advertiser_id: sandbox.advertiserIds[0] } : {};
 }
 

@@ -16,6 +16,10 @@ export interface Scenario {
     /** Days are restated, late, and empty for a while. */
     readonly changing?: true;
   };
+  /** An advertiser is added, so many seconds after the start, and perhaps refused in the run with faults. */
+  readonly newcomer?: { readonly after: number; readonly isRefused: boolean } | undefined;
+  /** At last, an export has one metric more. The other days stay as they are. */
+  readonly addsMetric: boolean;
   /** Revokes every token that was issued before. */
   readonly revoked: boolean;
   /** In the words of parseFault. */
@@ -57,6 +61,9 @@ const TWO_WINDOWS = '2026-02-17';
 export const THREE_WINDOWS = '2026-04-03';
 
 const weeks = { kind: 'report', start_date: '2026-01-01', metrics: ['spend'] };
+/** Default: two of the sandbox's advertisers. */
+const advertisers = fc.constantFrom({}, {}, { advertiser_ids: 'all' });
+
 /** Most exports have one window, because a day of a table costs as much as a poll. */
 const reports = fc.constantFrom(
   ...[1, 2, 3].flatMap(() => [
@@ -69,7 +76,7 @@ const reports = fc.constantFrom(
 const purchases = fc.constant({ kind: 'purchases', start_date: '2026-01-01', end_date: '2026-01-15' });
 const lists = fc.constant({ kind: 'list', resource: 'campaigns', limit: 20, snapshot_date: '2026-01-01' });
 const valid = fc.oneof(
-  { weight: 5, arbitrary: reports },
+  { weight: 5, arbitrary: fc.tuple(reports, advertisers).map(([fields, ids]) => ({ ...fields, ...ids })) },
   { weight: 1, arbitrary: purchases },
   { weight: 1, arbitrary: lists },
 );
@@ -88,16 +95,17 @@ const METRICS = ['spend', 'impressions', 'conversions'];
 const overlapping = fc
   .tuple(
     fc.constantFrom({}, { dimensions: ['campaign_id'] }),
+    advertisers,
     fc.array(fc.record({ from: fc.integer({ min: -9, max: 0 }), days: fc.integer({ min: 1, max: 8 }) }), {
       minLength: 2,
       maxLength: 4,
     }),
     fc.array(fc.constantFrom(0, 0, 15, 60, 200), { minLength: 4, maxLength: 4 }),
   )
-  .map(([shape, windows, starts]): RequestedExport[] =>
+  .map(([shape, ids, windows, starts]): RequestedExport[] =>
     windows.map(({ from, days }, index) => ({
       name: 'a',
-      fields: { kind: 'report', metrics: METRICS, ...shape },
+      fields: { kind: 'report', metrics: METRICS, ...shape, ...ids },
       days: { from, to: from + days },
       startAfter: starts[index] ?? 0,
     })),
@@ -213,6 +221,12 @@ const scenario: fc.Arbitrary<Scenario> = requested.chain((exports) => {
   return fc.record({
     exports: fc.constant(exports),
     report: changing ? changingReport : (report as fc.Arbitrary<Scenario['report']>),
+    newcomer: exports.some(isForAll)
+      ? fc.option(fc.record({ after: fc.constantFrom(0, 5, 30, 100), isRefused: fc.boolean() }), {
+          nil: undefined,
+        })
+      : fc.constant(undefined),
+    addsMetric: changing ? fc.boolean() : fc.constant(false),
     revoked: fc.boolean(),
     platform: few(changing ? 3 : 9, platformFault(callsOf(exports)), changing ? 2 : 4),
     s3: few(3, changing ? monthFault : s3Fault, 2),
@@ -227,10 +241,16 @@ const scenario: fc.Arbitrary<Scenario> = requested.chain((exports) => {
   });
 });
 
+/** True for a report of all advertisers. */
+export function isForAll({ fields }: RequestedExport): boolean {
+  return fields.advertiser_ids === 'all';
+}
+
 /** The endpoints that these exports call. */
 function callsOf(exports: readonly RequestedExport[]): string[] {
   const asked = exports.filter(({ invalid }) => !invalid).map(({ fields }) => String(fields.kind));
-  return ['token', 'any', ...new Set(asked.flatMap((kind) => CALLS[kind] ?? []))];
+  const listed = exports.some(isForAll) ? ['list'] : [];
+  return ['token', 'any', ...new Set([...asked.flatMap((kind) => CALLS[kind] ?? []), ...listed])];
 }
 
 const CALLS: Readonly<Record<string, readonly string[]>> = {

@@ -9,12 +9,12 @@ export interface DaySums {
   readonly sums: Readonly<Record<string, bigint>>;
 }
 
-/** Adds up the rows of a JSON report per day by other code than CurateReport's. */
+/** Adds up the rows of a JSON report per day by other code than CurateReport's. A metric may be absent. */
 export function sumDays(json: string, metrics: readonly string[]): Map<string, DaySums> {
   const rows = parseKeepingDigits(json) as Record<string, unknown>[];
   const byDay = Map.groupBy(rows, ({ date }) => String(date));
   const sumOf = (day: typeof rows, metric: string) =>
-    day.reduce((sum, row) => sum + millionths(String(row[metric])), 0n);
+    day.reduce((sum, row) => sum + millionths(String(row[metric] ?? '0')), 0n);
   return new Map(
     [...byDay].map(([date, day]) => [
       date,
@@ -64,7 +64,7 @@ export async function queryDays(
     Object.keys(await shownDays(folder, account)).map((day) => [day, none]),
   );
   if (days.size === 0) return days;
-  const sums = metrics.map((metric) => `sum("${metric}")::DECIMAL(38, 6)::VARCHAR`);
+  const sums = metrics.map((metric) => `coalesce(sum("${metric}"), 0)::DECIMAL(38, 6)::VARCHAR`);
   const rows = await query(
     `SELECT ${['date::VARCHAR', 'count(*)::VARCHAR', ...sums].join()}
      FROM read_parquet([${monthsIn(folder, account)}], union_by_name = true)
