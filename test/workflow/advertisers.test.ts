@@ -1,5 +1,8 @@
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ExportResult } from '../../functions/workflow/states.ts';
+import { runCommand } from '../support/cli.ts';
+import { queryDays } from '../support/day-sums.ts';
 import { commonWorkflow, expectFailed, type Outcome, runExport } from '../support/run-export.ts';
 import { forgetTokens } from '../support/workflow-secrets.ts';
 
@@ -13,6 +16,26 @@ const request = (name: string, fields = {}) => ({ name, advertiser_ids: 'all', .
 function askedFor({ callsTo }: Outcome): unknown[] {
   return callsTo('create').map(({ body }) => JSON.parse(body).advertiser_ids);
 }
+
+it('55: an added metric and an added advertiser leave the days that were exported before as they are', async () => {
+  const fields = { name: 'grows', advertiser_ids: [one], metrics: ['spend', 'clicks'] };
+  const read = () =>
+    queryDays(join(workflow.out, workflow.bucket, 'tables/grows'), 'sandbox', ['spend', 'clicks']);
+  const days = { start_date: '2026-10-01', end_date: '2026-10-04' };
+  await runExport(workflow, { request: { ...fields, ...days } });
+  const before = await read();
+  const later = { start_date: '2026-10-03', end_date: '2026-10-05' };
+  const more = { metrics: ['spend', 'clicks', 'impressions'], advertiser_ids: [one, two] };
+  const grown = await runExport(workflow, { request: { ...fields, ...later, ...more } });
+  expect(grown.output).toMatchObject({ restated: 1, first_restated: '2026-10-03' });
+  const after = await read();
+  expect([...after.keys()].sort()).toEqual(['2026-10-01', '2026-10-02', '2026-10-03', '2026-10-04']);
+  for (const day of ['2026-10-01', '2026-10-02']) expect(after.get(day)).toEqual(before.get(day));
+  const place = ['--account', 'sandbox', '--local', '--out', workflow.out];
+  const { stdout } = await runCommand(['missing', 'grows', ...place]);
+  expect(stdout).toContain('0 of 4 days are not delivered, 2 of an older request until 2026-10-02');
+  expect(stdout).toContain('without impressions, 1 of the advertisers');
+});
 
 describe('an export of all advertisers', () => {
   it('54: lists them once with a token of its scopes, after a 429 and a refused token (contract 4.6, 5.3)', async () => {
@@ -34,17 +57,22 @@ describe('an export of all advertisers', () => {
     });
   });
 
-  it('54: keeps its hash when there is a newcomer', async () => {
+  it('54: names a newcomer with the command for the days before, and keeps its hash', async () => {
     const first = await runExport(workflow, { request: request('newcomer') });
     const second = await runExport(workflow, {
-      request: request('newcomer'),
+      request: request('newcomer', { start_date: '2026-10-02' }),
       sandbox: { addedAdvertisers: [NEW] },
     });
     expect(askedFor(second)).toEqual([[one, two, three, NEW].toSorted()]);
-    expect(second.manifest?.advertisers).toMatchObject({ count: 4, newcomers: { advertiser_ids: [NEW] } });
-    const { newcomers } = second.output as ExportResult;
-    expect(newcomers).toEqual({ count: 1, advertiser_ids: [NEW] });
-    expect(second.manifest?.request_hash).toBe(first.manifest?.request_hash);
+    const { newcomers, windows } = second.output as ExportResult;
+    const history = { start_date: '2026-10-01', end_date: '2026-10-02' };
+    const command = 'npm run export -- run newcomer --account sandbox --from 2026-10-01 --to 2026-10-02';
+    expect(newcomers).toEqual({ count: 1, advertiser_ids: [NEW], history, command });
+    const manifest = JSON.parse(String(await workflow.object(windows[0]?.manifest_key ?? '')));
+    expect(manifest).toMatchObject({
+      advertisers: { count: 4, newcomers: { advertiser_ids: [NEW] } },
+      request_hash: first.manifest?.request_hash,
+    });
   });
 
   it('54: leaves a refused advertiser out, and names it in the result', async () => {
