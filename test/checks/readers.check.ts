@@ -196,11 +196,7 @@ describe('after a column was added', () => {
     return python(['run_recipe.py'], { stdin, cwd });
   }
 
-  it.each([
-    'pyarrow',
-    'pandas',
-    'polars',
-  ])('%s reads it once rebuild has written every month', async (name) => {
+  it.each(['pyarrow', 'pandas', 'polars'])('%s reads it once rebuild wrote every month', async (name) => {
     await expect(readClicks(name, '')).rejects.toThrow(/clicks/);
     const read = JSON.parse(await readClicks(name, ', NULL::BIGINT AS clicks')) as string[][];
     expect(read.at(-1)).toEqual(['2026-10-01', '7']);

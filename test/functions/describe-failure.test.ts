@@ -212,11 +212,7 @@ describe('DescribeFailure of an export whose windows did not fail', () => {
 
   it.each<[string, object, object]>([
     ['before its windows had ended', planned, {}],
-    [
-      'after they were delivered',
-      { ...planned, windows: createWindows(2), results: both },
-      { windows_delivered: 2 },
-    ],
+    ['after delivery', { ...planned, windows: createWindows(2), results: both }, { windows_delivered: 2 }],
     ['without windows to export', { ...planned, windows: [], results: [] }, { windows_delivered: 0 }],
     [
       '31: when it could not be announced',

@@ -10,10 +10,7 @@ describe('2: a credential that the platform refused', () => {
     const { reports: _, ...plan } = started.window;
     return { ...started, plan };
   };
-  const failed = {
-    name: 'CredentialUnusable',
-    facts: { status: 401, request_id: 'r-1' },
-  };
+  const failed = { name: 'CredentialUnusable', facts: { status: 401, request_id: 'r-1' } };
 
   it('is requested again by a new export, and usable again once a token is issued', async () => {
     const { dependencies, window, plan, asked, issued } = clientRevoked();

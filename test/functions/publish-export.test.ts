@@ -32,13 +32,7 @@ function delivered(start: string, rows?: number): DeliveredWindow {
 const failed = {
   outcome: 'failed',
   window: windowFrom('2026-10-02'),
-  failure: {
-    error: 'RequestRefused',
-    happened: 'x',
-    todo: 'y',
-    report_ids: [],
-    request_ids: [],
-  },
+  failure: { error: 'RequestRefused', happened: 'x', todo: 'y', report_ids: [], request_ids: [] },
 };
 
 /** Publishes an export with these results, and returns the keys that were deleted. */

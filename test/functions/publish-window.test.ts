@@ -187,11 +187,7 @@ describe('PublishWindow', () => {
     [
       '12: the reports that were abandoned, and when the READY one was created',
       { reports, ready_id: 'r2' },
-      {
-        report_id: 'r2',
-        abandoned_report_ids: ['r1', 'r3'],
-        report_created_at: '2026-11-21T05:30:00.000Z',
-      },
+      { report_id: 'r2', abandoned_report_ids: ['r1', 'r3'], report_created_at: '2026-11-21T05:30:00.000Z' },
     ],
     ['23: that there are no rows', { object: { ...object, rows: 0 } }, { rows: 0, empty: true }],
     ['the time zone in which the request counts days', { request: { ...request, time_zone } }, { time_zone }],

@@ -61,12 +61,7 @@ describe('SaveReport', () => {
     });
   });
 
-  const left = {
-    upload_id: 'u1',
-    etag: '"one"',
-    content_type: 'application/json',
-    stored_bytes: 200,
-  };
+  const left = { upload_id: 'u1', etag: '"one"', content_type: 'application/json', stored_bytes: 200 };
 
   it('16: keeps the checkpoint of a copy that broke off or takes longer than one call', async () => {
     const { window, dependencies } = await startReady();

@@ -18,10 +18,7 @@ export function sumDays(json: string, metrics: readonly string[]): Map<string, D
   return new Map(
     [...byDay].map(([date, day]) => [
       date,
-      {
-        rows: day.length,
-        sums: Object.fromEntries(metrics.map((metric) => [metric, sumOf(day, metric)])),
-      },
+      { rows: day.length, sums: Object.fromEntries(metrics.map((metric) => [metric, sumOf(day, metric)])) },
     ]),
   );
 }

@@ -71,10 +71,7 @@ export function asLambda(environment: Readonly<Record<string, string>>): Lambda 
   return {
     call(handler, state, retry_count = 0, redrive_count) {
       calls += 1;
-      const context = {
-        awsRequestId: `invocation-${calls}`,
-        getRemainingTimeInMillis: () => 900_000,
-      };
+      const context = { awsRequestId: `invocation-${calls}`, getRemainingTimeInMillis: () => 900_000 };
       return handler({ state, retry_count, redrive_count }, context);
     },
     lines: () =>

@@ -8,18 +8,11 @@ import { awsEnvironment, setEnvironment } from './lambda.ts';
 
 export const CREDENTIAL = 'exports/acme/credential';
 export const TOKEN = 'exports/acme/token';
-export const LOGIN = {
-  client_id: 'client',
-  client_secret: 'canary-secret',
-  refresh_token: 'canary-refresh',
-};
+export const LOGIN = { client_id: 'client', client_secret: 'canary-secret', refresh_token: 'canary-refresh' };
 
 /** The secrets of one account in a local Secrets Manager. */
 export async function startAccount({ credential, token }: { credential?: string; token?: string } = {}) {
-  const stored = {
-    credential: createMemorySecret(credential),
-    token: createMemorySecret(token),
-  };
+  const stored = { credential: createMemorySecret(credential), token: createMemorySecret(token) };
   const manager = await startFaultySecrets({
     secrets: new Map([
       [CREDENTIAL, stored.credential],

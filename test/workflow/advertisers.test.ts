@@ -92,10 +92,7 @@ describe('an export of all advertisers', () => {
     });
     expectFailed(refused, 'RequestRefused');
     expect(refused.failure.faults).toHaveLength(3);
-    const none = await runExport(workflow, {
-      request: request('none'),
-      faults: ['list body="[]"'],
-    });
+    const none = await runExport(workflow, { request: request('none'), faults: ['list body="[]"'] });
     expectFailed(none, 'RequestRefused');
     expect(none.callsTo('create')).toEqual([]);
   });

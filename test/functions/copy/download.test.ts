@@ -97,15 +97,9 @@ describe('a whole file', () => {
 
   test.each([
     ['23: is empty', answer(200, { ...ETAG, 'Content-Length': '0' })],
-    [
-      '24: has another encoding than gzip',
-      answer(200, { 'Content-Encoding': 'zstd', 'Content-Length': '2' }, '[]'),
-    ],
+    ['24: is encoded as zstd', answer(200, { 'Content-Encoding': 'zstd', 'Content-Length': '2' }, '[]')],
     ['23: is empty and comes in chunks', answer(200, CHUNKED, '0\r\n\r\n')],
-    [
-      '23: is a web page',
-      answer(200, { 'Content-Type': 'Text/HTML; charset=x', 'Content-Length': '2' }, '[]'),
-    ],
+    ['23: is a web page', answer(200, { 'Content-Type': 'Text/HTML;x=y', 'Content-Length': '2' }, '[]')],
   ])('%s is refused for good', async (_, bytes) => {
     expect((await downloadFrom(bytes)).error).toMatchObject({ name: 'DownloadRefused' });
   });
@@ -172,11 +166,7 @@ describe('the rest of a file', () => {
   });
 
   test.each([
-    [
-      'is framed by nothing',
-      answer(206, { ...ETAG, 'Content-Range': 'bytes 4-9/10' }, '456789'),
-      'CopyFailed',
-    ],
+    ['has no framing', answer(206, { ...ETAG, 'Content-Range': 'bytes 4-9/10' }, '456789'), 'CopyFailed'],
     ['breaks off', rest({ 'Content-Length': '6' }, '45'), 'CopyFailed'],
     ['is a 503', answer(503, { 'Content-Length': '0' }), 'CopyFailed'],
     ['is a 403', answer(403, { 'Content-Length': '0' }), 'UrlExpired'],

@@ -24,11 +24,7 @@ const NO_RESULT = {
   Cause: expect.stringMatching(/ended without a result.*Map Run of ExportWindows/),
 };
 it.each<[string, unknown, object]>([
-  [
-    'an error',
-    { Error: 'States.DataLimitExceeded', Cause: 'too large' },
-    { Error: 'States.DataLimitExceeded' },
-  ],
+  ['an error', { Error: 'States.DataLimitExceeded', Cause: 'large' }, { Error: 'States.DataLimitExceeded' }],
   ['null', null, NO_RESULT],
   ['another shape', { Status: 'FAILED' }, NO_RESULT],
   ['of a window that was not planned', { ...first, window: { start_date: 'x', end_date: 'y' } }, NO_RESULT],

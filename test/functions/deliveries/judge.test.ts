@@ -38,21 +38,11 @@ it.each<[DayState, string, readonly Delivery[], ShownDay | undefined]>([
   ['unannounced', 'a delivery whose file was replaced, and a table that shows it', [REPLACED], shown()],
   ['unannounced', 'an older delivery, and a table that shows it', [delivery({ created_at: NOON })], shown()],
   ['other_request', 'only another request, and a table without it', [OTHER], undefined],
-  [
-    'older_request',
-    'only another request, and a table that shows it',
-    [OTHER],
-    shown({ request_hash: 'other' }),
-  ],
+  ['older_request', 'only another request, shown by the table', [OTHER], shown({ request_hash: 'other' })],
   ['absent', 'a table that shows another request without a manifest', [], shown({ request_hash: 'other' })],
   ['not_in_table', 'a delivery, and no month', [delivery()], undefined],
   ['not_in_table', 'a delivery, and a table with an older report', [delivery()], shown({ created_at: NOON })],
-  [
-    'not_in_table',
-    'a delivery, and a table with another request',
-    [delivery()],
-    shown({ request_hash: 'other' }),
-  ],
+  ['not_in_table', 'a delivery, and another request shown', [delivery()], shown({ request_hash: 'other' })],
   ['held', 'a delivery that the table holds', [delivery()], shown({ created_at: NOON, held: HELD })],
   [
     'held',
@@ -97,12 +87,7 @@ describe('an export that was asked for and failed, or that ended without a word,
   it.each<[string, readonly Delivery[], readonly Attempt[], readonly DayState[]]>([
     ['counts until its days are there', [], failed, ['failed', 'failed', 'failed']],
     ['is no failure if it was killed', [], killed, ['absent', 'absent', 'absent']],
-    [
-      'leaves days that were delivered before',
-      [before],
-      failed,
-      ['not_renewed', 'not_renewed', 'not_renewed'],
-    ],
+    ['leaves days delivered before', [before], failed, ['not_renewed', 'not_renewed', 'not_renewed']],
     ['leaves them also if it was killed', [before], killed, ['not_renewed', 'not_renewed', 'not_renewed']],
     [
       'delivered some of its days itself',

@@ -21,11 +21,7 @@ function october(first: number, end: number): Window {
 }
 
 /** A bucket in which these windows were delivered, with these changes to the manifests. */
-function createBucketOf(
-  windows: readonly Window[],
-  changes: object = {},
-  delivered: ExportRequest = request,
-) {
+function createBucketOf(windows: readonly Window[], changes = {}, delivered: ExportRequest = request) {
   const bucket = createBucket();
   const times = { report_created_at: PUBLISHED, copied_at: PUBLISHED, published_at: PUBLISHED };
   for (const window of windows) bucket.deliver(delivered, window, { ...times, ...changes }, target);
@@ -159,19 +155,9 @@ describe('findMissing', () => {
   });
 
   it.each<[string, object, Window, number]>([
-    [
-      'a list, which is made during its day',
-      { kind: 'list', resource: 'campaigns', filters: {} },
-      october(1, 2),
-      1,
-    ],
+    ['a list, made during its day', { kind: 'list', resource: 'campaigns', filters: {} }, october(1, 2), 1],
     ['purchases, which wait for their last day', { kind: 'purchases', advertiser_id: 'A' }, october(1, 2), 0],
-    [
-      'purchases without days, which are made after it',
-      { kind: 'purchases', advertiser_id: 'A' },
-      october(1, 1),
-      0,
-    ],
+    ['purchases without days, made after it', { kind: 'purchases', advertiser_id: 'A' }, october(1, 1), 0],
   ])('judges %s', async (_, fields, window, count) => {
     const other = { ...request, ...fields } as ExportRequest;
     const { store } = createBucketOf([window], { report_created_at: '2026-10-01T12:00:00Z' }, other);

@@ -6,11 +6,7 @@ import { json, listen, type Seen } from '../../support/listen.ts';
 import { bearer, errorOf, platformAt } from '../../support/platform.ts';
 
 /** All items of the list at this URL. */
-async function collect(
-  url: string,
-  asked: Partial<ListRequest> = {},
-  warnings: string[] = [],
-): Promise<unknown[]> {
+async function collect(url: string, asked: Partial<ListRequest> = {}, warnings: string[] = []) {
   const items: unknown[] = [];
   const list = { resource: 'campaigns', limit: 5_000, filters: {}, ...asked };
   const pages = listPages(platformAt(url), bearer, list, (warning) => warnings.push(warning));

@@ -25,37 +25,33 @@ describe('the work on a file is bounded, whatever it holds:', () => {
   });
   const wide = { schema: { ...SCHEMA, columns }, columns };
 
-  it.each<[string, () => string | Buffer, Given, object]>([
+  it.each<[string, () => string | Buffer, object, Given?]>([
     [
       '300,000 names in as many rows',
       () => JSON.stringify(names.map((name) => ({ ...ROW, campaign_id: name, [name]: 1 }))),
-      {},
       { rows: 300_000, warnings: [expect.stringMatching(/^the table leaves out .* and more$/)] },
     ],
     [
       'a name with U+0000',
       () => JSON.stringify([{ ...ROW, 'a\u0000b': 1 }]),
-      {},
       { rows: 1, warnings: [expect.stringContaining('"a\\u0000b"')] },
     ],
     [
       'a first row nested 3,000 deep',
       () => `[${deep},${JSON.stringify(ROW)}]`,
-      {},
       { rows: 2, table_problem: 'row 1 has no value in the column date, where a date belongs' },
     ],
-    ['a value nested 3,000 deep', () => BODY.replace('"a"', deep), {}, { rows: 1, warnings: [] }],
+    ['a value nested 3,000 deep', () => BODY.replace('"a"', deep), { rows: 1, warnings: [] }],
     [
       'a number of 120 MB',
       () => gzipSync(BODY.replace('"a"', '7'.repeat(120_000_000))),
-      {},
       { table_problem: LONG_ROW },
     ],
     [
       'a line of 60 MB',
       () => `${Object.keys(ROW)}\n2026-10-01,${LARGE}`,
-      AS_CSV,
       { table_problem: LONG_LINE },
+      AS_CSV,
     ],
     [
       '200 columns',
@@ -66,10 +62,10 @@ describe('the work on a file is bounded, whatever it holds:', () => {
             ...Object.fromEntries(columns.map(({ name }, at) => [name, `the text of the column ${at}`])),
           })),
         ),
-      wide,
       { rows: 5000 },
+      wide,
     ],
-  ])('%s', async (_, body, given, expected) => {
+  ])('%s', async (_, body, expected, given) => {
     expect(await factsOf(body(), given)).toMatchObject(expected);
   });
 });

@@ -272,11 +272,7 @@ describe('an object that this stack did not write, or that is damaged,', () => {
   const footerOf = (object: Buffer) => object.length - 8 - object.readUInt32LE(object.length - 8);
   it.each<[string, string, (object: Buffer) => Buffer | Promise<Buffer>]>([
     ['a month of another program', 'daily/ACCOUNT.2026-10', others],
-    [
-      'a month whose rows are damaged',
-      'daily/ACCOUNT.2026-10',
-      (object) => object.fill(0xff, 4, footerOf(object)),
-    ],
+    ['damaged rows', 'daily/ACCOUNT.2026-10', (object) => object.fill(0xff, 4, footerOf(object))],
     ['a month that was cut', 'daily/ACCOUNT.2026-10', (object) => object.subarray(0, -20)],
     ['a ledger of another program', 'ledger/ACCOUNT.daily.2026-10', others],
   ])('stays, and the problem names it: %s', async (_, name, damage) => {

@@ -78,23 +78,18 @@ it.each([1, 2, 5, 1000])('reads CSV in pieces of %i bytes', async (bytes) => {
   ]);
 });
 
-it.each<[string, string, Given, object]>([
-  ['lines', '{"rows":[{}]}\n{"a":1}', {}, { layout: 'lines' }],
-  [
-    'lines of a declared type',
-    '{"rows":[{}]}',
-    { content_type: 'application/x-ndjson' },
-    { layout: 'lines' },
-  ],
-  ['an array deeper than two keys', '{"a":{"b":{"c":[{}]}}}', {}, { layout: 'lines' }],
-  ['an array in an array', '{"a":[["x",{"b":[{}]}]]}', {}, { layout: 'lines' }],
+it.each<[string, string, object, Given?]>([
+  ['lines', '{"rows":[{}]}\n{"a":1}', { layout: 'lines' }],
+  ['lines by their type', '{"rows":[{}]}', { layout: 'lines' }, { content_type: 'application/x-ndjson' }],
+  ['an array deeper than two keys', '{"a":{"b":{"c":[{}]}}}', { layout: 'lines' }],
+  ['an array in an array', '{"a":[["x",{"b":[{}]}]]}', { layout: 'lines' }],
   [
     'a header with a line break',
     '"a\n""b",c\n1,2\n',
-    { format: 'CSV' },
     { layout: 'csv', header: ['a\n"b', 'c'] },
+    { format: 'CSV' },
   ],
-])('knows the layout of %s', async (_, body, given, expected) => {
+])('knows the layout of %s', async (_, body, expected, given) => {
   expect(await find(body, given)).toMatchObject(expected);
 });
 

@@ -23,21 +23,13 @@ describe('a file is delivered without its table if it has', () => {
       rowsWith({ impressions: 3.7 }),
       'row 2 has "3.7" in the column impressions, where bigint belongs',
     ],
-    [
-      'a count of 20 digits',
-      rowsWithJson('impressions', '12345678901234567890'),
-      'row 2 has "12345678901234567890"',
-    ],
+    ['a long count', rowsWithJson('impressions', '12345678901234567890'), 'has "12345678901234567890"'],
     [
       'an id of 17 digits and a point as a count',
       rowsWithJson('impressions', '12345678901234567.0'),
       'row 2 has "1.2345678901234568e+16"',
     ],
-    [
-      'money of 13 digits',
-      rowsWith({ spend: 1234567890123 }),
-      'row 2 has "1234567890123" in the column spend',
-    ],
+    ['money of 13 digits', rowsWith({ spend: 1234567890123 }), 'row 2 has "1234567890123"'],
     ['a text as a number', rowsWith({ spend: 'n/a' }), 'row 2 has "n/a" in the column spend'],
     ['an empty text as a number', rowsWith({ spend: '' }), 'row 2 has "" in the column spend'],
     ['a number that ends with a point', rowsWith({ spend: '1.' }), 'row 2 has "1."'],
@@ -71,11 +63,7 @@ describe('a file is delivered without its table if it has', () => {
       rowsWith({ Spend: 2 }),
       'several fields have the same name, whatever its case: "spend", "Spend"',
     ],
-    [
-      'Spend in another row',
-      JSON.stringify([ROW, { ...ROW, spend: undefined, SPEND: 2 }]),
-      '"spend", "SPEND"',
-    ],
+    ['SPEND in a row', JSON.stringify([ROW, { ...ROW, spend: undefined, SPEND: 2 }]), '"spend", "SPEND"'],
     [
       'a repeated field',
       rowsWith({}).replace(/"spend":1,(?=[^{]*$)/, '"spend":1,"spend":2,'),
@@ -109,12 +97,7 @@ describe('a file is delivered without its table if it has', () => {
       `the first line of the CSV file names no column: "date;campaign_id;spend;impressions"`,
       AS_CSV,
     ],
-    [
-      'CSV without a header',
-      CSV.replace(`${FIRST}\n`, ''),
-      'names no column: "2026-10-01", "b", "0.1", "3"',
-      AS_CSV,
-    ],
+    ['CSV without a header', CSV.replace(`${FIRST}\n`, ''), 'names no column: "2026-10-01", "b"', AS_CSV],
     ['a text instead of CSV', 'Service unavailable\n', 'names no column: "Service unavailable"', AS_CSV],
     [
       'a CSV row with more fields',
@@ -128,12 +111,7 @@ describe('a file is delivered without its table if it has', () => {
       'a line of the file is longer than 2000000 characters, or a quote in it is not closed',
       AS_CSV,
     ],
-    [
-      'CSV with a column missing',
-      'date,campaign_id,spend\n2026-10-01,a,1\n',
-      'no row has "impressions"',
-      AS_CSV,
-    ],
+    ['CSV without a column', 'date,campaign_id,spend\n2026-10-01,a,1\n', 'no row has "impressions"', AS_CSV],
     [
       'CSV whose lines end with a carriage return',
       `${CSV.replace('\n', ',country\n')}`.replaceAll('\n', '\r'),
@@ -183,12 +161,7 @@ describe('a file is no report if it', () => {
     ['goes on after its array', `[${JSON.stringify(ROW)}] []`, /cannot be read/],
     ['is not UTF-8', Buffer.from('[{"campaign_id":"\xff"}]', 'latin1'), /UTF-8/],
     ['is CSV that is not UTF-8', Buffer.from(csvWith('2026-10-01,\xff,1,2'), 'latin1'), /UTF-8/, AS_CSV],
-    [
-      'has a CSV row with fewer fields',
-      `${CSV}2026-10-0`,
-      /a line has fewer fields than the first one/,
-      AS_CSV,
-    ],
+    ['has a CSV row with fewer fields', `${CSV}2026-10-0`, /a line has fewer fields than the first/, AS_CSV],
     ['has an open quote in CSV', csvWith('2026-10-03,"a,1,2'), /Quoted field unterminated/, AS_CSV],
     ['has an open quote in its header', CSV.replace('date,', 'date,"'), /Quoted field unterminated/, AS_CSV],
     [
@@ -199,18 +172,10 @@ describe('a file is no report if it', () => {
     ],
     ['is labeled as gzip', '[]', /labeled as gzip/, { content_encoding: 'gzip' }],
     ['is cut gzip', gzipSync(TEXT).subarray(0, 40), /labeled as gzip/],
-    [
-      'has a date before the window',
-      rowsWith({ date: '2026-09-30' }),
-      /Row 2 .* 2026-09-30, which is outside the window/,
-    ],
+    ['has an earlier date', rowsWith({ date: '2026-09-30' }), /Row 2 .* 2026-09-30, which is outside/],
     ['has the end of the window', csvWith('2026-10-04,a,1,2'), /Row 2 .* 2026-10-04/, AS_CSV],
     ['has another date, without a table', '[{"date":"2026-10-04"}]', /outside/, { schema: undefined }],
-    [
-      'has another date and a value that does not fit',
-      rowsWith({ date: '2026-10-04', spend: 'x', Spend: 1 }),
-      /outside/,
-    ],
+    ['has another date and a wrong value', rowsWith({ date: '2026-10-04', spend: 'x', Spend: 1 }), /outside/],
     ['has another date and lacks a metric', '[{"date":"2026-10-04"}]', /outside/],
     [
       'is an object without rows or metrics',
@@ -221,12 +186,7 @@ describe('a file is no report if it', () => {
     ['has sums beside an empty array', '{"spend":0,"impressions":0,"rows":[]}', /set "rows" of/],
     ['is such a line', '{"error":"x"}\n', /holds no row/, { content_type: 'application/x-ndjson' }],
     ['is an empty object', '{}', /it has no fields/],
-    [
-      'is an object without a named array',
-      '{"error":"x","data":{}}',
-      /object with no array at "data"/,
-      { rows: 'data' },
-    ],
+    ['lacks the named array', '{"error":"x","data":{}}', /object with no array at "data"/, { rows: 'data' }],
     ['is an object without metrics, without a table', '{"error":"x"}', /holds no row/, { schema: undefined }],
   ])('%s', async (_, body, message, given) => {
     await expect(factsOf(body, given)).rejects.toMatchObject({

@@ -25,10 +25,7 @@ it.each([
   [['--deployed', '--out', 'x'], "option '--out <dir>' cannot be used with option '--deployed'"],
   [['--local', '--stack', 'x'], "option '--stack <name>' cannot be used with option '--local'"],
   [['--out', 'nowhere'], 'no run has begun in --out nowhere: repeat its command, or name'],
-  [
-    ['--deployed', '--to', '/no/such/folder/page.html'],
-    '/no/such/folder/page.html cannot be written (ENOENT)',
-  ],
+  [['--deployed', '--to', '/no/such/page.html'], '/no/such/page.html cannot be written (ENOENT)'],
 ])('exits 2 with the arguments %j', async (args, expected) => {
   await startExecutions([]);
   await startBucket({});

@@ -61,10 +61,7 @@ describe('columns', () => {
 describe('a table', () => {
   it.each([
     [{ dimensions: ['Spend'] }, 'metrics: Spend and spend would both be the column spend'],
-    [
-      { dimensions: ['date'], metrics: ['spend', 'date'] },
-      'metrics: date and date would both be the column date',
-    ],
+    [{ dimensions: ['date'], metrics: ['date'] }, 'metrics: date and date would both be the column date'],
     [{ metrics: ['a.b', 'a_b'] }, 'metrics: a.b and a_b would both be the column a_b'],
     [{ dimensions: ['x:y', 'X-Y'] }, 'dimensions: x:y and X-Y would both be the column x_y'],
     [

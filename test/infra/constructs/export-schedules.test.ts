@@ -104,10 +104,7 @@ describe('schedules', () => {
     const { accounts, runs, ...what } = CONTEXT.exports[0] ?? {};
     const request = { ...what, account: 'acme', ...CONTEXT.accounts.acme, period: 'yesterday' };
     expect(readable(daily?.Target.Arn)).toBe('<WorkflowStateMachine>');
-    expect(inputAt('2026-03-28T23:30:00Z')).toEqual({
-      ...request,
-      scheduled_at: '2026-03-28T23:30:00Z',
-    });
+    expect(inputAt('2026-03-28T23:30:00Z')).toEqual({ ...request, scheduled_at: '2026-03-28T23:30:00Z' });
   });
 
   it('leave out what only the stack reads, so that the input is a request', () => {

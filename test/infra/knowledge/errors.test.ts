@@ -30,12 +30,7 @@ describe('a failed AWS call of a command', () => {
   });
 
   it.each([
-    [
-      'AccessDenied',
-      403,
-      ' (AccessDenied): A reason.',
-      'needs s3:GetObject, and may need the use of a KMS key.',
-    ],
+    ['AccessDenied', 403, ' (AccessDenied): A reason.', 'needs s3:GetObject, and may need the use'],
     ['InternalError', 500, ' (InternalError): A reason.', 'Repeat the command in a minute.'],
     ['RequestTimeTooSkewed', 403, ' (RequestTimeTooSkewed).', 'Repeat the command.'],
     ['InvalidToken', 400, ' (InvalidToken): A reason.', 'Sign in to AWS'],

@@ -82,10 +82,7 @@ it.each<[string, (object: Buffer) => Buffer]>([
   ['no bytes', () => Buffer.alloc(0)],
   ['a text', () => Buffer.from('a text of somebody else')],
   ['a footer that was cut', (object) => object.subarray(0, -163)],
-  [
-    'days of another program',
-    (object) => object.fill('x', object.indexOf('report_id'), object.indexOf('created_at')),
-  ],
+  ['other metadata', (object) => object.fill('x', object.indexOf('report_id'), object.indexOf('created_at'))],
 ])('names a damaged object: one with %s', async (_, damage) => {
   const key = 'tables/daily/acme.2026-10.parquet';
   const { store, lengths, files } = await createStore({ [key]: { '2026-10-01': DAY } });

@@ -27,11 +27,7 @@ it('25, 31: a file, a manifest and an event that are refused for a while are wri
 
 it('25, 31: an event that the bus always refuses fails the export; only_missing announces it without another copy, also if S3 fails at first', async () => {
   workflow.bus.failNext(7);
-  const request = workflow.request({
-    name: 'unannounced',
-    start_date: '2025-10-01',
-    end_date: '2025-10-08',
-  });
+  const request = workflow.request({ name: 'unannounced', start_date: '2025-10-01', end_date: '2025-10-08' });
   const { status, error, cause } = await workflow.run(request);
   expect([status, error]).toEqual(['FAILED', 'EventBridge.FailedEntry']);
   expect(workflow.bus.events.at(-1)).toMatchObject({ 'detail-type': 'Report Export Failed' });

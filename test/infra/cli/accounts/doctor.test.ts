@@ -7,11 +7,7 @@ import { runCommand } from '../../../support/cli.ts';
 import { startBucket } from '../../knowledge/executions/operated-executions.ts';
 import { type Platform, startDeployedAccount, startPlatform } from '../support.ts';
 
-const NEEDS: Needs = {
-  revisions: [EXAMPLE_REVISION],
-  scopes: ['reporting:read'],
-  refreshParameters: {},
-};
+const NEEDS: Needs = { revisions: [EXAMPLE_REVISION], scopes: ['reporting:read'], refreshParameters: {} };
 
 interface Examination {
   readonly needs?: Partial<Needs>;
@@ -123,12 +119,7 @@ describe('the scopes', () => {
 
 test.each<[string, SandboxOptions, Partial<Needs>, string[]]>([
   ['2.1: names no scopes', { faults: ['token omit=scope'] }, {}, ['scopes unknown', 'revision ok']],
-  [
-    '9.2, 9.7: does not know the revision',
-    {},
-    { revisions: ['2026-09-02'] },
-    ['scopes ok', 'revision fault'],
-  ],
+  ['9.2, 9.7: lacks the revision', {}, { revisions: ['2026-09-02'] }, ['scopes ok', 'revision fault']],
   ['7.2: fails', { faults: ['report status=500'] }, {}, ['scopes ok', 'revision unknown']],
 ])('a platform that %s', async (_, options, needs, expected) => {
   const { checks } = await examine(options, { needs });

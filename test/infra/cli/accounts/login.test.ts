@@ -22,10 +22,7 @@ describe('login', () => {
     const login = startLogin(platform);
     await login.url;
     login.child.kill('SIGINT');
-    expect(await login.ended).toMatchObject({
-      status: 130,
-      stderr: 'Stopped. Nothing was stored.\n',
-    });
+    expect(await login.ended).toMatchObject({ status: 130, stderr: 'Stopped. Nothing was stored.\n' });
     expect(await platform.readStored()).not.toHaveProperty('refresh_token');
   });
 
@@ -41,11 +38,7 @@ describe('login', () => {
       ['--base-url can only', '--credential can only'],
     ],
     ['an account that is not in the config', ['--account', 'nobody'], ['no account nobody']],
-    [
-      'a redirect URI',
-      ['--account', 'acme', '--redirect-uri', 'tools.example/return'],
-      ['--redirect-uri is not a URL'],
-    ],
+    ['a redirect URI', ['--account', 'acme', '--redirect-uri', 'tools'], ['--redirect-uri is not a URL']],
     ['a missing account', [], ["required option '--account <name>'"]],
   ];
   test.each(cases)('exits 2 and names every fault of %s', async (_, args, faults) => {

@@ -180,11 +180,7 @@ it.each([
   ['there is no such export', ['nothing'], 'there is no export nothing in cdk.json, and no run of it in '],
   ['the export is mistyped', ['daily-campaign'], '(did you mean daily-campaigns?)'],
   ['nothing was delivered in the range', ['daily', '--from', '2027-01-01'], 'was delivered in this range\n'],
-  [
-    '--accept-empty comes without a range',
-    ['daily', '--accept-empty'],
-    '--accept-empty needs --from and --to\n',
-  ],
+  ['--accept-empty has no range', ['daily', '--accept-empty'], '--accept-empty needs --from and --to\n'],
 ])('exits 2 if %s', async (_, args, expected) => {
   const folder = await openFolder();
   await deliver(folder, { days: [1, 1], created: 1 });

@@ -66,12 +66,7 @@ export const RUNNING: FakeExecution = {
         rows: 45,
       },
     },
-    {
-      name: 'window-2',
-      status: 'RUNNING',
-      begun: 3,
-      input: { window: WINDOWS[1] },
-    },
+    { name: 'window-2', status: 'RUNNING', begun: 3, input: { window: WINDOWS[1] } },
   ],
 };
 

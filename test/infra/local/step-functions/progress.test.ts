@@ -91,11 +91,7 @@ describe('without a terminal', () => {
       ['waits 15m after too many requests (429)'],
     ],
     ['a report that is replaced', [entered(1, 'CreateReport')], ['replaces the report']],
-    [
-      'a wait without a report',
-      [entered(1, 'WaitForReport', { reports: [] })],
-      ['waits before the next request'],
-    ],
+    ['no report yet', [entered(1, 'WaitForReport', { reports: [] })], ['waits before the next request']],
   ])('%s', async (_, events, lines) => {
     expect(await linesOf(...events)).toEqual(lines);
   });
