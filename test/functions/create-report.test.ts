@@ -1,16 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { createReport } from '../../functions/create-report.ts';
 import { EXAMPLE_ADVERTISERS } from '../../infra/sandbox/settings.ts';
-import { startStep } from '../support/steps.ts';
+import { reportRef, startStep } from '../support/steps.ts';
 
 describe('CreateReport', () => {
   it('creates the report and waits 10 s for the first poll (contract 4.3, 4.4)', async () => {
     const { sandbox, access, window, clock } = await startStep();
     const state = await createReport({ ...window, token: { ...window.token, unproven: true } }, access);
     const [report] = sandbox.reports();
-    expect(state.reports).toEqual([
-      { id: report?.id, created_at: clock.now().toISOString(), useless_answers: 0, given_up: false },
-    ]);
+    expect(state.reports).toEqual([reportRef(report?.id ?? '', clock.now().toISOString())]);
     expect(state).toMatchObject({ status: 'pending', wait_seconds: 10, token: { unproven: false } });
   });
 
@@ -24,11 +22,10 @@ describe('CreateReport', () => {
 
   it('12: creates at most two replacements', async () => {
     const { access, window, sandbox } = await startStep();
-    const report = { created_at: '2026-11-21T05:00:00.000Z', useless_answers: 0, given_up: false };
     const reports = [
-      { ...report, id: 'a', last_answer: { said: 'is PROCESSING', request_id: 'r-1' } },
-      { ...report, id: 'b', last_answer: { said: 'does not exist (404)' } },
-      { ...report, id: 'c' },
+      { ...reportRef('a'), last_answer: { said: 'is PROCESSING', request_id: 'r-1' } },
+      { ...reportRef('b'), last_answer: { said: 'does not exist (404)' } },
+      reportRef('c'),
     ];
     const last =
       'report a is PROCESSING, request_id r-1; report b does not exist (404); report c was never polled';

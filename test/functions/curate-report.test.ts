@@ -10,7 +10,7 @@ import { TableProblem } from '../../functions/tables/report.ts';
 import { AccessRefused } from '../../functions/workflow/errors.ts';
 import type { SavedWindow } from '../../functions/workflow/states.ts';
 import { reportColumns, type TableSchema } from '../../functions/workflow/table.ts';
-import { windowOf } from '../support/steps.ts';
+import { reportRef, windowOf } from '../support/steps.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const BODY = '[{"date":"2026-11-01","spend":1}]';
@@ -27,7 +27,7 @@ const SCHEMA: TableSchema = {
 const state: SavedWindow = {
   ...window,
   status: 'saved',
-  reports: [{ id: 'r1', created_at: '2026-11-21T05:00:00.000Z', useless_answers: 0, given_up: false }],
+  reports: [reportRef('r1')],
   ready_id: 'r1',
   object: {
     key: 'report.json',

@@ -4,7 +4,7 @@ import { ExportIncomplete, InvalidInput, RequestRefused } from '../../functions/
 import { MAX_REQUEST_BYTES } from '../../functions/workflow/request/request.ts';
 import type { ExportFailed, FailedWindow, FailureReport } from '../../functions/workflow/states.ts';
 import { caughtFrom, createFailureDependencies } from '../support/failures.ts';
-import { windowOf } from '../support/steps.ts';
+import { reportRef, windowOf } from '../support/steps.ts';
 
 const NOW = '2026-11-21T06:00:00.000Z';
 const PREFIX = 'exports/account=acme/export=daily/';
@@ -21,10 +21,6 @@ function createWindow(index: number) {
 
 function createWindows(count: number) {
   return Array.from({ length: count }, (_, index) => createWindow(index));
-}
-
-function reportRef(id: string) {
-  return { id, created_at: NOW, useless_answers: 0, given_up: false };
 }
 
 type Failed = NonNullable<FailureReport['failed_windows']>[number];

@@ -3,6 +3,7 @@ import { getToken } from '../../functions/get-token.ts';
 import type { Credential } from '../../functions/token/credential.ts';
 import { LoginRequired, PlatformUnavailable } from '../../functions/workflow/errors.ts';
 import { startGetToken as start } from '../support/get-token.ts';
+import { reportRef } from '../support/steps.ts';
 
 const refused = { Error: 'TokenRefused', Cause: '{}' };
 
@@ -75,8 +76,7 @@ describe('GetToken', () => {
     const authorized = await getToken(window, dependencies);
     const unproven = await getToken({ ...authorized, caught: refused }, dependencies);
     const again = { ...refused, Cause: JSON.stringify({ errorMessage: 'Refused.\n{"request_id":"r-2"}' }) };
-    const report = { id: 'r1', created_at: '2026-11-21T06:00:00.000Z', useless_answers: 0, given_up: false };
-    const watching = { ...unproven, reports: [report] };
+    const watching = { ...unproven, reports: [reportRef('r1')] };
     await expect(getToken({ ...watching, caught: again }, dependencies)).rejects.toMatchObject({
       name: 'TokenRefusedAgain',
       facts: { account: 'acme', report_ids: ['r1'], request_id: 'r-2' },

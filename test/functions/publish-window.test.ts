@@ -4,7 +4,7 @@ import { PurchasesRequest } from '../../functions/workflow/request/request.ts';
 import type { StoredObject } from '../../functions/workflow/state-parts.ts';
 import type { SavedWindow } from '../../functions/workflow/states.ts';
 import { BUCKET } from '../support/s3.ts';
-import { stoppedClock, windowOf } from '../support/steps.ts';
+import { reportRef, stoppedClock, windowOf } from '../support/steps.ts';
 
 const PREFIX = 'exports/account=acme/export=daily/start_date=2026-11-01/end_date=2026-11-02/';
 const NOW = '2026-11-21T06:00:00.000Z';
@@ -17,10 +17,6 @@ const object: StoredObject = {
   content_type: 'application/json',
   copied_at: '2026-11-21T05:59:58.000Z',
 };
-
-function reportRef(id: string, created_at = '2026-11-21T05:00:00.000Z') {
-  return { id, created_at, useless_answers: 0, given_up: false };
-}
 
 function savedWindow(changes: Partial<SavedWindow> = {}): SavedWindow {
   return {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { parseConfig } from '../../infra/config/config.ts';
+import { InvalidConfig, parseConfig } from '../../infra/config/config.ts';
 import { FUNCTIONS_FOLDER, prepareAssembly } from '../../infra/local/assembly/assembly.ts';
 import { type Synthesized, synthesize } from '../../infra/synthesize.ts';
 
@@ -29,6 +29,17 @@ export const CONTEXT = {
     },
   ],
 };
+
+/** The faults of a config; empty if it is valid. */
+export function configFaults(context: unknown): readonly string[] {
+  try {
+    parseConfig(context);
+  } catch (error) {
+    if (error instanceof InvalidConfig) return error.faults;
+    throw error;
+  }
+  return [];
+}
 
 /** The bundled functions. */
 export const BUNDLES = join(await prepareAssembly(), FUNCTIONS_FOLDER);

@@ -60,6 +60,11 @@ export async function startStep(options: SandboxOptions = {}) {
   return { sandbox, clock, access, objects, lines, window: windowOf(sandbox.advertiserIds) };
 }
 
+/** A report of a window's state. */
+export function reportRef(id: string, created_at = '2026-11-21T05:00:00.000Z') {
+  return { id, created_at, useless_answers: 0, given_up: false };
+}
+
 /** The state of a window after GetToken. */
 export function windowOf(advertiser_ids: readonly string[]): ReportWindow {
   return {

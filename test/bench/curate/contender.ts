@@ -7,7 +7,7 @@ import { requestHash } from '../../../functions/decisions/request-hash.ts';
 import { literal, openDatabase } from '../../../functions/tables/database.ts';
 import type { SavedWindow } from '../../../functions/workflow/states.ts';
 import { reportColumns, type TableSchema } from '../../../functions/workflow/table.ts';
-import { windowOf } from '../../support/steps.ts';
+import { reportRef, windowOf } from '../../support/steps.ts';
 import { FIELDS, type Work } from './report.ts';
 
 const TARGET = { platform: 'platform.example', revision: '2026-09-01' };
@@ -46,9 +46,7 @@ async function curate(): Promise<void> {
     ...window,
     request: request as typeof common,
     window: { start_date, end_date },
-    reports: [
-      { id: basename(path), created_at: new Date().toISOString(), useless_answers: 0, given_up: false },
-    ],
+    reports: [reportRef(basename(path), new Date().toISOString())],
     ready_id: basename(path),
     object: {
       key: 'report.json',

@@ -18,6 +18,7 @@ import {
   windowHandler,
 } from '../../support/any-step.ts';
 import { type Lambda, SETTINGS } from '../../support/lambda.ts';
+import { reportRef } from '../../support/steps.ts';
 
 let lambda: Lambda;
 beforeEach(() => {
@@ -25,10 +26,6 @@ beforeEach(() => {
 });
 
 const DONE = { level: 'INFO', message: 'done', step: 'CheckReport', invocation: 'invocation-1' };
-
-function report(id: string) {
-  return { id, created_at: '2026-11-21T05:00:00.000Z', useless_answers: 0, given_up: false };
-}
 
 describe('a handler', () => {
   it('creates its dependencies on the first call, from the settings and the log, and keeps them', async () => {
@@ -70,9 +67,9 @@ it("33: throws an error of AWS without AWS's own error, which may quote the requ
 
 describe('the log line of a successful call', () => {
   it('names execution, account, export, window, report and attempt, and how the step left the window', async () => {
-    const reports = [report('r1'), report('r2')];
+    const reports = [reportRef('r1'), reportRef('r2')];
     const output = { ...window, status: 'ready', wait_seconds: 30, reports, ready_id: 'r2' } as const;
-    const state = { ...window, status: 'pending', reports: [report('r1')] };
+    const state = { ...window, status: 'pending', reports: [reportRef('r1')] };
     await lambda.call(
       windowHandler(() => output),
       state,
@@ -83,9 +80,9 @@ describe('the log line of a successful call', () => {
   });
 
   it.each([
-    ['the READY one of several', { ready_id: 'r2', reports: [report('r1'), report('r2')] }, 'r2'],
-    ['the only one', { reports: [report('r1')] }, 'r1'],
-    ['none of several', { reports: [report('r1'), report('r2')] }, undefined],
+    ['the READY one of several', { ready_id: 'r2', reports: [reportRef('r1'), reportRef('r2')] }, 'r2'],
+    ['the only one', { reports: [reportRef('r1')] }, 'r1'],
+    ['none of several', { reports: [reportRef('r1'), reportRef('r2')] }, undefined],
   ])('names of the reports %s', async (_, state, report_id) => {
     await lambda.call(anyHandler(vi.fn()), { ...window, ...state });
     expect(lambda.lines()[0]?.report_id).toBe(report_id);

@@ -12,7 +12,7 @@ import type { SavedWindow } from '../../../functions/workflow/states.ts';
 import { LIST_COLUMNS, type TableSchema } from '../../../functions/workflow/table.ts';
 import { ACCOUNT, CREDENTIALS } from '../../../infra/local/s3/server.ts';
 import { BUCKET, startTestS3, type TestS3Options } from '../../support/s3.ts';
-import { windowOf } from '../../support/steps.ts';
+import { reportRef, windowOf } from '../../support/steps.ts';
 import { query } from './reports.ts';
 
 const COPIED_AT = '2026-11-21T06:00:00.000Z';
@@ -170,7 +170,7 @@ function stateOf({
     ...state,
     request: { ...state.request, account, ...request },
     window: { start_date, end_date: end },
-    reports: [{ id, created_at, useless_answers: 0, given_up: false }],
+    reports: [reportRef(id, created_at)],
     ready_id: id,
     object: objectOf(COPIED_AT),
   };

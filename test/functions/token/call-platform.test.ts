@@ -12,7 +12,7 @@ import { callsTo } from '../../support/journal.ts';
 import { SETTINGS } from '../../support/lambda.ts';
 import { json, listen } from '../../support/listen.ts';
 import { bearer, errorOf } from '../../support/platform.ts';
-import { startStep } from '../../support/steps.ts';
+import { reportRef, startStep } from '../../support/steps.ts';
 
 function pollOfR(platform: Platform, authorization: Authorization) {
   return getReport(platform, authorization, 'r');
@@ -66,9 +66,7 @@ describe('callPlatform', () => {
     const { access, sandbox, window, clock } = await startStep();
     clock.pass(MAX_WINDOW_HOURS * 3600);
     const last_answer = { said: 'is PROCESSING', request_id: 'r-1' };
-    const created_at = '2026-11-21T06:00:00.000Z';
-    const report = { id: 'q', created_at, useless_answers: 0, given_up: false, last_answer };
-    const poll = callPlatform({ ...window, reports: [report] }, access, pollOfR);
+    const poll = callPlatform({ ...window, reports: [{ ...reportRef('q'), last_answer }] }, access, pollOfR);
     await expect(poll).rejects.toMatchObject({
       name: 'OutOfTime',
       message: expect.stringContaining(' At last, report q is PROCESSING, request_id r-1.\n'),

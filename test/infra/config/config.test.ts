@@ -1,22 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { CONFIG_KEY, InvalidConfig, parseConfig, readConfig } from '../../../infra/config/config.ts';
-import { CONTEXT } from '../../support/stack.ts';
-
-function faultsOf(context: unknown): readonly string[] {
-  try {
-    parseConfig(context);
-  } catch (error) {
-    if (error instanceof InvalidConfig) return error.faults;
-    throw error;
-  }
-  return [];
-}
+import { CONFIG_KEY, parseConfig, readConfig } from '../../../infra/config/config.ts';
+import { CONTEXT, configFaults } from '../../support/stack.ts';
 
 /** The faults of a valid config after these changes. */
 function faultsWith(changes: Readonly<Record<string, unknown>>): readonly string[] {
-  return faultsOf({ ...CONTEXT, ...changes });
+  return configFaults({ ...CONTEXT, ...changes });
 }
 
 const { accounts } = CONTEXT;
@@ -70,7 +60,7 @@ describe('the config', () => {
   });
 
   it('names every fault at once, including those of its exports', () => {
-    const faults = faultsOf({
+    const faults = configFaults({
       stack: '1st',
       base_url: 'http://api.platform.example',
       revision: '2026-02-30',
@@ -103,44 +93,17 @@ describe('the config', () => {
       kms_key: 'alias/exports',
       basurl: 'x',
     });
-    expect(faults.map((fault) => fault.replace(/: .*/, '')).sort()).toEqual(
-      [
-        'stack',
-        'base_url',
-        'revision',
-        'accounts.Acme',
-        'accounts.acme.time_zone',
-        'accounts.acme.currency',
-        'accounts.acme.advertiser_ids',
-        'accounts.acme.region',
-        'accounts.globex.advertiser_ids',
-        'exports[0].metrics',
-        'exports[0].runs[0].period',
-        'exports[0].runs[0].schedule.expression',
-        'exports[0].runs[1].schedule.zone',
-        'exports[0].runs[1].time_zone',
-        'exports[0].runs[2].ready_by',
-        'exports[0].runs[2].tell',
-        'exports[1].account',
-        'exports[1].accounts',
-        'exports[1].schedule',
-        'exports[2].accounts',
-        'exports[2].name',
-        'exports[2].start_date',
-        'exports[2].end_date',
-        'max_download_bytes',
-        'max_curate_bytes',
-        'tables',
-        'download_hosts[0]',
-        'log_retention_days',
-        'alarm_emails[1]',
-        'alarm_emails',
-        'alarm_topic_arn',
-        'runbook_url',
-        'kms_key',
-        'basurl',
-      ].sort(),
-    );
+    const named = `
+      stack base_url revision accounts.Acme accounts.acme.time_zone accounts.acme.currency
+      accounts.acme.advertiser_ids accounts.acme.region accounts.globex.advertiser_ids
+      exports[0].metrics exports[0].runs[0].period exports[0].runs[0].schedule.expression
+      exports[0].runs[1].schedule.zone exports[0].runs[1].time_zone exports[0].runs[2].ready_by
+      exports[0].runs[2].tell exports[1].account exports[1].accounts exports[1].schedule
+      exports[2].accounts exports[2].name exports[2].start_date exports[2].end_date max_download_bytes
+      max_curate_bytes tables download_hosts[0] log_retention_days alarm_emails[1] alarm_emails
+      alarm_topic_arn runbook_url kms_key basurl`;
+    const found = faults.map((fault) => fault.replace(/: .*/, ''));
+    expect(found.sort()).toEqual(named.trim().split(/\s+/).sort());
   });
 
   it.each([

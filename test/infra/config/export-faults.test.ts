@@ -1,19 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { InvalidConfig, parseConfig } from '../../../infra/config/config.ts';
-import { CONTEXT } from '../../support/stack.ts';
+import { CONTEXT, configFaults } from '../../support/stack.ts';
 
 type Changes = Readonly<Record<string, unknown>>;
 
 const [DAILY] = CONTEXT.exports;
 
 function faultsOf(exports: readonly unknown[], changes: Changes = {}): readonly string[] {
-  try {
-    parseConfig({ ...CONTEXT, ...changes, exports });
-  } catch (error) {
-    if (error instanceof InvalidConfig) return error.faults;
-    throw error;
-  }
-  return [];
+  return configFaults({ ...CONTEXT, ...changes, exports });
 }
 
 /** The first export is `daily` of acme, which has the metric spend. */

@@ -13,18 +13,11 @@ import type { RebuildResult } from '../../../infra/cli/rebuild/rebuild.ts';
 import { base64Crc } from '../../../infra/local/s3/body.ts';
 import { ACCOUNT } from '../../../infra/local/s3/server.ts';
 import { runCommand } from '../../support/cli.ts';
+import { REPORT } from '../../support/requests.ts';
 import { startTestS3 } from '../../support/s3.ts';
 import { manifestOf } from './manifests.ts';
 
 export const BUCKET = 'bucket';
-
-/** The request of {@link deliver}, unless it is one of another kind. */
-const REPORT = {
-  start_date: '2026-10-01',
-  end_date: '2026-11-01',
-  advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e'],
-  metrics: ['spend'],
-};
 
 /** A window whose report, or whose list, was delivered. */
 interface Delivery {
@@ -76,7 +69,7 @@ export async function deliver({ put }: Folder, delivery: Delivery): Promise<void
   const { platform = '127.0.0.1', revision = '2026-09-01' } = delivery;
   const [first, last] = days;
   const window = { start_date: dateOf(first), end_date: dateOf(last + 1) };
-  const input = { name, account, ...(delivery.request?.kind === undefined && REPORT), ...delivery.request };
+  const input = { ...(delivery.request?.kind === undefined && REPORT), name, account, ...delivery.request };
   const { request } = parseRequest(input, new Date());
   const dates = Array.from({ length: last - first + 1 }, (_, at) => dateOf(first + at));
   const spend = delivery.spend ?? created;

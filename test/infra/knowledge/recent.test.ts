@@ -8,6 +8,7 @@ import { NO_OBJECTS } from '../../../infra/knowledge/bucket.ts';
 import { latestFailure } from '../../../infra/knowledge/exports.ts';
 import { judgeRange } from '../../../infra/knowledge/missing-days.ts';
 import { readExports } from '../../../infra/knowledge/status.ts';
+import { REPORT } from '../../support/requests.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { createBucket } from './manifests.ts';
 
@@ -15,9 +16,7 @@ const TODAY = '2026-11-01';
 const NOW = new Date(`${TODAY}T12:00:00Z`);
 
 function requestOf(range: DateRange) {
-  const advertiser_ids = ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e'];
-  const input = { name: 'daily', account: 'acme', ...range, advertiser_ids, metrics: ['spend'] };
-  return parseRequest(input, NOW).request;
+  return parseRequest({ ...REPORT, ...range }, NOW).request;
 }
 
 function lookBack(end_date: string, days = 28): DateRange {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { ADVERTISER, faultsOf, parsed, REPORT } from '../../../support/requests.ts';
+import { faultsOf, parsed, REPORT } from '../../../support/requests.ts';
 
 const dates = { start_date: '2026-10-01', end_date: '2026-11-01' };
-const undated = { name: 'daily', account: 'acme', advertiser_ids: [ADVERTISER], metrics: ['spend'] };
+const { start_date: _, end_date: __, ...undated } = REPORT;
 const NAME = 'must be 1 to 64 of a-z, 0-9, _ and -, and start with a letter or digit';
 const DATE = 'must be a date that exists, written YYYY-MM-DD';
 const ROUNDED = 'has more digits than a number can hold; write it as a string';

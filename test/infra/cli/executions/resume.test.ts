@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { resume } from '../../../../infra/cli/executions/resume.ts';
 import { runCommand } from '../../../support/cli.ts';
+import { REPORT } from '../../../support/requests.ts';
 import {
   type FakeExecution,
   STACK,
@@ -9,13 +10,8 @@ import {
 } from '../../knowledge/executions/step-functions.ts';
 
 const EXECUTION = `${STATE_MACHINE.replace('stateMachine', 'execution')}:daily-1`;
-const REQUEST = {
-  name: 'daily',
-  account: 'acme',
-  period: 'yesterday',
-  advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e'],
-  metrics: ['spend'],
-};
+const { start_date: _, end_date: __, ...undated } = REPORT;
+const REQUEST = { ...undated, period: 'yesterday' };
 const DELIVERED = { status: 'SUCCEEDED', output: '{"version":"1","windows":[]}' };
 
 /** An execution that started at 2026-11-01T05:00:00Z. */

@@ -6,17 +6,11 @@ import { parseRequest } from '../../../../functions/workflow/request/request.ts'
 import { firstQuery } from '../../../../infra/cli/run/run-local.ts';
 import { runCommand } from '../../../support/cli.ts';
 import { listen } from '../../../support/listen.ts';
+import { REPORT as DAILY } from '../../../support/requests.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const REPORT = JSON.stringify([{ date: '2026-10-01', spend: 1.5, name: 'Ümlaut ✓' }]);
-const REQUEST = {
-  name: 'daily',
-  account: 'acme',
-  start_date: '2026-10-01',
-  end_date: '2026-10-02',
-  advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e'],
-  metrics: ['spend'],
-};
+const REQUEST = { ...DAILY, end_date: '2026-10-02' };
 
 let directory: string;
 

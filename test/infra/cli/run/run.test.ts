@@ -1,17 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
 import { executionName } from '../../../../infra/cli/requests/request.ts';
 import { runDeployed } from '../../../../infra/cli/run/run.ts';
+import { REPORT as REQUEST } from '../../../support/requests.ts';
 import { STATE_MACHINE, startExecutions } from '../../knowledge/executions/step-functions.ts';
 import { writeTemporary } from '../support.ts';
-
-const REQUEST = {
-  name: 'daily',
-  account: 'acme',
-  start_date: '2026-10-01',
-  end_date: '2026-11-01',
-  advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e'],
-  metrics: ['spend'],
-};
 
 const DELIVERED = { status: 'SUCCEEDED', output: '{}' };
 

@@ -2,6 +2,7 @@ import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { onTestFinished, vi } from 'vitest';
 import { readConfig } from '../../../../infra/config/config.ts';
 import { CREDENTIALS, startS3 } from '../../../../infra/local/s3/server.ts';
+import { REPORT } from '../../../support/requests.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { type FakeExecution, STATE_MACHINE, startCloudFormation } from './step-functions.ts';
 
@@ -29,14 +30,7 @@ export async function startBucket(
   await startCloudFormation(readConfig().stack, { stateMachine: STATE_MACHINE, bucket: name });
 }
 
-const REQUEST = {
-  name: 'daily-campaigns',
-  account: 'acme',
-  start_date: '2026-10-01',
-  end_date: '2026-12-01',
-  advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e'],
-  metrics: ['spend'],
-};
+const REQUEST = { ...REPORT, name: 'daily-campaigns', end_date: '2026-12-01' };
 const WINDOWS = [
   { start_date: '2026-10-01', end_date: '2026-11-15' },
   { start_date: '2026-11-15', end_date: '2026-12-01' },
