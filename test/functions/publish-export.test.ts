@@ -79,13 +79,16 @@ describe('PublishExport', () => {
     expect(removed).toEqual([PLAN_KEY]);
   });
 
-  it('sums up the days that its windows restated, and shows each warning once', async () => {
-    const some = { restated: 2, first_restated: '2026-10-03', last_restated: '2026-10-05' };
+  it('sums up the days that its windows restated and held, and shows each warning once', async () => {
+    const held = { held: 3, first_held: '2026-10-02', last_held: '2026-10-09' };
+    const some = { restated: 2, first_restated: '2026-10-05', last_restated: '2026-10-07', held: 0 };
+    const one = { restated: 1, first_restated: '2026-10-01', last_restated: '2026-10-01' };
     const { result } = await publish([
-      { ...delivered('2026-10-01'), restated: 0, warnings: ['w', 'of a window'] },
-      { ...delivered('2026-10-02'), ...some, warnings: ['of a window'] },
+      { ...delivered('2026-10-01'), ...some, warnings: ['w', 'of a window'] },
+      { ...delivered('2026-10-02'), ...one, ...held, warnings: ['of a window'] },
     ]);
-    expect(result).toMatchObject({ ...some, warnings: ['w', 'of a window'] });
+    const restated = { restated: 3, first_restated: '2026-10-01', last_restated: '2026-10-07' };
+    expect(result).toMatchObject({ ...restated, ...held, warnings: ['w', 'of a window'] });
     expect(result.windows[0]).not.toHaveProperty('warnings');
     expect((await publish([delivered('2026-10-01'), delivered('2026-10-02')])).result).not.toHaveProperty(
       'restated',

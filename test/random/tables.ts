@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { addDays, daysBetween } from '../../functions/workflow/request/dates.ts';
+import { daysBetween, daysOf } from '../../functions/workflow/request/dates.ts';
 import type { Curated } from '../../functions/workflow/state-parts.ts';
 import type { WindowState } from '../../functions/workflow/states.ts';
 import type { HistoryEvent } from '../../infra/local/step-functions/history.ts';
@@ -103,10 +103,6 @@ export function wrongDays(
 function byAge({ report: one }: Curation, { report: other }: Curation): number {
   const age = Date.parse(one.created_at) - Date.parse(other.created_at);
   return age !== 0 ? age : one.id < other.id ? -1 : 1;
-}
-
-function daysOf({ start_date, end_date }: Pick<Curation, 'start_date' | 'end_date'>): string[] {
-  return Array.from({ length: daysBetween(start_date, end_date) }, (_, day) => addDays(start_date, day));
 }
 
 /** The days of a report, in each version of its file that may have been served. */

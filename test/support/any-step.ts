@@ -51,11 +51,3 @@ export function failingHandler(error: unknown) {
     throw error;
   });
 }
-
-/** The error that Lambda reports to Step Functions. */
-export async function thrownBy(call: Promise<unknown>): Promise<Error> {
-  return call.then(
-    () => new Error('nothing was thrown'),
-    (error) => error,
-  );
-}

@@ -1,16 +1,20 @@
 import { cpSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { CONFIG_KEY, readContext } from '../../infra/config/config.ts';
 import { type CommandEnd, runCommand } from './cli.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** A copy of the project, whose cdk.json a test may change. */
+/** A copy of the project, whose config a test may change. */
 export interface Checkout {
-  /** Runs a command with this cdk.json. */
-  run(cdkJson: string, args: readonly string[]): Promise<CommandEnd>;
+  /** Runs a command with this config. A text is the whole cdk.json. */
+  run(config: object | string, args: readonly string[]): Promise<CommandEnd>;
 }
+
+/** The config of this project. */
+export const CONFIG = Object(readContext()[CONFIG_KEY]);
 
 /** @param onEnd removes the copy. Default: at the end of the test */
 export async function createCheckout(onEnd?: (remove: () => void) => void): Promise<Checkout> {
@@ -22,8 +26,9 @@ export async function createCheckout(onEnd?: (remove: () => void) => void): Prom
   const { href } = pathToFileURL(join(directory, 'infra/cli/program.ts'));
   const { runCommandLine } = await import(href);
   return {
-    run(cdkJson, args) {
-      writeFileSync(join(directory, 'cdk.json'), cdkJson);
+    run(config, args) {
+      const cdkJson = JSON.stringify({ context: { [CONFIG_KEY]: config } });
+      writeFileSync(join(directory, 'cdk.json'), typeof config === 'string' ? config : cdkJson);
       return runCommand(args, '', directory, runCommandLine);
     },
   };

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -27,10 +27,13 @@ export function startCommand(args: readonly string[], stdin: string | null = '')
   const env = { ...process.env, TMPDIR: temporaryDirectory() };
   const child = spawn(process.execPath, [MAIN, ...args], { stdio: 'pipe', env });
   if (stdin !== null) child.stdin.end(stdin);
-  const ended = Promise.all([once(child, 'close'), text(child.stdout), text(child.stderr)]).then(
-    ([[status], stdout, stderr]): CommandEnd => ({ status, stdout, stderr }),
-  );
-  return { child, ended };
+  return { child, ended: endOf(child) };
+}
+
+export async function endOf(child: ChildProcessWithoutNullStreams): Promise<CommandEnd> {
+  const written = [text(child.stdout), text(child.stderr)] as const;
+  const [[status], stdout, stderr] = await Promise.all([once(child, 'close'), ...written]);
+  return { status, stdout, stderr };
 }
 
 /**

@@ -1,7 +1,7 @@
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { readShownDays, type ShownDays } from '../../functions/workflow/shown-days.ts';
+import { withDuckDb } from './ledger-rows.ts';
 
 /** A day's number of rows, and the exact sum of each metric in millionths. */
 export interface DaySums {
@@ -37,7 +37,7 @@ function parseKeepingDigits(json: string): unknown {
   return JSON.parse(json, revive);
 }
 
-/** The days that the months of a table list. @param folder such as `out/<bucket>/tables/daily` */
+/** The days that the objects of a table list. @param folder such as `out/<bucket>/tables/daily` */
 export async function shownDays(folder: string, account: string): Promise<ShownDays> {
   const files = monthsIn(folder, account);
   if (files.length === 0) return {};
@@ -76,16 +76,12 @@ export async function queryDays(
 
 /** As literals of SQL. */
 function monthsIn(folder: string, account: string): string[] {
-  const names = globSync(`${account}.*.parquet`, { cwd: folder });
+  const names = globSync(`${account}.*parquet`, { cwd: folder });
   return names.sort().map((name) => `'${join(folder, name)}'`);
 }
 
-async function query(sql: string): Promise<string[][]> {
-  const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
-  try {
-    const connection = await instance.connect();
-    return (await connection.runAndReadAll(sql)).getRows().map((row) => row.map(String));
-  } finally {
-    instance.closeSync();
-  }
+function query(sql: string): Promise<string[][]> {
+  return withDuckDb(async (connection) =>
+    (await connection.runAndReadAll(sql)).getRows().map((row) => row.map(String)),
+  );
 }

@@ -2,9 +2,11 @@ import { expect, onTestFinished } from 'vitest';
 import { createSecrets } from '../../functions/aws/secrets.ts';
 import { createTokenCache } from '../../functions/token/cached-tokens.ts';
 import { createCredentialStore } from '../../functions/token/credential.ts';
+import { ExportError } from '../../functions/workflow/errors.ts';
 import { createMemorySecret } from '../../infra/local/secrets-manager.ts';
 import { type Fault, startFaultySecrets } from './faulty-services.ts';
 import { awsEnvironment, setEnvironment } from './lambda.ts';
+import { errorOf as exportErrorOf } from './platform.ts';
 
 export const CREDENTIAL = 'exports/acme/credential';
 export const TOKEN = 'exports/acme/token';
@@ -40,10 +42,7 @@ export async function startAccount({ credential, token }: { credential?: string;
 
 /** The error of a call. Fails if it contains a secret. */
 export async function errorOf(call: Promise<unknown>) {
-  const error = await call.then(
-    () => new Error('nothing was thrown'),
-    (thrown) => thrown,
-  );
-  expect(JSON.stringify([error.message, error.facts])).not.toContain('canary');
-  return { name: error.name, happened: error.message.split('\n')[0], facts: error.facts };
+  const { name, message, happened, facts } = await exportErrorOf(ExportError, call);
+  expect(JSON.stringify([message, facts])).not.toContain('canary');
+  return { name, happened, facts };
 }

@@ -1,11 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { TO_EXPORT } from '../../functions/deliveries/judge.ts';
-import { CONFIG_KEY } from '../../infra/config/config.ts';
 import { LACKS, type MissingDays } from '../../infra/knowledge/missing-days.ts';
-import { createCheckout } from '../support/checkout.ts';
+import { CONFIG, createCheckout } from '../support/checkout.ts';
 import { type CommandEnd, runCommand, startCommand } from '../support/cli.ts';
 import { type CommandRun, startCommandRun } from '../support/command-run.ts';
 import { callsTo } from '../support/journal.ts';
@@ -195,11 +193,10 @@ it.each<[string, (folder: Folder) => Promise<unknown>, string, RegExp]>([
 
 /** Puts the last request with these fields into the config, as an export. The CLI is then a checkout's. */
 async function configure(folder: Folder, fields: object): Promise<void> {
-  const { context } = JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8'));
   const { account, ...entry } = { ...(await lastRequest(folder)), ...fields } as { account: string };
-  const config = { ...context[CONFIG_KEY], accounts: { [account]: {} }, exports: [entry] };
+  const config = { ...CONFIG, accounts: { [account]: {} }, exports: [entry] };
   const checkout = await createCheckout();
-  folder.cli = (args) => checkout.run(JSON.stringify({ context: { [CONFIG_KEY]: config } }), args);
+  folder.cli = (args) => checkout.run(config, args);
   // Only an export says what its columns are.
   await folder.request({ account, ...entry, columns: undefined });
 }

@@ -13,11 +13,11 @@ import {
   failingHandler,
   lambdaNow,
   NOW,
-  thrownBy,
   window,
   windowHandler,
 } from '../../support/any-step.ts';
 import { type Lambda, SETTINGS } from '../../support/lambda.ts';
+import { errorOf } from '../../support/platform.ts';
 import { reportRef } from '../../support/steps.ts';
 
 let lambda: Lambda;
@@ -50,7 +50,7 @@ describe('a handler', () => {
   it('36: fails with the error of the schema, and does not run, if the state does not match it', async () => {
     const run = vi.fn();
     const handler = createHandler(READS.CheckReport, WindowState, run, () => ({}));
-    const error = await thrownBy(lambda.call(handler, { ...window, throttled: 'x' }));
+    const error = await errorOf(Error, lambda.call(handler, { ...window, throttled: 'x' }));
     expect([error.name, run.mock.calls]).toEqual(['$ZodError', []]);
     expect(lambda.lines()).toMatchObject([{ level: 'ERROR', message: 'failed unexpectedly' }]);
   });
@@ -59,7 +59,7 @@ describe('a handler', () => {
 it("33: throws an error of AWS without AWS's own error, which may quote the request", async () => {
   const cause = Object.assign(new Error('quotes the secret'), { canonicalRequest: 'quotes the secret' });
   const refused = asServiceError(cause, 'read x', 's3:GetObject');
-  const error = await thrownBy(lambda.call(failingHandler(refused), window));
+  const error = await errorOf(Error, lambda.call(failingHandler(refused), window));
   expect(error).toBe(refused);
   expect(inspect(error, { depth: null })).not.toContain('quotes');
   expect(JSON.stringify(lambda.lines())).not.toContain('quotes');
@@ -118,7 +118,7 @@ describe('a step that fails', () => {
   const refused = () => new RequestRefused('The platform answered 422.', facts);
 
   it('throws its error with its facts, without a stack, and logs one warning', async () => {
-    const thrown = await thrownBy(lambda.call(failingHandler(refused()), window, 1));
+    const thrown = await errorOf(Error, lambda.call(failingHandler(refused()), window, 1));
     expect(thrown).toBeInstanceOf(RequestRefused);
     expect(thrown.stack).toBe('RequestRefused');
     expect(readMessage(thrown.message)).toEqual({ happened: 'The platform answered 422.', facts });
@@ -138,7 +138,7 @@ describe('a step that fails', () => {
 
   it('keeps the name of an unexpected error and removes the query of a URL from it', async () => {
     const unexpected = new RangeError('no https://files.example/1?signature=canary here');
-    const thrown = await thrownBy(lambda.call(failingHandler(unexpected), window));
+    const thrown = await errorOf(Error, lambda.call(failingHandler(unexpected), window));
     const happened = 'no https://files.example/1?… here';
     expect([thrown.name, thrown.message]).toEqual(['RangeError', happened]);
     expect(thrown.stack).toMatch(/^RangeError: no https:\/\/files\.example\/1\?… here\n +at /);

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { collectOutcomes, sumChanges } from '../../../functions/decisions/outcomes.ts';
-import type { DeliveredWindow } from '../../../functions/workflow/states.ts';
+import { collectOutcomes } from '../../../functions/decisions/outcomes.ts';
 
 const windows = ['2026-10-01', '2026-10-02', '2026-10-03'].map((start_date) => ({
   start_date,
@@ -32,18 +31,4 @@ it.each<[string, unknown, object]>([
 ])('28: a window is lost if its result is %s', (_, result, caught) => {
   const lost = { outcome: 'lost', window: windows[1], caught: expect.objectContaining(caught) };
   expect(collectOutcomes(windows, [first, result, third])).toEqual([first, lost, third]);
-});
-
-it('the days that windows restated and held are added up, with the first and the last of each', () => {
-  const changed = (changes: object) => ({ ...second, ...changes }) as DeliveredWindow;
-  const sums = sumChanges([
-    changed({ restated: 2, first_restated: '2026-10-05', last_restated: '2026-10-07', held: 0 }),
-    changed({ restated: 1, first_restated: '2026-10-01', last_restated: '2026-10-01', held: 0 }),
-    changed({ restated: 0, held: 3, first_held: '2026-10-02', last_held: '2026-10-09' }),
-    changed({}),
-  ]);
-  const restated = { restated: 3, first_restated: '2026-10-01', last_restated: '2026-10-07' };
-  expect(sums).toEqual({ ...restated, held: 3, first_held: '2026-10-02', last_held: '2026-10-09' });
-  expect(sumChanges([changed({ restated: 0, held: 0 })])).toEqual({ restated: 0, held: 0 });
-  expect(sumChanges([changed({})])).toEqual({});
 });

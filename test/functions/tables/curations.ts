@@ -7,10 +7,10 @@ import { openDatabase } from '../../../functions/tables/database.ts';
 import { findRows } from '../../../functions/tables/report-file.ts';
 import { addDays } from '../../../functions/workflow/request/dates.ts';
 import type { ListRequest, ReportRequest } from '../../../functions/workflow/request/request.ts';
-import { readShownDays, type ShownDays } from '../../../functions/workflow/shown-days.ts';
 import type { SavedWindow } from '../../../functions/workflow/states.ts';
 import { LIST_COLUMNS, type TableSchema } from '../../../functions/workflow/table.ts';
 import { ACCOUNT, CREDENTIALS } from '../../../infra/local/s3/server.ts';
+import { shownDays } from '../../support/day-sums.ts';
 import { BUCKET, startTestS3, type TestS3Options } from '../../support/s3.ts';
 import { reportRef, windowOf } from '../../support/steps.ts';
 import { query } from './reports.ts';
@@ -140,15 +140,8 @@ export async function startTables(options: TestS3Options = {}) {
         : query(`${select} FROM read_parquet([${files.sort().map((file) => `'${file}'`)}])`);
     },
     /** The days that the objects of an account list. */
-    async shownDays(table: string, account = 'acme'): Promise<ShownDays> {
-      const files = await Array.fromAsync(
-        glob(join(s3.directory, BUCKET, `tables/${table}/${account}.*parquet`)),
-      );
-      const lists = await Promise.all(
-        files.sort().map((file) => query(`SELECT decode(value) AS text FROM parquet_kv_metadata('${file}')`)),
-      );
-      return Object.assign({}, ...lists.map(([row]) => readShownDays(String(row?.text))));
-    },
+    shownDays: (table: string, account = 'acme') =>
+      shownDays(join(s3.directory, BUCKET, 'tables', table), account),
   };
 }
 

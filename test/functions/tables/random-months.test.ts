@@ -64,15 +64,30 @@ const PLAIN = {
   first: 0,
   length: 2,
   hash: 'h',
+  accept_empty: false,
   isTriedAgain: true,
   isRepeated: false,
   isParallel: false,
 } as const;
 
-/** A report, and a newer one that empties its days. */
-const EMPTIED: readonly Delivery[] = [
-  { ...PLAIN, age: 0, rows: [1], accept_empty: false },
-  { ...PLAIN, age: 1, rows: [0], accept_empty: true },
+const EXAMPLES: readonly (readonly Delivery[])[] = [
+  // A report, and a newer one that empties its days.
+  [
+    { ...PLAIN, age: 0, rows: [1] },
+    { ...PLAIN, age: 1, rows: [0], accept_empty: true },
+  ],
+  // An older report comes last.
+  [
+    { ...PLAIN, age: 1, rows: [1, 0] },
+    { ...PLAIN, age: 0, rows: [2] },
+  ],
+  // Of two held days, one gets newer rows, and the other one rows that are older than what is held.
+  [
+    { ...PLAIN, age: 0, rows: [1] },
+    { ...PLAIN, age: 2, rows: [0] },
+    { ...PLAIN, length: 1, age: 3, rows: [2] },
+    { ...PLAIN, first: 1, length: 1, age: 1, rows: [2] },
+  ],
 ];
 
 function reportOf({ first, length, age, hash, accept_empty, rows }: Delivery, number: number) {
@@ -221,7 +236,7 @@ function applyWritten(
   return true;
 }
 
-it('P7: shows each day once, from the report that should be shown, whatever happens', async () => {
+it('44, 47, 48: each day is shown once, from the report that should be shown, whatever happens (P7)', async () => {
   await fc.assert(
     fc.asyncProperty(deliveries, async (all) => {
       accounts += 1;
@@ -289,6 +304,6 @@ it('P7: shows each day once, from the report that should be shown, whatever happ
         expect(own.map(({ date }) => date)).toEqual(Object.keys(report.spends));
       }
     }),
-    { numRuns: 12, examples: [[EMPTIED]] },
+    { numRuns: 12, examples: EXAMPLES.map((each) => [each]) },
   );
 }, 120_000);

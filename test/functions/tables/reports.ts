@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { openDatabase } from '../../../functions/tables/database.ts';
 import { type ReportFacts, type ReportOptions, TableProblem } from '../../../functions/tables/report.ts';
 import { findRows } from '../../../functions/tables/report-file.ts';
 import { stageReport } from '../../../functions/tables/stage-report.ts';
 import type { Column, TableSchema } from '../../../functions/workflow/table.ts';
+import { withDuckDb } from '../../support/ledger-rows.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 export const WINDOW = { start_date: '2026-10-01', end_date: '2026-10-04' };
@@ -90,15 +90,8 @@ export async function rowsOf(body: string | Buffer, given: Given = {}) {
 }
 
 /** Queries DuckDB. */
-export async function query(sql: string) {
-  const instance = await DuckDBInstance.create();
-  const connection = await instance.connect();
-  try {
-    return (await connection.runAndReadAll(sql)).getRowObjectsJson();
-  } finally {
-    connection.closeSync();
-    instance.closeSync();
-  }
+export function query(sql: string) {
+  return withDuckDb(async (connection) => (await connection.runAndReadAll(sql)).getRowObjectsJson());
 }
 
 export const ROWS = [

@@ -1,9 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { CONFIG_KEY } from '../../../infra/config/config.ts';
-import { type Checkout, createCheckout } from '../../support/checkout.ts';
-
-const CDK_JSON = readFileSync(new URL('../../../cdk.json', import.meta.url), 'utf8');
+import { type Checkout, CONFIG, createCheckout } from '../../support/checkout.ts';
 
 let checkout: Checkout;
 
@@ -14,14 +10,11 @@ beforeAll(async () => {
   return () => ended.dispose();
 });
 
-function faultyConfig(): string {
-  const { context } = JSON.parse(CDK_JSON);
-  return JSON.stringify({ context: { [CONFIG_KEY]: { ...context[CONFIG_KEY], revision: 'x', stack: '1' } } });
-}
-
 describe('a faulty cdk.json', () => {
   it('makes a command exit 2 with every fault and no stack trace', async () => {
-    const { status, stdout, stderr } = await checkout.run(faultyConfig(), ['doctor']);
+    const { status, stdout, stderr } = await checkout.run({ ...CONFIG, revision: 'x', stack: '1' }, [
+      'doctor',
+    ]);
     expect(stderr.trim().split('\n')).toEqual([
       'error: cdk.json: stack: must be 1 to 63 characters of a-z, 0-9 and -, the first a letter',
       'error: cdk.json: revision: must be a date that exists, written YYYY-MM-DD',
@@ -37,11 +30,9 @@ describe('a faulty cdk.json', () => {
 });
 
 describe('an export of two accounts', () => {
-  const { context } = JSON.parse(CDK_JSON);
-  const [{ accounts: _, ...daily }] = context[CONFIG_KEY].exports;
-  const exports = [daily];
-  const cdkJson = JSON.stringify({ context: { [CONFIG_KEY]: { ...context[CONFIG_KEY], exports } } });
-  const planIn = (args: readonly string[]) => checkout.run(cdkJson, ['plan', ...args, '--local']);
+  const [{ accounts: _, ...daily }] = CONFIG.exports;
+  const planIn = (args: readonly string[]) =>
+    checkout.run({ ...CONFIG, exports: [daily] }, ['plan', ...args, '--local']);
 
   it.each([
     [['daily-campaigns'], 'acme and globex have an export daily-campaigns; choose one with --account'],
@@ -60,11 +51,9 @@ describe('an export of two accounts', () => {
 });
 
 it('missing looks at the days of the longest run of an export', async () => {
-  const { context } = JSON.parse(CDK_JSON);
-  const config = context[CONFIG_KEY];
   const runs = [{ period: 'yesterday' }, { period: 'last_60_days' }];
-  const exports = [{ ...config.exports[0], accounts: ['acme'], runs }];
-  const cdkJson = JSON.stringify({ context: { [CONFIG_KEY]: { ...config, exports } } });
-  const { stdout } = await checkout.run(cdkJson, ['missing', 'daily-campaigns', '--local', '--json']);
+  const exports = [{ ...CONFIG.exports[0], accounts: ['acme'], runs }];
+  const missing = ['missing', 'daily-campaigns', '--local', '--json'];
+  const { stdout } = await checkout.run({ ...CONFIG, exports }, missing);
   expect(JSON.parse(stdout)).toMatchObject({ days: 60 });
 });

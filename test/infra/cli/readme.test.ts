@@ -1,11 +1,9 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync, statSync } from 'node:fs';
 import { join, matchesGlob } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { addDays, daysOf } from '../../../functions/workflow/request/dates.ts';
-import { MAIN } from '../../support/cli.ts';
+import { endOf, MAIN } from '../../support/cli.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const ROOT = new URL('../../../', import.meta.url);
@@ -24,11 +22,7 @@ async function run(line: string, cwd: string, input = '') {
     .replace('npm run export --', `'${process.execPath}' '${MAIN}'`);
   const child = spawn('sh', ['-c', command], { cwd });
   child.stdin.end(input);
-  const [stdout, stderr, [status]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, 'close'),
-  ]);
+  const { status, stdout, stderr } = await endOf(child);
   expect([status, stderr]).toEqual([0, expect.not.stringContaining('error')]);
   return { stdout, stderr };
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { requestHash } from '../../../functions/decisions/request-hash.ts';
 import { parseRequest } from '../../../functions/workflow/request/request.ts';
-import { CONFIG_KEY, type InvalidConfig, parseConfig } from '../../../infra/config/config.ts';
+import { type InvalidConfig, parseConfig } from '../../../infra/config/config.ts';
 import { requestOf } from '../../../infra/config/exports.ts';
 import { createCheckout } from '../../support/checkout.ts';
 import { deliver, openFolder } from '../knowledge/deliveries.ts';
@@ -135,11 +135,7 @@ it('the days that version 0.2.0 delivered are present under the converted config
   const checkout = await createCheckout();
   const place = ['daily', '--account', 'acme', '--local', '--out', folder.out];
   const run = (command: string, ...options: readonly string[]) =>
-    checkout.run(JSON.stringify({ context: { [CONFIG_KEY]: convert(OLD) } }), [
-      command,
-      ...place,
-      ...options,
-    ]);
+    checkout.run(convert(OLD), [command, ...place, ...options]);
   expect((await run('rebuild')).stdout).toContain('written; 31 days');
   const { stdout } = await run('missing', '--from', '2026-10-01', '--to', '2026-11-01', '--json');
   expect(JSON.parse(stdout)).toMatchObject({

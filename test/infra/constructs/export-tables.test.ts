@@ -62,27 +62,6 @@ describe('the catalog', () => {
     const created = tablesIn(synthesizeStack({ exports })).map(({ TableInput }) => TableInput.Name);
     expect(created).toEqual([...taken.map((name) => name.replaceAll('-', '_')), 'ledger']);
   });
-
-  it("takes names of Object's prototype for accounts, tables, metrics and dimensions", () => {
-    const [name, proto] = ['constructor', '__proto__'];
-    const odd = { ...DAILY, name, accounts: [name], metrics: [name], dimensions: [proto] };
-    const other = synthesizeStack({
-      accounts: { [name]: CONTEXT.accounts.acme },
-      exports: [odd, { ...odd, name: 'b', metrics: [proto], dimensions: [name] }],
-    });
-    const [one, two] = tablesIn(other).map(({ TableInput }) => TableInput);
-    const documented = [one, two].flatMap(({ StorageDescriptor }) => StorageDescriptor.Columns);
-    expect(
-      documented.filter(({ Name }) => [name, proto].includes(Name)).map(({ Comment }) => Comment),
-    ).toEqual([
-      'A dimension of the report.',
-      'A metric of the report.',
-      'A dimension of the report.',
-      'A metric of the report.',
-    ]);
-    expect(one.Name).toBe(name);
-    expect(JSON.stringify(other.template)).not.toContain('native code');
-  });
 });
 
 describe('the workgroup', () => {

@@ -1,9 +1,7 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import { MAIN, runCommand } from '../../../support/cli.ts';
+import { endOf, MAIN, runCommand } from '../../../support/cli.ts';
 import { startCloudFormation } from '../../knowledge/executions/step-functions.ts';
 import { startDeployedAccount } from '../support.ts';
 
@@ -114,7 +112,7 @@ it.runIf(existsSync('/usr/bin/script'))(
   async () => {
     const command = `'${process.execPath}' '${MAIN}' secret set acme`;
     const child = spawn('script', ['-qec', command, '/dev/null'], { stdio: 'pipe' });
-    const [shown, [status]] = await Promise.all([text(child.stdout), once(child, 'close')]);
-    expect([status, shown]).toEqual([2, expect.stringContaining('give the credential on standard input')]);
+    const { status, stdout } = await endOf(child);
+    expect([status, stdout]).toEqual([2, expect.stringContaining('give the credential on standard input')]);
   },
 );
