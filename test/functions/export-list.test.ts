@@ -3,16 +3,15 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { CreateObject } from '../../functions/copy/object-writer.ts';
 import { exportList as run } from '../../functions/export-list.ts';
-import { bearer } from '../../functions/platform/connection.ts';
 import type { ListRequest } from '../../functions/workflow/request/request.ts';
 import type { ListWindow } from '../../functions/workflow/states.ts';
 import type { Sandbox } from '../../infra/sandbox/sandbox.ts';
 import { callsTo } from '../support/journal.ts';
 import { startBucket } from '../support/lambda.ts';
 import { json, listen, type Seen } from '../support/listen.ts';
-import { platformAt } from '../support/platform.ts';
+import { accessTo } from '../support/platform.ts';
 import { BUCKET } from '../support/s3.ts';
-import { keepLog, startStep, stoppedClock, windowOf } from '../support/steps.ts';
+import { startStep, windowOf } from '../support/steps.ts';
 
 const KEY = 'exports/account=acme/export=all/start_date=2026-11-21/end_date=2026-11-22/campaigns.ndjson';
 const AT = '2026-11-21T06:00:00.000Z';
@@ -75,13 +74,7 @@ async function startPages(pages: (seen: Seen, index: number) => unknown) {
   });
   onTestFinished(() => server[Symbol.asyncDispose]());
   const { done, createObject } = recordObjects();
-  const access = {
-    log: keepLog().log,
-    now: stoppedClock(AT).now,
-    createObject,
-    platform: () => platformAt(server.url),
-    readToken: async () => bearer('token'),
-  };
+  const access = { ...accessTo(server.url), createObject };
   return { server, done, access };
 }
 

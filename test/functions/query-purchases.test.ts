@@ -5,16 +5,15 @@ import { crc32 } from 'node:zlib';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { base64Crc32 } from '../../functions/copy/crc32.ts';
 import type { CreateObject } from '../../functions/copy/object-writer.ts';
-import { bearer } from '../../functions/platform/connection.ts';
 import { queryPurchases } from '../../functions/query-purchases.ts';
 import type { PurchasesRequest } from '../../functions/workflow/request/request.ts';
 import type { PurchasesWindow } from '../../functions/workflow/states.ts';
 import { callsTo } from '../support/journal.ts';
 import { startBucket } from '../support/lambda.ts';
 import { listen } from '../support/listen.ts';
-import { platformAt } from '../support/platform.ts';
+import { accessTo } from '../support/platform.ts';
 import { BUCKET } from '../support/s3.ts';
-import { keepLog, startStep, stoppedClock, windowOf } from '../support/steps.ts';
+import { startStep, windowOf } from '../support/steps.ts';
 
 const KEY = 'exports/account=acme/export=all/start_date=2026-01-01/end_date=2026-10-01/purchases.json';
 const AT = '2026-11-21T06:00:00.000Z';
@@ -40,13 +39,7 @@ async function start(respond: Respond, settings = {}) {
   const server = await listen((_, response) => respond(response));
   onTestFinished(() => server[Symbol.asyncDispose]());
   const { s3, createObject } = await startBucket(settings);
-  const access = {
-    log: keepLog().log,
-    now: stoppedClock(AT).now,
-    createObject,
-    platform: () => platformAt(server.url),
-    readToken: async () => bearer('token'),
-  };
+  const access = { ...accessTo(server.url), createObject };
   const readObject = () => readFile(join(s3.directory, BUCKET, KEY)).catch(() => undefined);
   return { server, s3, access, readObject };
 }
@@ -80,7 +73,10 @@ describe('QueryPurchases', () => {
     const body = ' {"purchases":[12345678901234567890]}\n';
     const content_type = 'application/json; charset=utf-8';
     const { access, server, readObject } = await start(withLength(body, { 'content-type': content_type }));
-    const before = { ...state, request: { ...request, options: { currency: 'USD' } } };
+    const before = {
+      ...state,
+      request: { ...request, options: { currency: 'USD', start_date: '1999-01-01' } },
+    };
     const token = { ...state.token, unproven: true };
     const caught = { Error: 'CopyFailed' };
     const saved = await queryPurchases({ ...before, token, throttled: 2, caught }, access);
@@ -131,6 +127,14 @@ describe('QueryPurchases that fails', () => {
   ])('11: refuses %s', async (what, respond) => {
     const happened = `The platform answered the purchase query with ${what}.`;
     await expectNothingStored(respond, 'AnswerUnreadable', happened, { request_id: 'req-1' });
+  });
+
+  it.each([
+    202, 204, 206,
+  ])('11: refuses an answer %i, because it may not be whole (contract 4.5)', async (status) => {
+    const answer: Respond = (response) => response.writeHead(status, ID).end();
+    const happened = `the status ${status} instead of 200 or 201`;
+    await expectNothingStored(answer, 'AnswerUnreadable', happened, { status, request_id: 'req-1' });
   });
 
   it('17: stores no answer that breaks off', async () => {

@@ -1,5 +1,6 @@
 import { bearer as bearerOf, type Platform } from '../../functions/platform/connection.ts';
 import { safeAgent } from '../../functions/platform/safe-agent.ts';
+import { keepLog, stoppedClock } from './steps.ts';
 
 /** The platform at this URL, with a new connection for each call, as the steps use it. */
 export function platformAt(baseUrl: string, overrides: Partial<Platform> = {}): Platform {
@@ -9,6 +10,16 @@ export function platformAt(baseUrl: string, overrides: Partial<Platform> = {}): 
 /** @param connectTimeout milliseconds */
 export function connecting(connectTimeout: number) {
   return safeAgent({ allowLoopback: true }, { connectTimeout, pipelining: 0 });
+}
+
+/** What a step needs to call the platform at this URL, on a stopped clock. */
+export function accessTo(baseUrl: string) {
+  return {
+    log: keepLog().log,
+    now: stoppedClock().now,
+    platform: () => platformAt(baseUrl),
+    readToken: async () => bearer,
+  };
 }
 
 export const TOKEN = 'token-of-the-test';

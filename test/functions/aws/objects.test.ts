@@ -64,21 +64,10 @@ describe('the bucket', () => {
     });
   });
 
-  it.each<[string, string, (store: ObjectStore) => Promise<unknown>]>([
-    ['read', 'GET', (store) => store.getText(KEY)],
-    [
-      'copied',
-      'GET',
-      (store) => store.getFile(KEY, join(temporaryDirectory(), 'file'), AbortSignal.timeout(60_000), 'v7'),
-    ],
-    ['looked at', 'HEAD', (store) => store.head(KEY)],
-    ['removed from', 'DELETE', (store) => store.remove(KEY)],
-  ])('is %s by key and with the expected owner', async (name, method, call) => {
+  it('gives the version of a file that is asked for', async () => {
     const { store, requests } = await startServer((_seen, response) => response.end());
-    await call(store);
-    expect(requests).toMatchObject([{ method, headers: { 'x-amz-expected-bucket-owner': ACCOUNT } }]);
-    expect(requests[0]?.path.split('?')[0]).toBe(PATH);
-    expect(requests[0]?.path.includes('versionId=v7')).toBe(name === 'copied');
+    await store.getFile(KEY, join(temporaryDirectory(), 'file'), AbortSignal.timeout(60_000), 'v7');
+    expect(requests).toMatchObject([{ method: 'GET', path: expect.stringContaining('versionId=v7') }]);
   });
 
   it.each([

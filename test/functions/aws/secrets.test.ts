@@ -6,25 +6,6 @@ import { CREDENTIAL, errorOf, startAccount, TOKEN } from '../../support/secrets.
 const OLD = 'canary-old';
 const NEW = 'canary-new';
 
-describe('reading and writing', () => {
-  it('reads back each version, and the newest one by default', async () => {
-    const { secrets } = await startAccount();
-    const first = await secrets.write(TOKEN, OLD);
-    const second = await secrets.write(TOKEN, '');
-    expect(await secrets.read(TOKEN, first)).toStrictEqual({ text: OLD, version: first });
-    expect(await secrets.read(TOKEN, second)).toStrictEqual({ text: '', version: second });
-    expect(await secrets.read(TOKEN)).toStrictEqual({ text: '', version: second });
-  });
-
-  it('returns undefined for a secret without a value, a missing version and a missing secret', async () => {
-    const { secrets } = await startAccount();
-    expect(await secrets.read(TOKEN)).toBeUndefined();
-    expect(await secrets.read('exports/globex/token')).toBeUndefined();
-    await secrets.write(TOKEN, OLD);
-    expect(await secrets.read(TOKEN, '0'.repeat(32))).toBeUndefined();
-  });
-});
-
 describe('33: a call', () => {
   it.each<[Fault['answer'], number]>([
     ['ThrottlingException', 1],

@@ -24,14 +24,6 @@ const LIST: TableSchema = {
 };
 const WORDS: TableWords = { description: 'What it is', comments: { spend: 'The money spent.' } };
 
-it.each([
-  REPORT,
-  { ...REPORT, currencies: {} },
-  LIST,
-])('the schema of the $kind table is read as it was written', (schema) => {
-  expect(readSchema(catalogTable(schema, 'bucket', WORDS))).toEqual(schema);
-});
-
 it('a report has columns for its account, day, currency and report; a list for its account and snapshot', () => {
   const columnsOf = (schema: TableSchema) =>
     catalogTable(schema, 'bucket', WORDS).StorageDescriptor.Columns.map(({ Name, Type, Comment }) =>

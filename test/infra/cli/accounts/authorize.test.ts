@@ -1,10 +1,8 @@
 import { readdir, stat } from 'node:fs/promises';
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { createAccount } from '../../../../infra/cli/accounts/account.ts';
-import { authorize } from '../../../../infra/cli/accounts/authorize.ts';
 import { CommandFailed } from '../../../../infra/knowledge/errors.ts';
-import { consent, countExchanges, logIn, startDeployedAccount, startPlatform } from '../support.ts';
+import { consent, countExchanges, logIn, startPlatform } from '../support.ts';
 
 test('4.2: the consent URL has client, redirect URI, code, scope, and a new state of 256 bits', async () => {
   const platform = await startPlatform();
@@ -40,29 +38,6 @@ describe('4.1: a login that is allowed', () => {
     });
     expect((await stat(platform.file)).mode & 0o777).toBe(0o600);
     expect(await readdir(platform.directory)).toEqual(['credential.json']);
-  });
-
-  test('5.2: is stored in Secrets Manager without a secret in any logged call', async () => {
-    const { sandbox } = await startPlatform();
-    const { clientId: client_id, clientSecret: client_secret, baseUrl } = sandbox;
-    const deployed = await startDeployedAccount(JSON.stringify({ client_id, client_secret }));
-    await using local = await createAccount('acme', { local: true, baseUrl, credential: '' });
-    const account = { ...deployed.account, platform: local.platform };
-    const input = new PassThrough();
-    const showUrl = async (url: string) => void input.end((await consent(url)).href);
-    const { signal } = new AbortController();
-    expect(await authorize(account, { scope: 'reporting:read', showUrl, signal, input })).toBe(
-      'reporting:read',
-    );
-    expect(await deployed.readStored()).toMatchObject({
-      client_id,
-      client_secret,
-      refresh_token: expect.any(String),
-    });
-    expect(deployed.server.journal.map(({ operation }) => operation)).toEqual([
-      ...['GetSecretValue', 'GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'],
-    ]);
-    expect(JSON.stringify(deployed.server.journal)).not.toContain('sbx_');
   });
 
   test('uses the registered redirect URI', async () => {

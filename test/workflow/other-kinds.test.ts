@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { commonWorkflow, keysOf, runExport } from '../support/run-export.ts';
+import { forgetTokens } from '../support/workflow-secrets.ts';
 
 const workflow = await commonWorkflow();
 
@@ -27,4 +28,18 @@ it('1, 7, 8, 11: a purchase query is sent until it is answered, and announced li
   });
   expect(outcome.manifest).not.toHaveProperty('report_id');
   expect(outcome.announced).toMatchObject([{ detail: { kind: 'purchases' } }]);
+});
+
+it('8: a list starts again after a 429 on its second page, with a token of its scope (contract 5.3)', async () => {
+  await forgetTokens(workflow);
+  const { output, callsTo } = await runExport(workflow, {
+    request: { name: 'all', kind: 'list', limit: 20 },
+    sandbox: { lists: { campaigns: { count: 45 } } },
+    faults: ['list nth=2 status=429 retry_after=45'],
+  });
+  expect(output).toMatchObject({ kind: 'list', rows: 45 });
+  const offsets = callsTo('list').map(({ query }) => new URLSearchParams(query).get('offset'));
+  expect(offsets).toEqual(['0', '20', '0', '20', '40', '45']);
+  const scopes = callsTo('token').map(({ body }) => new URLSearchParams(body).get('scope'));
+  expect(scopes).toEqual(['campaigns:read']);
 });
