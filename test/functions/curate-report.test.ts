@@ -64,16 +64,11 @@ async function curate({ table = () => SCHEMA, month, reading, ...given }: Condit
     },
     putFile: async (key: string) => calls.push(`put ${key}`) > 0,
   };
+  const catalog = { getTable: async () => table() };
   const { maxBytes = 1e6, seconds = 900, replaced_copies = 0 } = given;
   const after = await curateReport(
     { ...state, replaced_copies },
-    {
-      store,
-      catalog: { getTable: async () => table() },
-      target,
-      maxBytes,
-      millisecondsLeft: () => 1000 * seconds,
-    },
+    { store, catalog, target, maxBytes, millisecondsLeft: () => 1000 * seconds },
   );
   return { after: after as SavedWindow, calls };
 }

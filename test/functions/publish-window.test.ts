@@ -18,16 +18,8 @@ const object: StoredObject = {
   copied_at: '2026-11-21T05:59:58.000Z',
 };
 
-function savedWindow(changes: Partial<SavedWindow> = {}): SavedWindow {
-  return {
-    ...window,
-    status: 'saved',
-    request,
-    reports: [reportRef('r1')],
-    ready_id: 'r1',
-    object,
-    ...changes,
-  };
+function savedWindow(more: Partial<SavedWindow> = {}): SavedWindow {
+  return { ...window, status: 'saved', request, reports: [reportRef('r1')], ready_id: 'r1', object, ...more };
 }
 
 /**
@@ -54,13 +46,8 @@ async function publish(state: SavedWindow, old?: object, isFaster = false) {
   return { result, calls, manifest: written.map((text) => JSON.parse(text))[0] };
 }
 
-const sent = {
-  ...window.window,
-  advertiser_ids: [ADVERTISER],
-  metrics: ['spend'],
-  granularity: 'DAY',
-  format: 'JSON',
-};
+const { advertiser_ids, metrics, granularity, format } = request;
+const sent = { ...window.window, advertiser_ids, metrics, granularity, format };
 const manifest = {
   version: '1',
   account: 'acme',

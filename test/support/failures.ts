@@ -10,6 +10,7 @@ export function caughtFrom({ name, message }: Error): Caught & { Cause: string }
 export function createFailureDependencies() {
   const written = new Map<string, unknown>();
   const { log, lines } = keepLog();
+  const { now } = stoppedClock();
   const putJson = async (key: string, value: unknown) => {
     written.set(key, JSON.parse(JSON.stringify(value)));
     return true;
@@ -17,11 +18,6 @@ export function createFailureDependencies() {
   return {
     written,
     lines,
-    dependencies: {
-      store: { putJson, bucket: 'test-bucket' },
-      log,
-      now: stoppedClock().now,
-      runbookUrl: undefined,
-    },
+    dependencies: { store: { putJson, bucket: 'test-bucket' }, log, now, runbookUrl: undefined },
   };
 }

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { literal } from '../../functions/tables/database.ts';
+import type { ShownDay } from '../../functions/workflow/shown-days.ts';
 import { LEDGER_COLUMNS } from '../../functions/workflow/table.ts';
 
 /** Runs with a DuckDB of its own. */
@@ -76,4 +77,10 @@ export function ledgerRows(
 
 function cell(value: string | number | null | undefined): string {
   return typeof value === 'string' ? literal(value) : String(value ?? 'NULL');
+}
+
+/** A day that a month lists. */
+export function shownDay(changes: Partial<ShownDay> = {}): ShownDay {
+  const report = { report_id: 'r', created_at: '2026-11-01T00:00:00Z', request_hash: 'h' };
+  return { ...report, rows: 1, restated: false, ...changes };
 }

@@ -37,14 +37,8 @@ export async function startVersitygw(
   for (const folder of [metadata, versions, ...buckets.map((bucket) => join(directory, bucket))])
     await mkdir(folder, { recursive: true });
   const address = `127.0.0.1:${await findFreePort()}`;
-  const user = [
-    '--access',
-    CREDENTIALS.accessKeyId,
-    '--secret',
-    CREDENTIALS.secretAccessKey,
-    '--region',
-    REGION,
-  ];
+  const { accessKeyId, secretAccessKey } = CREDENTIALS;
+  const user = ['--access', accessKeyId, '--secret', secretAccessKey, '--region', REGION];
   const backend = ['posix', '--sidecar', metadata, '--versioning-dir', versions, directory];
   const child = spawn(program, [...user, '--quiet', '--port', address, ...backend], { stdio: 'ignore' });
   const kill = () => child.kill('SIGKILL');

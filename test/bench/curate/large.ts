@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { addDays } from '../../../functions/workflow/request/dates.ts';
 import { reportColumns, tableColumns } from '../../../functions/workflow/table.ts';
+import { shownDay } from '../../support/ledger-rows.ts';
 import { measureCommand } from '../measure-command.ts';
 import { FIELDS, type Work, writeReport } from './report.ts';
 
@@ -65,13 +66,7 @@ async function writeMonth(path: string, rows: number): Promise<void> {
   const instance = await DuckDBInstance.create(':memory:', { memory_limit: '1GB' });
   const connection = await instance.connect();
   const perDay = Math.ceil(rows / 31);
-  const shown = {
-    report_id: 'old',
-    created_at: '2026-01-01T00:00:00.000Z',
-    request_hash: 'old',
-    rows: perDay,
-    restated: false,
-  };
+  const shown = shownDay({ created_at: '2026-01-01T00:00:00.000Z', rows: perDay });
   const days = Object.fromEntries(Array.from({ length: 31 }, (_, at) => [addDays(START, at), shown]));
   const values: Readonly<Record<string, string>> = {
     account: `'acme'`,

@@ -183,17 +183,9 @@ describe('the copy that SaveReport creates', () => {
     const host = await startStorageHost({ body });
     onTestFinished(() => host[Symbol.asyncDispose]());
     setEnvironment(awsEnvironment({ S3: s3.endpoint }));
+    const { signal: deadline } = new AbortController();
     const copy = createCopy({ ...SETTINGS, MAX_DOWNLOAD_BYTES: String(2 * body.length), ...settings });
-    return {
-      s3,
-      host,
-      copying: copy({
-        url: host.url,
-        key: KEY,
-        deadline: new AbortController().signal,
-        checkpoint: undefined,
-      }),
-    };
+    return { s3, host, copying: copy({ url: host.url, key: KEY, deadline, checkpoint: undefined }) };
   }
 
   test.each<Partial<Settings>>([

@@ -26,12 +26,8 @@ function answer(status: number, text: string, header?: string, call = GET) {
 /** An answer with this body, or with this error in an envelope. */
 function enveloped(status: number, error: object | string, call = GET) {
   const envelope = { type: 'a_type', request_id: 'q-1', ...Object(error) };
-  return answer(
-    status,
-    typeof error === 'string' ? error : JSON.stringify({ error: envelope }),
-    undefined,
-    call,
-  );
+  const text = typeof error === 'string' ? error : JSON.stringify({ error: envelope });
+  return answer(status, text, undefined, call);
 }
 
 describe('the error of an answer (contract 7.2)', () => {

@@ -6,13 +6,8 @@ import { bearer, errorOf, platformAt, TOKEN } from '../../support/platform.ts';
 import { windowOf } from '../../support/steps.ts';
 
 const { request, window } = windowOf(['5b1c6a3e-0f0d-4f53-9e5c-8a5f6b0c1d2e']);
-const BODY = {
-  ...window,
-  advertiser_ids: request.advertiser_ids,
-  metrics: ['spend'],
-  granularity: 'DAY',
-  format: 'JSON',
-};
+const { advertiser_ids, metrics, granularity, format } = request;
+const BODY = { ...window, advertiser_ids, metrics, granularity, format };
 
 /** Creates the report of a window. @param changes of the request */
 function create(url: string, changes: object = {}) {

@@ -124,13 +124,8 @@ export async function startTables(options: TestS3Options = {}) {
       const work = await workOn(body, { content_type: 'application/x-ndjson' });
       const state = listState(snapshot, items.length);
       using database = await openDatabase(work.folder, work.signal);
-      return await curateList(state, {
-        ...work,
-        database,
-        store,
-        schema: LIST,
-        acceptEmpty: () => accept_empty,
-      });
+      const acceptEmpty = () => accept_empty;
+      return await curateList(state, { ...work, database, store, schema: LIST, acceptEmpty });
     },
     /** Rows of a table, as a reader sees them. */
     async rowsOf(select: string, pattern: string) {

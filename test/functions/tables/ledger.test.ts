@@ -131,13 +131,8 @@ describe('the ledger', () => {
   it('27: costs only itself if S3 refuses it, and the warning names the permission', async () => {
     const key = 'ledger/refused.daily.2026-10.parquet';
     tables.s3.faults.push({ operation: 'PutObject', key, answer: 'AccessDenied' });
-    const created_at = '2026-11-01T00:00:00.000Z';
-    const { curated, warnings } = await tables.curate({
-      id: 'r1',
-      created_at,
-      spends: DAY,
-      account: 'refused',
-    });
+    const report = { id: 'r1', created_at: '2026-11-01T00:00:00.000Z', spends: DAY, account: 'refused' };
+    const { curated, warnings } = await tables.curate(report);
     expect(curated).toMatchObject({ table: { days: 1 } });
     expect(curated.table_problem).toBeUndefined();
     expect(warnings).toEqual([expect.stringMatching(/^the ledger is not written: .*s3:PutObject/)]);

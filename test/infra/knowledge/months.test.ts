@@ -2,17 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { literal, openDatabase } from '../../../functions/tables/database.ts';
-import type { ShownDay } from '../../../functions/workflow/shown-days.ts';
 import { readMonths, shownReader } from '../../../infra/knowledge/months.ts';
+import { shownDay } from '../../support/ledger-rows.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
-const DAY: ShownDay = {
-  report_id: 'r',
-  created_at: '2026-11-01T00:00:00Z',
-  request_hash: 'h',
-  rows: 1,
-  restated: false,
-};
+const DAY = shownDay();
 
 /** Objects of a table that show these days. @param rows of each */
 async function createStore(objects: Readonly<Record<string, object>>, rows = 3) {

@@ -8,6 +8,7 @@ import { NO_OBJECTS } from '../../../infra/knowledge/bucket.ts';
 import { latestFailure } from '../../../infra/knowledge/exports.ts';
 import { judgeRange } from '../../../infra/knowledge/missing-days.ts';
 import { readExports } from '../../../infra/knowledge/status.ts';
+import { shownDay } from '../../support/ledger-rows.ts';
 import { REPORT } from '../../support/requests.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { createBucket } from './manifests.ts';
@@ -43,8 +44,7 @@ function daily(days: number): DateRange[] {
 
 /** The first judged day, and the states of the days. */
 async function judge(found: Awaited<ReturnType<ReturnType<typeof createHistory>['read']>>) {
-  const version = { report_id: 'r', created_at: `${TODAY}T06:00:00Z`, request_hash: found?.hash ?? '' };
-  const shown = { ...version, rows: 1, restated: false };
+  const shown = shownDay({ created_at: `${TODAY}T06:00:00Z`, request_hash: found?.hash ?? '' });
   const readShown = async (_: unknown, days: readonly string[]) =>
     Object.fromEntries(days.map((day) => [day, shown]));
   if (!found) throw new Error('nothing was found');
@@ -102,16 +102,8 @@ it.each([
   const day = '2026-10-10';
   const range = { start_date: day, end_date: '2026-10-11' };
   const delivery = { ...range, request_hash: 'h', created_at: at, published_at: '2026-10-25T00:00:00Z' };
-  const failure = {
-    ...range,
-    at,
-    execution: 'e',
-    failed: true as const,
-    key: 'key',
-    error: '',
-    happened: '',
-    todo: '',
-  };
+  const words = { error: '', happened: '', todo: '' };
+  const failure = { ...range, ...words, at, execution: 'e', failed: true as const, key: 'key' };
   const records = { failures: [failure], deliveries: [{ ...delivery, execution: 'e' }] } as const;
   expect(latestFailure(records, [{ day, state }])?.key).toBe(key);
 });

@@ -6,6 +6,7 @@ const { start_date: _, end_date: __, ...undated } = REPORT;
 const NAME = 'must be 1 to 64 of a-z, 0-9, _ and -, and start with a letter or digit';
 const DATE = 'must be a date that exists, written YYYY-MM-DD';
 const ROUNDED = 'has more digits than a number can hold; write it as a string';
+const PERIOD = 'period: must be yesterday, last_N_days, month_to_date or previous_month';
 const TIME_ZONE = 'must be an IANA time zone, such as Europe/Berlin';
 
 describe('36: a field of every request', () => {
@@ -58,11 +59,8 @@ describe('36: the range of a request', () => {
     ],
     [{ ...dates, end_date: '2026-09-01' }, ['end_date: 2026-09-01 is before start_date 2026-10-01']],
     [{ ...dates, period: 'yesterday' }, both('must not be given with period')],
-    [{ period: 'tomorrow' }, ['period: must be yesterday, last_N_days, month_to_date or previous_month']],
-    [
-      { period: 'last_1000_days' },
-      ['period: must be yesterday, last_N_days, month_to_date or previous_month'],
-    ],
+    [{ period: 'tomorrow' }, [PERIOD]],
+    [{ period: 'last_1000_days' }, [PERIOD]],
   ])('is refused as %j', (fields, faults) => {
     expect(faultsOf({ ...undated, ...fields })).toEqual(faults);
   });

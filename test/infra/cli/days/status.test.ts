@@ -11,7 +11,7 @@ import { readConfig } from '../../../../infra/config/config.ts';
 import { requestOf as configuredRequest } from '../../../../infra/config/exports.ts';
 import type { LackingDays, MissingDays } from '../../../../infra/knowledge/missing-days.ts';
 import { runCommand } from '../../../support/cli.ts';
-import { writeParquet } from '../../../support/ledger-rows.ts';
+import { shownDay, writeParquet } from '../../../support/ledger-rows.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { plan } from '../../knowledge/deliveries.ts';
 import {
@@ -143,7 +143,7 @@ describe('status', () => {
     const { request_hash, ...manifest } = manifestOf(request, 'daily-0', target);
     const plan = { version: '1', execution: NAME, since: '2099-01-01T00:00:00Z', request_hash, request };
     const { start_date: day, report_created_at: created_at } = manifest;
-    const shown = { report_id: 'r', created_at, request_hash, rows: 1, restated: false };
+    const shown = shownDay({ created_at, request_hash });
     const file = join(temporaryDirectory(), 'month.parquet');
     await writeParquet(file, 'SELECT 1 AS spend', { days: JSON.stringify({ [day]: shown }) });
     await startExecutions(executions);

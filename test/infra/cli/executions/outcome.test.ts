@@ -107,14 +107,8 @@ describe('the printed outcome', () => {
   it('has a line for each window, says which were there, and that the platform had no rows', () => {
     const window = { start_date: '2026-10-01', end_date: '2026-10-08' };
     const windows = [{ window, rows: 0, bytes: 2, key: 'exports/k' }];
-    const text = succeededWith({
-      windows,
-      bucket: 'b',
-      warnings: ['w'],
-      rows: 0,
-      empty: true,
-      already_delivered: 3,
-    });
+    const rows = { rows: 0, empty: true, already_delivered: 3 };
+    const text = succeededWith({ windows, bucket: 'b', warnings: ['w'], ...rows });
     expect(text.split('\n')).toEqual([
       'days                      rows  bytes  object',
       '2026-10-01 to 2026-10-07     0      2  s3://b/exports/k',

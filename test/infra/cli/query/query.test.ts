@@ -4,7 +4,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { runLocalQuery } from '../../../../infra/cli/query/local.ts';
 import { runCommand } from '../../../support/cli.ts';
-import { ledgerRows, writeParquet } from '../../../support/ledger-rows.ts';
+import { ledgerRows, shownDay, writeParquet } from '../../../support/ledger-rows.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const MONTHS = {
@@ -20,13 +20,7 @@ const MONTHS = {
 
 /** The Parquet metadata of an object that shows these days. */
 function metadataOf(days: readonly string[]): Record<string, string> {
-  const shown = {
-    report_id: 'r-1',
-    created_at: '2026-10-09T06:00:00Z',
-    request_hash: 'h',
-    rows: 1,
-    restated: false,
-  };
+  const shown = shownDay();
   return { days: JSON.stringify(Object.fromEntries(days.map((day) => [day, shown]))) };
 }
 

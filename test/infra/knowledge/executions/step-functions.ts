@@ -96,13 +96,8 @@ export async function startExecutions(executions: readonly FakeExecution[], opti
         const execution = find(executionArn);
         if (!execution) return describeStarted(executionArn);
         const { input, output, error, cause } = execution;
-        const texts = {
-          input: JSON.stringify(input),
-          output: output && JSON.stringify(output),
-          error,
-          cause,
-        };
-        return { ...item(execution), ...texts };
+        const own = { input: JSON.stringify(input), output: output && JSON.stringify(output), error, cause };
+        return { ...item(execution), ...own };
       },
       // The fake's Map Run has the ARN of its execution.
       ListMapRuns: ({ executionArn = '' }) => {
