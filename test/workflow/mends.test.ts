@@ -148,7 +148,7 @@ it.each<[string, (folder: Folder) => Promise<unknown>, string, RegExp]>([
       await folder.run(BOTH_WEEKS);
       await configure(folder, { metrics: OTHER_METRICS });
       const { stdout } = await folder.cli(['status', 'daily', ...folder.place]);
-      expect(stdout).toMatch(/missing +none\n +older request +14 days: \S+ to \S+, without impressions\n/);
+      expect(stdout).toMatch(/days +0 of 14 days .*, 14 of an older request until \S+ without impressions\n/);
     },
     'older_request',
     /^npm run export -- run daily --local --out \S+ --from \S+ --to \S+ --only-missing$/,
