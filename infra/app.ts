@@ -8,10 +8,7 @@ import { addPolicyChecks, addWarnings, checkTemplate } from './synth-checks.ts';
 /** The CDK app. The CDK CLI passes cdk.json's context. */
 try {
   const app = new App();
-  const { CDK_DEFAULT_ACCOUNT, CDK_DEFAULT_REGION } = process.env;
-  // Without credentials, the CDK CLI names us-east-1 if it knows no Region.
-  const region = CDK_DEFAULT_ACCOUNT ? CDK_DEFAULT_REGION : undefined;
-  const config = parseConfig(app.node.tryGetContext(CONFIG_KEY), region);
+  const config = parseConfig(app.node.tryGetContext(CONFIG_KEY));
   const bundles = join(app.outdir, 'functions');
   bundleFunctions(bundles, await installForLambda());
   const stack = new ExportStack(app, config, bundles);

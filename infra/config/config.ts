@@ -7,7 +7,6 @@ import { date, name, path } from '../../functions/workflow/request/fields.ts';
 import { nameFaults, wordIssue } from '../../functions/workflow/request/issues.ts';
 import { ListInput } from '../../functions/workflow/request/list.ts';
 import { PART_BYTES } from '../../functions/workflow/state-parts.ts';
-import project from '../../package.json' with { type: 'json' };
 import { exportFaults } from './export-faults.ts';
 import {
   Account,
@@ -160,20 +159,8 @@ export function readConfig(): Config {
   return parseConfig(readContext()[CONFIG_KEY]);
 }
 
-/**
- * The runbook's address in package.json's repository: an https URL, `owner/name` on GitHub, or an object with
- * a `url`. Undefined if a browser cannot open it.
- */
-function runbookIn(repository: unknown): string | undefined {
-  const { url = repository } = Object(repository);
-  const [, https] = /^(?:git\+)?(https:\/\/[^?#]+?)(?:\.git)?$/.exec(String(url)) ?? [];
-  const [, name] = /^(?:github:)?([\w.-]+\/[\w.-]+)$/.exec(String(url)) ?? [];
-  const home = https ?? (name && `https://github.com/${name}`);
-  return home && `${home}/blob/HEAD/infra/RUNBOOK.md`;
-}
-
 /** @throws InvalidConfig with every fault, including those of the exports' requests */
-export function parseConfig(context: unknown, repository = Object(project).repository): Config {
+export function parseConfig(context: unknown): Config {
   const old = describeOldForm(context);
   if (old !== undefined) throw new InvalidConfig([old]);
   const parsed = ConfigFile.safeParse(context, { error: wordIssue });
@@ -189,12 +176,8 @@ export function parseConfig(context: unknown, repository = Object(project).repos
       : []),
   ];
   if (!parsed.success || faults.length > 0) throw new InvalidConfig([...new Set(faults)]);
-  const { exports, accounts, runbook_url = runbookIn(repository) } = parsed.data;
-  return {
-    ...parsed.data,
-    ...(runbook_url !== undefined && { runbook_url }),
-    exports: exports.flatMap((each) => expandExport(each, accounts)),
-  };
+  const { exports, accounts } = parsed.data;
+  return { ...parsed.data, exports: exports.flatMap((each) => expandExport(each, accounts)) };
 }
 
 function isDistinct(names: readonly string[]): boolean {

@@ -43,22 +43,6 @@ describe('the config', () => {
     });
   });
 
-  it.each([
-    ['github:acme/exports', 'https://github.com/acme/exports'],
-    ['https://git.example/acme/exports', 'https://git.example/acme/exports'],
-    [{ type: 'git', url: 'git+https://github.com/acme/exports.git' }, 'https://github.com/acme/exports'],
-    [{ type: 'git', url: 'git@github.com:acme/exports.git' }, undefined],
-    [undefined, undefined],
-  ])('links to the runbook of the repository in package.json: %j', (repository, home) => {
-    const expected = home && `${home}/blob/HEAD/infra/RUNBOOK.md`;
-    expect(parseConfig(CONTEXT, repository ?? null).runbook_url).toBe(expected);
-    const runbook_url = 'https://wiki.example/runbook';
-    expect(parseConfig({ ...CONTEXT, runbook_url }, repository ?? null)).toHaveProperty(
-      'runbook_url',
-      runbook_url,
-    );
-  });
-
   it('names every fault at once, including those of its exports', () => {
     const faults = configFaults({
       stack: '1st',
