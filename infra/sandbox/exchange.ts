@@ -16,7 +16,6 @@ export type Answer = { status: number; headers: Record<string, string>; json?: u
 export type Call = {
   /** Epoch ms by the sandbox's clock. */
   at: number;
-  host: 'platform' | 'storage';
   endpoint: Endpoint;
   method: string;
   path: string;

@@ -8,7 +8,7 @@ import type { FaultEffect } from './faults/parse-fault.ts';
 export function recordCall(
   { now, journal }: { now: () => number; journal: Call[] },
   request: IncomingMessage,
-  about: Pick<Call, 'host' | 'endpoint' | 'path' | 'query' | 'reportId'>,
+  about: Pick<Call, 'endpoint' | 'path' | 'query' | 'reportId'>,
 ): Call {
   const call: Call = {
     ...about,

@@ -23,7 +23,7 @@ export async function servePlatform(
 ): Promise<void> {
   const { pathname: path, search: query } = new URL(request.url ?? '/', 'http://127.0.0.1');
   const reportId = reportIdOf(path);
-  const about = { host: 'platform', endpoint: routeOf(path).endpoint, path, query, reportId } as const;
+  const about = { endpoint: routeOf(path).endpoint, path, query, reportId };
   const call = recordCall(state, request, about);
   const previousGet = recordGet(state, call);
   const ordinal = reportId === undefined ? undefined : state.reports.get(reportId)?.ordinal;

@@ -27,9 +27,10 @@ export type Credential = {
 export type ReportSettings = DaySettings & {
   /** Rows in the file, spread over its dates. Default: a few for each date and advertiser. */
   rows?: number;
-  /** Seconds from creation to PROCESSING. Default: 5. */
-  secondsToProcessing?: number;
-  /** Seconds from creation to READY, of each report or of the Nth one. Default: 25. */
+  /**
+   * Seconds from creation to READY, of each report or of the Nth one. Default: 25. It is PROCESSING after a
+   * fifth of them.
+   */
   secondsToReady?: number | ((ordinal: number) => number);
   /** Validity of a download_url (contract 2.3). Default: 24 hours. */
   urlSeconds?: number;

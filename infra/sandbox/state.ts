@@ -19,7 +19,6 @@ export type Report = {
   account: string;
   request: ReportRequest;
   createdAt: number;
-  processingAt: number;
   readyAt: number;
   file: ReportFile;
   /** Counts the replacements of the file by the fault `changed`. */

@@ -9,7 +9,7 @@ const NEVER_READY = { report: { secondsToReady: 9000 } };
 
 /** A window whose report was just created; the report is READY after a minute. */
 async function startCreated(options: SandboxOptions = {}) {
-  const started = await startStep({ report: { secondsToProcessing: 5, secondsToReady: 60 }, ...options });
+  const started = await startStep({ report: { secondsToReady: 60 }, ...options });
   return { ...started, window: await createReport(started.window, started.access) };
 }
 

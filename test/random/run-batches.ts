@@ -53,7 +53,6 @@ function settingsOf({ delays, changing, secondsToReady, ...report }: Scenario['r
     ...report,
     ...(changing && CHANGING),
     secondsToReady: (ordinal) => secondsToReady + (delays?.[ordinal % delays.length] ?? 0),
-    secondsToProcessing: 1,
   };
 }
 

@@ -55,7 +55,7 @@ export interface Journals {
  * day, and reports are READY at once: the first GET of a report is CheckReport's, the second SaveReport's.
  */
 export function startFastWorkflow(options: WorkflowOptions = {}): Promise<Workflow> {
-  const report = { secondsToProcessing: 0, secondsToReady: 0 };
+  const report = { secondsToReady: 0 };
   const sandbox = { tokenSeconds: 86_400, report, ...options.sandbox };
   return startWorkflow({ speed: 1000, ...options, sandbox });
 }

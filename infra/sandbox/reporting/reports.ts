@@ -44,8 +44,9 @@ export function getReport(
       headers: { 'retry-after': String(SECONDS_BETWEEN_GETS) },
     });
   }
-  if (now < report.processingAt) return json(200, { id, status: 'CREATED' });
-  if (now < report.readyAt) return json(200, { id, status: 'PROCESSING' });
+  const { createdAt, readyAt } = report;
+  const isCreated = now < createdAt + (readyAt - createdAt) / 5;
+  if (now < readyAt) return json(200, { id, status: isCreated ? 'CREATED' : 'PROCESSING' });
   return json(200, { id, status: 'READY', download_url: presign(state, report) });
 }
 
@@ -64,7 +65,7 @@ function presign({ options, now, storageUrl, downloadUrls }: SandboxState, { id,
 }
 
 function newReport({ options, reports, now }: SandboxState, account: string, request: ReportRequest): Report {
-  const { secondsToProcessing = 5, secondsToReady = 25, ...file } = options.report ?? {};
+  const { secondsToReady = 25, ...file } = options.report ?? {};
   const ordinal = reports.size + 1;
   const createdAt = now();
   const untilReady = typeof secondsToReady === 'number' ? secondsToReady : secondsToReady(ordinal);
@@ -74,7 +75,6 @@ function newReport({ options, reports, now }: SandboxState, account: string, req
     account,
     request,
     createdAt,
-    processingAt: createdAt + 1000 * secondsToProcessing,
     readyAt: createdAt + 1000 * untilReady,
     file: createReportFile(request, { ...file, createdAt }),
     version: 0,

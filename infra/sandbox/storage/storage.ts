@@ -18,7 +18,7 @@ export async function serveStorage(
 ): Promise<void> {
   const { pathname: path, search: query } = new URL(request.url ?? '/', 'http://127.0.0.1');
   const report = state.reports.get(path.match(/^\/reports\/([^/]+)\.(?:json|csv)$/)?.[1] ?? '');
-  const about = { host: 'storage', endpoint: 'storage', path, query, reportId: report?.id } as const;
+  const about = { endpoint: 'storage', path, query, reportId: report?.id } as const;
   const call = recordCall(state, request, about);
   const fault = state.faults.take({ endpoint: 'storage', ordinal: report?.ordinal });
   if (fault.reset !== undefined) return reset(response);

@@ -46,7 +46,6 @@ export async function startClient(options: SandboxOptions = {}) {
   const sandbox = await startSandbox({
     now: () => time,
     ...options,
-    report: options.report ?? { secondsToProcessing: 5, secondsToReady: 25 },
   });
   onTestFinished(() => sandbox[Symbol.asyncDispose]());
   const pass = (seconds: number) => {

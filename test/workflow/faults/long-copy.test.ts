@@ -13,7 +13,7 @@ const workflow = await shareWorkflow({
   sandbox: {
     tokenSeconds: 86_400,
     // Of 42 bytes each: 25 MiB.
-    report: { secondsToProcessing: 0, secondsToReady: 0, rows: 625_000 },
+    report: { secondsToReady: 0, rows: 625_000 },
   },
   assembly: {
     ...assembly,
