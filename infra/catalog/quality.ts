@@ -1,7 +1,7 @@
 import { parseCron } from '../../functions/workflow/cron.ts';
 import type { ConfiguredExport } from '../config/exports.ts';
 import { checkExpression } from '../config/schedule.ts';
-import type { DocumentedColumn, DocumentedTable } from './table-words.ts';
+import type { DocumentedTable } from './table-words.ts';
 
 /** A statement about the rows of a table. */
 export interface QualityRule {
@@ -9,45 +9,36 @@ export interface QualityRule {
   readonly meaning: string;
   /** `warning`: the platform decides, and the table counts all rows. */
   readonly severity: 'error' | 'warning';
-  /** The days, accounts or keys that break it, in SQL of DuckDB and Athena. @param table in SQL */
+  /** The days or keys that break it, in SQL of DuckDB and Athena. @param table in SQL */
   readonly breaches: (table: string) => string;
 }
 
 /** The contract and the dbt project check the same rules. */
 export function qualityRules({ kind, key }: DocumentedTable): QualityRule[] {
-  const having = (columns: readonly string[], condition: string) => (table: string) => {
+  if (kind !== 'report') return [];
+  const select = (columns: readonly string[], having: string) => (table: string) => {
     const names = columns.map((name) => `"${name}"`).join(', ');
-    return `SELECT ${names} FROM ${table} GROUP BY ${names} HAVING ${condition}`;
+    return `SELECT ${names} FROM ${table} GROUP BY ${names} HAVING ${having}`;
   };
-  if (kind === 'ledger') return [];
-  if (kind === 'list')
-    return [
-      {
-        name: 'one_snapshot_per_account',
-        meaning: 'All items of an account are from one snapshot',
-        severity: 'error',
-        breaches: having(['account'], 'count(DISTINCT "snapshot_at") > 1'),
-      },
-    ];
   return [
     {
       name: 'one_report_per_day',
       meaning: 'All rows of an account and day are from one report',
       severity: 'error',
-      breaches: having(['account', 'date'], 'count(DISTINCT "report_id") > 1'),
+      breaches: select(['account', 'date'], 'count(DISTINCT "report_id") > 1'),
     },
     {
       name: 'one_row_per_key',
       meaning: `No two rows have the same ${key.join(', ')}`,
       severity: 'warning',
-      breaches: having(key, 'count(*) > 1'),
+      breaches: select(key, 'count(*) > 1'),
     },
   ];
 }
 
-/** The time of the newest report, snapshot or fact. */
-export function loadedAt({ columns }: DocumentedTable): DocumentedColumn | undefined {
-  return columns.findLast(({ type }) => type === 'timestamp');
+/** The column with the time of the newest report, snapshot or fact. */
+export function loadedAt({ columns }: DocumentedTable): string {
+  return columns.findLast(({ type }) => type === 'timestamp')?.name ?? '';
 }
 
 /** A time of day by which a run must have filled the table. */
@@ -69,6 +60,7 @@ export function readyTimes({ table }: DocumentedTable, exports: readonly Configu
     const { expression, time_zone = 'UTC' } = schedule;
     return [{ ready_by, time_zone, expression, max_age: maxAge(expression, ready_by, time_zone) }];
   });
+  // Accounts share their runs.
   return [...new Map(times.map((time) => [JSON.stringify(time), time])).values()];
 }
 

@@ -1,8 +1,7 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { stringify } from 'yaml';
-import { catalogName, TABLES_PREFIX } from '../../functions/workflow/table.ts';
-import project from '../../package.json' with { type: 'json' };
+import { TABLES_PREFIX } from '../../functions/workflow/table.ts';
 import { type ContractServer, createContract } from '../catalog/contract.ts';
 import { RESULTS_PREFIX } from '../config/config.ts';
 import type { Folder } from '../knowledge/bucket.ts';
@@ -19,22 +18,21 @@ export function createCommand(): Command {
     .action(async (folder: Folder) => {
       const tables = await findDocumentedTables(folder);
       const server = folder.local ? localServer(folder) : await athenaServer();
-      const facts = { name: stackName(), version: project.version, server, exports: loadConfig().exports };
-      const contract = createContract(tables, facts, folder.local ? () => undefined : catalogName);
-      process.stdout.write(stringify(contract));
+      process.stdout.write(
+        stringify(createContract(tables, server, { ...loadConfig(), stack: stackName() })),
+      );
     });
 }
 
-/** The data contract CLI puts the table's name in place of `{model}`. */
+/** The CLI of the standard puts the table's name in place of `{model}`. */
 function localServer({ out }: Folder): ContractServer {
   const path = `${resolve(out)}/*/${TABLES_PREFIX}{model}/*.parquet`;
-  return { server: 'local', type: 'local', path, format: 'parquet' };
+  return { type: 'local', path, format: 'parquet' };
 }
 
 async function athenaServer(): Promise<ContractServer> {
   const deployment = await readDeployment();
   return {
-    server: 'athena',
     type: 'athena',
     catalog: 'awsdatacatalog',
     schema: requireOutput(deployment, 'database'),

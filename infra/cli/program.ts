@@ -39,6 +39,7 @@ const COMMANDS: Readonly<Record<string, readonly [description: string, load: Loa
     'Show the metrics and dimensions, and what the columns of tables mean.',
     () => import('./fields.ts'),
   ],
+  dbt: ['Write a dbt project for the tables.', () => import('./dbt.ts')],
   contract: ['Print a data contract of the tables, in YAML.', () => import('./contract.ts')],
   sandbox: ["Serve the platform's API on this machine with invented data.", () => import('./sandbox.ts')],
 };

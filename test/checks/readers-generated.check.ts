@@ -1,6 +1,8 @@
+import { globSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { runLocalQuery } from '../../infra/cli/query/local.ts';
 import { readConfig } from '../../infra/config/config.ts';
 import { STATE_MACHINE, startCloudFormation } from '../infra/knowledge/executions/step-functions.ts';
 import { runCommand } from '../support/cli.ts';
@@ -23,6 +25,7 @@ beforeAll(async () => {
   const dimensions = ['campaign_id', 'campaign_name'];
   for (const request of [
     { ...fields, dimensions, ...window },
+    { ...fields, ...window, name: 'totals' },
     { kind: 'list', name: 'campaigns', resource: 'campaigns' },
   ])
     expect(await workflow.run(workflow.request(request))).toMatchObject({ status: 'SUCCEEDED' });
@@ -40,11 +43,15 @@ async function writeContract(options: readonly string[]): Promise<string> {
   return file;
 }
 
+async function deploy(): Promise<void> {
+  await startCloudFormation(readConfig().stack, OUTPUTS);
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
+}
+
 describe('the contract', () => {
   it('of the deployed tables is one of the standard', async () => {
-    await startCloudFormation(readConfig().stack, OUTPUTS);
-    vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
-    vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
+    await deploy();
     await python(['check_contract.py', await writeContract([])]);
   });
 
@@ -61,5 +68,39 @@ describe('the contract', () => {
     // The CLI does not read the types of Parquet files yet.
     const others = checks.filter(([, result]) => result !== 'passed');
     expect(others.filter(([kind]) => kind !== 'field_type')).toEqual([]);
+  });
+});
+
+describe('the dbt project', () => {
+  async function writeProject(options: readonly string[]) {
+    const cwd = join(temporaryDirectory(), 'ads');
+    expect(await runCommand(['dbt', cwd, ...options])).toMatchObject({ status: 0 });
+    const dbt = (...args: string[]) =>
+      python(['-m', 'dbt.cli.main', '--no-use-colors', '--warn-error', ...args], { cwd });
+    return { cwd, dbt };
+  }
+
+  it('builds on local tables, and its shared report counts each account once', async () => {
+    const { cwd, dbt } = await writeProject(local());
+    // Four models, two rules of each report, and four columns of a report and two of a list without NULL.
+    expect(await dbt('build')).toContain('PASS=18 WARN=0 ERROR=0 SKIP=0');
+    expect(await dbt('source', 'freshness')).toMatch(/PASS freshness of exports\.daily_campaigns/);
+    const report = 'ad_report_export__campaign_report';
+    const program = `import duckdb; print(*duckdb.connect("warehouse.duckdb").sql(
+      "SELECT sum(spend), sum(impressions)::BIGINT, sum(conversions)::BIGINT FROM ${report}").fetchone())`;
+    const sql = 'SELECT sum(spend), sum(impressions), sum(number_of_purchases) FROM daily_campaigns';
+    const { rows } = await runLocalQuery(sql, workflow.out);
+    const [sums] = (await Array.fromAsync(rows)).flat();
+    expect((await python(['-c', program], { cwd })).trim()).toBe(sums?.join(' '));
+  });
+
+  it('compiles for Athena to SQL that parses as Athena and Trino', async () => {
+    await deploy();
+    const { cwd, dbt } = await writeProject([]);
+    await dbt('compile', '--no-introspect', '--no-populate-cache');
+    const files = globSync('target/compiled/**/*.sql', { cwd }).map((file) => join(cwd, file));
+    expect(files).toHaveLength(15);
+    const queries = files.map((file) => readFileSync(file, 'utf8'));
+    await python(['parse_queries.py'], { stdin: JSON.stringify(queries) });
   });
 });

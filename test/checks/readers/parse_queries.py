@@ -8,4 +8,4 @@ import sqlglot
 for sql in json.load(sys.stdin):
     for dialect in ("trino", "athena"):
         statements = sqlglot.parse(sql, dialect=dialect, error_level=sqlglot.ErrorLevel.RAISE)
-        assert [type(each).__name__ for each in statements] == ["Select"], sql
+        assert [isinstance(each, sqlglot.exp.Query) for each in statements] == [True], sql

@@ -1,0 +1,71 @@
+import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { Command } from 'commander';
+import { stringify } from 'yaml';
+import { platformName } from '../../functions/decisions/request-hash.ts';
+import { catalogName } from '../../functions/workflow/table.ts';
+import { createDbtProject } from '../catalog/dbt.ts';
+import type { Folder } from '../knowledge/bucket.ts';
+import { loadConfig } from '../knowledge/config.ts';
+import { stackName } from '../knowledge/deployment.ts';
+import { refuse } from '../knowledge/errors.ts';
+import { findDocumentedTables } from '../knowledge/tables.ts';
+import { findTables } from '../knowledge/views.ts';
+import { printLines } from './layout.ts';
+import { examples, option } from './options.ts';
+import { readAthenaPlace } from './query/athena.ts';
+
+/** The end of the first line of each file that this command may replace. */
+const MARK =
+  'Written by `npm run export -- dbt`, which writes it again. Without this line, it stays as it is.';
+
+export function createCommand(): Command {
+  return new Command('dbt')
+    .argument('<dir>', 'the folder of the project')
+    .option('--local', 'for the tables of the runs of this machine, with dbt-duckdb')
+    .addOption(option.out())
+    .addHelpText('after', examples('dbt ads', 'dbt ads --local'))
+    .action(async (dir: string, folder: Folder) => {
+      const tables = await findDocumentedTables(folder);
+      const { base_url, exports } = loadConfig();
+      const place = folder.local ? localPlace(folder) : await athenaPlace();
+      const project = catalogName(stackName());
+      const facts = { project, platform: platformName(base_url), exports, ...place };
+      const files = Object.entries(createDbtProject(tables, facts)).map(([path, content]) =>
+        typeof content === 'string'
+          ? ([path, `-- ${MARK}\n${content}`] as const)
+          : ([path, `# ${MARK}\n${stringify(content)}`] as const),
+      );
+      writeOwnFiles(dir, new Map(files));
+      printLines([`Wrote ${files.length} files. Build it: cd ${dir} && dbt build`]);
+    });
+}
+
+async function athenaPlace() {
+  const { workgroup: work_group, database: schema, region: region_name } = await readAthenaPlace();
+  const database = 'awsdatacatalog';
+  const profile = { type: 'athena', region_name, database, schema: `${schema}_dbt`, work_group, threads: 4 };
+  return { profile, source: { database, schema } };
+}
+
+function localPlace({ out }: Folder) {
+  const tables = findTables(out);
+  const location = (table: string) =>
+    `read_parquet(${tables.get(catalogName(table))?.files}, union_by_name = true)`;
+  return { profile: { type: 'duckdb', path: 'warehouse.duckdb', threads: 1 }, source: {}, location };
+}
+
+/** Removes those of a table that is gone. @throws UsageError if somebody else wrote one of the files */
+function writeOwnFiles(dir: string, files: ReadonlyMap<string, string>): void {
+  const isOwn = (path: string) => readFileSync(join(dir, path), 'utf8').split('\n', 1)[0]?.endsWith(MARK);
+  const foreign = [...files.keys()].filter((path) => existsSync(join(dir, path)) && !isOwn(path));
+  refuse(
+    foreign.map((path) => `${join(dir, path)} is not this command's: remove it, or name another folder`),
+  );
+  for (const path of globSync('{*.yml,models/*,tests/*}', { cwd: dir }).filter(isOwn))
+    rmSync(join(dir, path));
+  for (const [path, text] of files) {
+    mkdirSync(dirname(join(dir, path)), { recursive: true });
+    writeFileSync(join(dir, path), text);
+  }
+}

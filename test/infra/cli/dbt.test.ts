@@ -1,0 +1,88 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { parse } from 'yaml';
+import { readConfig } from '../../../infra/config/config.ts';
+import { runCommand } from '../../support/cli.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { STATE_MACHINE, startCloudFormation } from '../knowledge/executions/step-functions.ts';
+
+const OUTPUTS = { stateMachine: STATE_MACHINE, bucket: 'ads-bucket', database: 'ads', workgroup: 'ads-group' };
+
+beforeEach(async () => {
+  await startCloudFormation(readConfig().stack, OUTPUTS);
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
+});
+
+async function writeProject(dir = join(temporaryDirectory(), 'ads')) {
+  const end = await runCommand(['dbt', dir]);
+  const read = (path: string) => readFileSync(join(dir, path), 'utf8');
+  return { ...end, dir, read };
+}
+
+const SHARED = 'models/ad_report_export__campaign_report.sql';
+
+describe('dbt', () => {
+  it('writes a project for the tables of cdk.json in Athena', async () => {
+    const { status, dir, read } = await writeProject();
+    expect(status).toBe(0);
+    expect(readdirSync(join(dir, 'models')).sort()).toEqual([
+      'ad_report_export__campaign_report.sql',
+      'models.yml',
+      'sources.yml',
+      'stg_daily_campaigns.sql',
+      'stg_monthly_totals.sql',
+    ]);
+    expect(parse(read('profiles.yml')).ad_report_export.outputs.dev).toMatchObject({
+      type: 'athena',
+      region_name: 'eu-west-1',
+      work_group: 'ads-group',
+      schema: 'ads_dbt',
+    });
+    const [source] = parse(read('models/sources.yml')).sources;
+    expect(source).toMatchObject({ database: 'awsdatacatalog', schema: 'ads' });
+    expect(source.tables.map(({ name }: { name: string }) => name)).toEqual([
+      'daily_campaigns',
+      'monthly_totals',
+      'ledger',
+    ]);
+    expect(source.tables[0].config).toEqual({
+      loaded_at_field: 'report_created_at',
+      freshness: { warn_after: { count: 28, period: 'hour' } },
+    });
+    expect(read('models/stg_daily_campaigns.sql')).toContain("FROM {{ source('exports', 'daily_campaigns') }}");
+  });
+
+  it('takes each account of the shared report from one table, and has NULL for what no column has', async () => {
+    const { read } = await writeProject();
+    const [daily = '', monthly = ''] = read(SHARED).split('UNION ALL');
+    expect(daily).toContain("WHERE \"account\" IN ('acme')");
+    expect(daily).toContain('CAST(sum("number_of_purchases") AS double) AS conversions');
+    expect(daily).toContain('coalesce("advertiser_id", "account") AS account_id');
+    expect(monthly).toContain("WHERE \"account\" IN ('globex')");
+    expect(monthly).toContain('CAST(NULL AS varchar) AS campaign_id');
+    expect(monthly).toContain('"account" AS account_id');
+  });
+
+  it('writes its own files again, removes those of a table that is gone, and leaves others', async () => {
+    const { dir, read } = await writeProject();
+    const before = read(SHARED);
+    writeFileSync(join(dir, 'models/stg_gone.sql'), before);
+    writeFileSync(join(dir, 'models/mine.sql'), 'SELECT 1');
+    expect(await writeProject(dir)).toMatchObject({ status: 0 });
+    expect(readdirSync(join(dir, 'models'))).toContain('mine.sql');
+    expect(readdirSync(join(dir, 'models'))).not.toContain('stg_gone.sql');
+    expect(read(SHARED)).toBe(before);
+  });
+
+  it('writes nothing if a file of its name is not its own', async () => {
+    const dir = temporaryDirectory();
+    mkdirSync(join(dir, 'models'));
+    writeFileSync(join(dir, 'models/models.yml'), 'models: []\n');
+    const { status, stderr, read } = await writeProject(dir);
+    expect([status, readdirSync(dir)]).toEqual([2, ['models']]);
+    expect(stderr).toMatch(/models\/models\.yml is not this command's: remove it, or name another folder$/m);
+    expect(read('models/models.yml')).toBe('models: []\n');
+  });
+});
