@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { daysView, restatementsView, savedQueries } from '../../infra/catalog/queries.ts';
@@ -43,8 +43,6 @@ function blocksOf(file: string, heading: string) {
   return [...section.matchAll(/```(\w+)\n(.*?)```/gs)].map(([, language, code = '']) => ({
     language,
     code,
-    /** A block that begins with its name is a file. */
-    file: /^(?:#|--) (\S+\.\w+)\n/.exec(code)?.[1],
   }));
 }
 const BLOCKS = blocksOf('TABLES.md', '## Reading them');
@@ -111,7 +109,7 @@ describe('the recipes of the reference', () => {
   });
 
   it('count each day once with DuckDB, and join a list', async () => {
-    const queries = BLOCKS.filter(({ language, file }) => language === 'sql' && !file);
+    const queries = BLOCKS.filter(({ language }) => language === 'sql');
     const [, , perDay, perCampaign, list] = queries.map(({ code }) =>
       code.replaceAll("'out/", `'${folder}/out/`),
     );
@@ -123,16 +121,6 @@ describe('the recipes of the reference', () => {
       rows.reduce((sum, [, spend]) => sum + millionths(String(spend)), 0n);
     expect(total(campaigns)).toBe(total(days));
     expect((await ask(list ?? '')).length).toBeGreaterThan(0);
-  });
-
-  it('build and test a model with dbt', async () => {
-    for (const { file, code } of BLOCKS) {
-      if (file === undefined) continue;
-      await mkdir(dirname(join(folder, file)), { recursive: true });
-      await writeFile(join(folder, file), code);
-    }
-    const printed = await python(['-m', 'dbt.cli.main', '--no-use-colors', 'build'], { cwd: folder });
-    expect(printed).toContain('PASS=3 WARN=0 ERROR=0 SKIP=0');
   });
 });
 
