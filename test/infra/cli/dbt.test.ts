@@ -7,7 +7,12 @@ import { runCommand } from '../../support/cli.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { STATE_MACHINE, startCloudFormation } from '../knowledge/executions/step-functions.ts';
 
-const OUTPUTS = { stateMachine: STATE_MACHINE, bucket: 'ads-bucket', database: 'ads', workgroup: 'ads-group' };
+const OUTPUTS = {
+  stateMachine: STATE_MACHINE,
+  bucket: 'ads-bucket',
+  database: 'ads',
+  workgroup: 'ads-group',
+};
 
 beforeEach(async () => {
   await startCloudFormation(readConfig().stack, OUTPUTS);
@@ -51,16 +56,18 @@ describe('dbt', () => {
       loaded_at_field: 'report_created_at',
       freshness: { warn_after: { count: 28, period: 'hour' } },
     });
-    expect(read('models/stg_daily_campaigns.sql')).toContain("FROM {{ source('exports', 'daily_campaigns') }}");
+    expect(read('models/stg_daily_campaigns.sql')).toContain(
+      "FROM {{ source('exports', 'daily_campaigns') }}",
+    );
   });
 
   it('takes each account of the shared report from one table, and has NULL for what no column has', async () => {
     const { read } = await writeProject();
     const [daily = '', monthly = ''] = read(SHARED).split('UNION ALL');
-    expect(daily).toContain("WHERE \"account\" IN ('acme')");
+    expect(daily).toContain('WHERE "account" IN (\'acme\')');
     expect(daily).toContain('CAST(sum("number_of_purchases") AS double) AS conversions');
     expect(daily).toContain('coalesce("advertiser_id", "account") AS account_id');
-    expect(monthly).toContain("WHERE \"account\" IN ('globex')");
+    expect(monthly).toContain('WHERE "account" IN (\'globex\')');
     expect(monthly).toContain('CAST(NULL AS varchar) AS campaign_id');
     expect(monthly).toContain('"account" AS account_id');
   });
