@@ -89,7 +89,8 @@ export function tableColumns({ kind, columns, currencies }: TableSchema): TableC
  * number of rows; of the others, the sum. `copied_at` is when the file arrived, the same in every try.
  * `outcome` is what became of the day at that time: `shown`; `kept`, because a newer report is shown, or one
  * of the configured request; `held`, because the report has no rows and the table keeps its own;
- * or `not written`, because the table could not take the report.
+ * or `not written`, because the table could not take the report. Rows with {@link CLOSED} repeat what a day
+ * showed when a person closed its month, at the time `copied_at`.
  */
 export const LEDGER_COLUMNS: readonly TableColumn[] = [
   { name: 'account', type: 'string' },
@@ -137,6 +138,13 @@ export function ledgerKey(
 ): string {
   return `${TABLES_PREFIX}${LEDGER}/${account}.${name}.${month}.parquet`;
 }
+
+/** The key of what a closed month showed: more rows of the ledger, with the outcome {@link CLOSED}. */
+export function closedKey(id: Pick<ReportRequest, 'account' | 'name'>, month: string): string {
+  return ledgerKey(id, `${month}.closed`);
+}
+
+export const CLOSED = 'closed';
 
 /** A column as the config declares it. */
 export type DeclaredColumn = Partial<Pick<Column, 'type' | 'from'>>;

@@ -1,4 +1,10 @@
-import { type Column, catalogName, LEDGER, type TableSchema } from '../../functions/workflow/table.ts';
+import {
+  CLOSED,
+  type Column,
+  catalogName,
+  LEDGER,
+  type TableSchema,
+} from '../../functions/workflow/table.ts';
 import { FINAL_AFTER_DAYS, type FinalAfter } from '../config/exports.ts';
 
 /**
@@ -84,6 +90,10 @@ ${shownDays({ today, config })}
 )
 WHERE "finality" IS NOT NULL
 ORDER BY ${DAY}`,
+    },
+    'since-close': {
+      description: 'What changed in a month since it was closed: each value then, now, and the difference',
+      sql: `${SINCE_CLOSE}\nORDER BY ${DAY}, "metric"`,
     },
     freshness: {
       description: 'The newest day with rows of each table and account',
@@ -221,7 +231,26 @@ GROUP BY "table_name", "account", "metric", "age"`;
 
 /** The outcome of the newest report of each day. All its rows say the same. */
 const OUTCOMES = `SELECT DISTINCT ${DAY}, first_value("outcome") OVER (PARTITION BY ${DAY} ORDER BY ${NEWEST_FIRST}) AS "outcome"
-FROM "${LEDGER}"`;
+FROM "${LEDGER}"
+WHERE "outcome" <> '${CLOSED}'`;
+
+/** The values of days of closed months that are not those of the close. Metrics that were added or removed are left out. */
+export const SINCE_CLOSE = `SELECT ${DAY}, "metric", "closed_value", "value", coalesce("value", 0) - coalesce("closed_value", 0) AS "change", "closed_at", "report_id"
+FROM (
+  SELECT *, date_trunc('month', "date") AS "month" FROM (
+${newest()}
+  )
+) JOIN (
+  SELECT "table_name", "account", "metric", date_trunc('month', "date") AS "month", max("copied_at") AS "closed_at"
+  FROM "${LEDGER}"
+  WHERE "outcome" = '${CLOSED}'
+  GROUP BY "table_name", "account", "metric", date_trunc('month', "date")
+) USING ("table_name", "account", "metric", "month") LEFT JOIN (
+  SELECT ${DAY}, "metric", "value" AS "closed_value"
+  FROM "${LEDGER}"
+  WHERE "outcome" = '${CLOSED}'
+) USING (${DAY}, "metric")
+WHERE "closed_value" IS DISTINCT FROM "value"`;
 
 /** The values that each day shows. Only a day of a report has a `finality`. */
 export function shownDays({ today = TODAY, config }: Finality): string {

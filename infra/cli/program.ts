@@ -15,6 +15,7 @@ const COMMANDS: Readonly<Record<string, readonly [description: string, load: Loa
     'Show the days that an export lacks, and the commands that bring them.',
     () => import('./days/missing.ts'),
   ],
+  close: ['Keep what the days of a month show, to see later what changed.', () => import('./days/close.ts')],
   plan: ['Show the windows, the time and the cost of an export.', () => import('./run/plan.ts')],
   resume: ['Export the windows that an execution did not deliver.', () => import('./executions/resume.ts')],
   rebuild: ["Write an export's table again from the delivered files.", () => import('./rebuild/rebuild.ts')],
@@ -51,7 +52,7 @@ const OLD_NAMES: Readonly<Record<string, string>> = { curate: 'rebuild' };
 const NO_STACK = ['fields', 'sandbox'];
 
 /** Commands that change a deployed stack. They say first in which AWS account and Region it is. */
-const WRITING = ['run', 'resume', 'stop', 'rebuild', 'secret', 'login'];
+const WRITING = ['close', 'run', 'resume', 'stop', 'rebuild', 'secret', 'login'];
 
 /** @param args `help run` is `run --help` */
 async function createProgram(args: readonly string[]): Promise<Command> {

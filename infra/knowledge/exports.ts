@@ -54,18 +54,21 @@ export async function findExport(
   return found[0] as FoundExport;
 }
 
-/** The export of each account that has it; there is one. @throws UsageError */
+/** The export of each account that has it; there is one. @param name default: all @throws UsageError */
 export async function findExports(
-  name: string,
+  name: string | undefined,
   place: ExportPlace,
   bucket: RecordStore,
   now: Date,
   from?: string,
 ): Promise<FoundExport[]> {
   const { account } = place;
-  const isWanted = (each: ExportId) => each.name === name && (account ?? each.account) === each.account;
+  const isWanted = (each: ExportId) =>
+    (name ?? each.name) === each.name && (account ?? each.account) === each.account;
   const here = place.local ? (await listExports(place.out)).filter(isWanted) : [];
-  const ids = here.length > 0 ? here : findConfigured(name, place);
+  const configured = () =>
+    name === undefined ? loadConfig().exports.filter(isWanted) : findConfigured(name, place);
+  const ids = here.length > 0 ? here : configured();
   const read = await Promise.all(ids.map((id) => readExport(id, place, bucket, now, from)));
   return read.filter((each) => each !== undefined);
 }

@@ -1,7 +1,8 @@
 import { addDays, type DateRange } from '../../functions/workflow/request/dates.ts';
+import { findMetric } from '../../functions/workflow/request/dictionary.ts';
 import type { FinalAfter } from '../config/exports.ts';
 import type { Folder } from './bucket.ts';
-import type { LedgerDay } from './ledger-days.ts';
+import type { ClosedMonth, LedgerDay } from './ledger-days.ts';
 import { type JudgedRange, lackOf } from './missing-days.ts';
 import { exportDaysCommand, type NamedExport } from './next-command.ts';
 
@@ -74,4 +75,27 @@ export function describeFinality({ unverified, changing, lacking }: MonthFinalit
   return [`${first.many} ${days} ${first.word}`, ...others.map(({ many, word }) => `${many} ${word}`)].join(
     ', ',
   );
+}
+
+/** Changes that are named, of spend first. */
+const MAX_CHANGES = 3;
+
+/** Such as `closed on 2026-11-09; since the close: 4 days, spend +312.20`. Only metrics that add up are named. */
+export function describeClose({ closed_on, days, changes }: ClosedMonth): string {
+  if (days === 0) return `closed on ${closed_on}, unchanged since`;
+  const named = Object.entries(changes)
+    .filter(([name, change]) => change !== 0 && findMetric(name)?.adds_up)
+    .toSorted(([one], [other]) => Number(other === 'spend') - Number(one === 'spend'))
+    .slice(0, MAX_CHANGES)
+    .map(([name, change]) => {
+      const digits = findMetric(name)?.unit === 'money' ? 2 : 0;
+      const format = new Intl.NumberFormat('en', {
+        signDisplay: 'always',
+        minimumFractionDigits: digits,
+        maximumFractionDigits: 2,
+      });
+      return `${name} ${format.format(change)}`;
+    });
+  const many = `${days} ${days === 1 ? 'day' : 'days'}`;
+  return `closed on ${closed_on}; since the close: ${[many, ...named].join(', ')}`;
 }

@@ -1,15 +1,25 @@
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import pMap, { pMapSkip } from 'p-map';
 import { literal, openDatabase, type Row } from '../../functions/tables/database.ts';
 import { damaged } from '../../functions/tables/report.ts';
-import { dateIn } from '../../functions/workflow/request/dates.ts';
-import { LEDGER, TABLES_PREFIX } from '../../functions/workflow/table.ts';
-import { curve, type Finality, latestToday, RESTATEMENTS, shownDays } from '../catalog/queries.ts';
+import { addDays, dateIn } from '../../functions/workflow/request/dates.ts';
+import { CLOSED, LEDGER, TABLES_PREFIX } from '../../functions/workflow/table.ts';
+import {
+  curve,
+  type Finality,
+  latestToday,
+  RESTATEMENTS,
+  SINCE_CLOSE,
+  shownDays,
+} from '../catalog/queries.ts';
 import type { FinalAfter } from '../config/exports.ts';
 import type { ReadableBucket } from './bucket.ts';
 import { escapeGlob, findDamaged } from './views.ts';
+
+/** Changes since a close are looked for in the months of the last year and the one before. */
+const KEEP_CLOSED_DAYS = 396;
 
 /** Objects that are downloaded at the same time. */
 const PARALLEL = 20;
@@ -39,17 +49,30 @@ export interface CurvePoint {
   readonly caught: number | null;
 }
 
+/** A month that was closed, and what changed in it since then. */
+export interface ClosedMonth {
+  /** YYYY-MM */
+  readonly month: string;
+  /** The date in UTC. */
+  readonly closed_on: string;
+  /** That show other values now. */
+  readonly days: number;
+  /** By metric, with `rows`: the differences added up. */
+  readonly changes: Readonly<Record<string, number>>;
+}
+
 /** What the ledger says about an account's part of a table. */
 export interface AccountLedger {
   /** By date. */
   readonly days: ReadonlyMap<string, LedgerDay>;
   /** By metric and age. */
   readonly curve: readonly CurvePoint[];
+  readonly closed: readonly ClosedMonth[];
 }
 
 export type LedgerReader = (table: string, account: string) => AccountLedger;
 
-const NOTHING: LedgerReader = () => ({ days: new Map(), curve: [] });
+const NOTHING: LedgerReader = () => ({ days: new Map(), curve: [], closed: [] });
 
 /** The saved queries `days` and `restatements`, as one row for each metric of a day. */
 const selectFacts = (finality: Finality) => `WITH changes AS (${RESTATEMENTS}),
@@ -83,14 +106,18 @@ export async function readLedger(
 ): Promise<LedgerReader> {
   if (since.size === 0) return NOTHING;
   await using folder = await mkdtempDisposable(join(tmpdir(), 'ledger-'));
+  const keys = await bucket.list(`${TABLES_PREFIX}${LEDGER}/`);
+  const yearAgo = addDays(dateIn('UTC', now), -KEEP_CLOSED_DAYS).slice(0, 'YYYY-MM'.length);
+  const closed = new Set(keys.flatMap((key) => /^(.*)\.closed\.parquet$/.exec(key)?.[1] ?? []));
   const find = async (key: string) => {
-    const [, id = '', month = ''] = /\/([\w-]+\.[\w-]+)\.(\d{4}-\d{2})\.parquet$/.exec(key) ?? [];
+    const [, rest = '', id = '', month = ''] =
+      /^((?:.*\/)([\w-]+\.[\w-]+)\.(\d{4}-\d{2}))(?:\.closed)?\.parquet$/.exec(key) ?? [];
     const from = since.get(id)?.slice(0, 'YYYY-MM'.length);
-    if (from === undefined || month < from) return pMapSkip;
-    const path = await bucket.toFile(key, join(folder.path, `${id}.${month}.parquet`));
+    const isWanted = from !== undefined && (month >= from || (closed.has(rest) && month >= yearAgo));
+    if (!isWanted) return pMapSkip;
+    const path = await bucket.toFile(key, join(folder.path, basename(key)));
     return path === undefined ? pMapSkip : { key, path };
   };
-  const keys = await bucket.list(`${TABLES_PREFIX}${LEDGER}/`);
   const files = await pMap(keys, find, { concurrency: PARALLEL });
   if (files.length === 0) return NOTHING;
   const paths = files.map(({ path }) => path);
@@ -110,13 +137,33 @@ export async function readLedger(
   const points = await read(
     `SELECT * REPLACE (CAST(age AS INTEGER) AS age, CAST(days AS INTEGER) AS days) FROM (${curve({ today, config })}) ORDER BY metric, age`,
   );
+  const closes = await read(
+    `SELECT table_name, account, strftime(date, '%Y-%m') AS month, strftime(max(copied_at), '%Y-%m-%d') AS closed_on
+     FROM ${LEDGER} WHERE outcome = '${CLOSED}' GROUP BY ALL ORDER BY month`,
+  );
+  const changes = await read(
+    `SELECT *, strftime(date, '%Y-%m') AS in_month, CAST(change AS DOUBLE) AS by FROM (${SINCE_CLOSE})`,
+  );
   return (table, account) => {
     const id = `${table}/${account}`;
     const days = Map.groupBy(facts.get(id) ?? [], ({ date }) => String(date));
     return {
       days: new Map([...days].map(([date, rows]) => [date, toDay(rows)])),
       curve: (points.get(id) ?? []) as unknown as CurvePoint[],
+      closed: (closes.get(id) ?? []).map((each) => toClosed(each, changes.get(id) ?? [])),
     };
+  };
+}
+
+function toClosed({ month, closed_on }: Row, changes: readonly Row[]): ClosedMonth {
+  const own = changes.filter(({ in_month }) => in_month === month);
+  const metrics = Map.groupBy(own, ({ metric }) => String(metric));
+  const sum = (rows: readonly Row[]) => rows.reduce((total, { by }) => total + Number(by), 0);
+  return {
+    month: String(month),
+    closed_on: String(closed_on),
+    days: new Set(own.map(({ date }) => date)).size,
+    changes: Object.fromEntries([...metrics].map(([metric, rows]) => [metric, sum(rows)])),
   };
 }
 

@@ -7,7 +7,7 @@ import { type Folder, openToRead } from './bucket.ts';
 import { loadConfig } from './config.ts';
 import { readDeployment } from './deployment.ts';
 import type { FoundExport } from './exports.ts';
-import type { CurvePoint, LedgerDay } from './ledger-days.ts';
+import type { ClosedMonth, CurvePoint, LedgerDay } from './ledger-days.ts';
 import { findRemedies, LACKS, type Remedy } from './missing-days.ts';
 import { explainCommand, queryCommand } from './next-command.ts';
 import { type ReadExport, readExports } from './status.ts';
@@ -41,6 +41,7 @@ export interface PageExport
   readonly metrics: readonly PageMetric[];
   /** Absent if no day is final that was read early on. */
   readonly curve?: PageCurve | undefined;
+  readonly closed?: readonly ClosedMonth[];
   /** When the newest manifest was written, in ISO 8601. */
   readonly delivered_at?: string | undefined;
   /** Whole days from the end of the newest day to `made_at`, in the export's time zone. */
@@ -146,7 +147,7 @@ function addSums(page: PageExport, table: DocumentedTable, ledger: ReadExport['l
     .slice(0, MAX_METRICS)
     .map(({ name, unit }) => ({ name, unit: unit === 'money' ? (table.currencies[account] ?? unit) : unit }));
   const curve = ledger.curve.filter(({ metric }) => metrics.some(({ name }) => name === metric));
-  return { ...page, table, days, metrics, curve: describeCurve(curve, page) };
+  return { ...page, table, days, metrics, curve: describeCurve(curve, page), closed: ledger.closed };
 }
 
 /** The part of the change that a look-back must catch. */

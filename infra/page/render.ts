@@ -150,14 +150,14 @@ ${drawParts(each)}</section>
 }
 
 function drawParts(each: PageExport): Html {
-  const { account, kind, days, remedies, months, metrics, curve, failure, table } = each;
+  const { account, kind, days, remedies, months, metrics, curve, closed = [], failure, table } = each;
   // A list shows one snapshot only.
   const calendar = kind === 'report' && days.length > 0 && drawCalendar(days);
   const recent = days.slice(-RECENT_DAYS);
   return html`${drawFacts(each)}
 ${failure && drawFailure(failure)}
 ${(calendar || remedies.length > 0) && html`<h3>Days</h3>\n${calendar}${drawRemedies(remedies)}`}
-${months.length > 0 && html`<h3>Final days</h3>\n${drawMonths(months)}`}
+${months.length + closed.length > 0 && html`<h3>Final days</h3>\n${drawMonths(months, closed)}`}
 ${
   metrics.length > 0 &&
   html`<h3>The last ${count(recent.length, 'day')}</h3>

@@ -2,7 +2,8 @@ import { describeDays } from '../../functions/workflow/request/dates.ts';
 import { catalogName } from '../../functions/workflow/table.ts';
 import type { DocumentedTable } from '../catalog/table-words.ts';
 import { toMinute } from '../knowledge/executions/last-run.ts';
-import { describeFinality, type MonthFinality } from '../knowledge/final-days.ts';
+import { describeClose, describeFinality, type MonthFinality } from '../knowledge/final-days.ts';
+import type { ClosedMonth } from '../knowledge/ledger-days.ts';
 import type { Remedy } from '../knowledge/missing-days.ts';
 import type { PageDay, PageExport, PageMetric } from '../knowledge/page-contents.ts';
 import { describeTimes } from './calendar.ts';
@@ -58,8 +59,8 @@ export function drawRemedies(remedies: readonly Remedy[]): Html {
 }
 
 /** One line for the months that are final, and one for each of the others with the command that verifies it. */
-export function drawMonths(months: readonly MonthFinality[]): Html {
-  const nameOf = ({ month }: MonthFinality) => `${monthName(month)} ${month.slice(0, 4)}`;
+export function drawMonths(months: readonly MonthFinality[], closed: readonly ClosedMonth[]): Html {
+  const nameOf = ({ month }: { readonly month: string }) => `${monthName(month)} ${month.slice(0, 4)}`;
   const isFinal = (each: MonthFinality) => describeFinality(each) === 'final';
   const final = months.filter(isFinal).map(nameOf).join(', ');
   const others = months
@@ -69,7 +70,11 @@ export function drawMonths(months: readonly MonthFinality[]): Html {
       return html`<li><p><b>${nameOf(each)}</b>: ${describeFinality(each)}</p>${command && html`<p class=note>To read the unverified days again, from ${dated(from ?? '')} on:</p>${drawCommand(command)}`}</li>
 `;
     });
-  return html`<ul class=ranges>${final && html`<li><p><b>${final}</b>: final</p></li>`}${others}</ul>`;
+  const closes = closed.map(
+    (each) => html`<li><p><b>${nameOf(each)}</b>: ${dated(describeClose(each))}</p></li>
+`,
+  );
+  return html`<ul class=ranges>${final && html`<li><p><b>${final}</b>: final</p></li>`}${others}${closes}</ul>`;
 }
 
 /** The newest day first. A correction is beside the value that it led to. */

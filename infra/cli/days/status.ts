@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { StoredFailure } from '../../../functions/deliveries/records.ts';
 import { type Folder, openToRead } from '../../knowledge/bucket.ts';
 import { describeEnd, type LastRun, toMinute } from '../../knowledge/executions/last-run.ts';
-import { describeFinality } from '../../knowledge/final-days.ts';
+import { describeClose, describeFinality } from '../../knowledge/final-days.ts';
 import { LACKS } from '../../knowledge/missing-days.ts';
 import { explainCommand, missingCommand } from '../../knowledge/next-command.ts';
 import { type ReadExport, readExports } from '../../knowledge/status.ts';
@@ -37,16 +37,28 @@ async function status(name: string | undefined, options: StatusOptions): Promise
 }
 
 function toDocument(one: ReadExport) {
-  const { account, name, running, last, newest_day, missing, months, newcomers, failure } = one;
-  return { account, export: name, running, last, newest_day, days: missing, months, newcomers, failure };
+  const { account, name, running, last, newest_day, missing, months, ledger, newcomers, failure } = one;
+  const { closed } = ledger;
+  return {
+    account,
+    export: name,
+    running,
+    last,
+    newest_day,
+    days: missing,
+    months,
+    closed,
+    newcomers,
+    failure,
+  };
 }
 
 /** @param folder of local runs */
 export function describeStatus(
-  one: Omit<ReadExport, 'found' | 'days' | 'ledger'>,
+  one: Omit<ReadExport, 'found' | 'days'>,
   folder: Partial<Folder> = {},
 ): string[] {
-  const { account, name, running, last, newest_day, missing, months, newcomers, failure } = one;
+  const { account, name, running, last, newest_day, missing, months, ledger, newcomers, failure } = one;
   // No day of its request is over, so none is missing.
   const isUnused = newest_day === undefined && missing?.not_delivered.length === 0;
   const isLacking = missing && LACKS.some((lack) => missing.counts[lack] > 0);
@@ -57,6 +69,9 @@ export function describeStatus(
     ['newest day', newest_day ?? 'none'],
     ['days', isUnused ? 'none of the request is over' : missing && describeCounts(missing)],
     ...months.slice(-MAX_MONTHS).map((each): [string, string] => [each.month, describeFinality(each)]),
+    ...ledger.closed
+      .filter(({ days }, at, all) => days > 0 || at === all.length - 1)
+      .map((each): [string, string] => [each.month, describeClose(each)]),
     ['newcomers', newcomers?.words],
     ['failure', failure && describeLastFailure(failure)],
     ['see', isLacking ? missingCommand({ account, name }, folder) : undefined],

@@ -26,7 +26,7 @@ interface Delivery {
   /** The first and the last day, of October 2026. */
   readonly days: readonly [number, number];
   /**
-   * The hour of November 1 in which the report was created. Its rows spend as much a day, unless `spend` is
+   * The hour from November 1 on in which the report was created. Its rows spend as much a day, unless `spend` is
    * given.
    */
   readonly created: number;
@@ -61,7 +61,7 @@ export async function openFolder() {
 export type Folder = Awaited<ReturnType<typeof openFolder>>;
 
 export const dateOf = (day: number) => addDays('2026-10-01', day - 1);
-export const timeOf = (hour: number) => `2026-11-01T${String(hour).padStart(2, '0')}:00:00.000Z`;
+export const timeOf = (hour: number) => new Date(Date.UTC(2026, 10, 1, hour)).toISOString();
 
 /** Leaves what an export leaves: the file and the manifest. The table is as if CurateReport had failed. */
 export async function deliver({ put }: Folder, delivery: Delivery): Promise<void> {

@@ -80,6 +80,7 @@ describe('status', () => {
         last: { execution: 'daily-1', outcome: 'failed', error: 'ReportStuck', at: '2026-11-20T07:30:00Z' },
         newest_day: '2026-10-09',
         months: [],
+        closed: [],
         days: expect.objectContaining({
           not_delivered: [
             expect.objectContaining({ reason: 'other_request' }),
@@ -103,6 +104,7 @@ describe('status', () => {
         export: 'monthly-totals',
         running: [],
         months: [],
+        closed: [],
         days: expect.objectContaining({ not_delivered: [expect.objectContaining({ reason: 'absent' })] }),
       },
     ]);
@@ -184,6 +186,13 @@ it.each([
   expect([status, stderr]).toEqual([2, expect.stringContaining(message)]);
 });
 
+const CLOSED = {
+  month: '2026-09',
+  closed_on: '2026-10-09',
+  days: 4,
+  changes: { clicks: -3, ctr: 0.4, rows: 2, spend: 312.2 },
+};
+
 it('the text has a line for each fact, and ends with the commands that tell more', () => {
   const status = {
     account: 'acme',
@@ -202,6 +211,7 @@ it('the text has a line for each fact, and ends with the commands that tell more
       { month: '2026-10', final: 31, changing: 0, unverified: 0, lacking: 0 },
       { month: '2026-11', final: 3, changing: 14, unverified: 1, lacking: 2 },
     ],
+    ledger: { days: new Map(), curve: [], closed: [CLOSED, { ...CLOSED, month: '2026-10', days: 0 }] },
     newcomers: {
       advertiser_ids: ['a'],
       words: '2 days are without 1 new advertiser: a',
@@ -227,6 +237,8 @@ it('the text has a line for each fact, and ends with the commands that tell more
     '  days        2 of 61 days are not delivered, 1 held, 3 of an older request until 2026-10-09 without clicks',
     '  2026-10     final',
     '  2026-11     1 day unverified, 14 changing, 2 lacking',
+    '  2026-09     closed on 2026-10-09; since the close: 4 days, spend +312.20, clicks -3',
+    '  2026-10     closed on 2026-10-09, unchanged since',
     '  newcomers   2 days are without 1 new advertiser: a',
     '  failure     2026-11-20 07:30 UTC, ReportStuck: It hung. What to do: Ask.',
   ];
@@ -239,7 +251,7 @@ it('the text has a line for each fact, and ends with the commands that tell more
     others[0],
   ]);
   const none = { last: undefined, newest_day: undefined, newcomers: undefined, failure: undefined };
-  const unused = { running: [], months: [], ...none };
+  const unused = { running: [], months: [], ledger: { ...status.ledger, closed: [] }, ...none };
   expect(describeStatus({ ...status, ...unused, missing: lacking({}) })).toEqual([
     'acme/daily',
     '  last run    none',

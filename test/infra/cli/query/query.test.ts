@@ -150,7 +150,16 @@ describe('--saved', () => {
   it('lists the queries of the stack, and runs one', async () => {
     const out = await writeTables();
     const { queries } = await saved(out);
-    const names = ['per-day-and-campaign', 'days', 'restatements', 'curve', 'as-of', 'finality', 'freshness'];
+    const names = [
+      'per-day-and-campaign',
+      'days',
+      'restatements',
+      'curve',
+      'as-of',
+      'finality',
+      'since-close',
+      'freshness',
+    ];
     expect(Object.keys(queries)).toEqual(names);
     expect((await runCommand(['query', '--saved'])).stdout).toMatch(/^per-day-and-campaign {2}The sums/);
     const asOf = async (at: string) =>

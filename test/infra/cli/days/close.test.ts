@@ -1,0 +1,69 @@
+import { expect, it } from 'vitest';
+import { runCommand } from '../../../support/cli.ts';
+import { deliver, openFolder, queryRows, rebuild } from '../../knowledge/deliveries.ts';
+
+const DAY = 24;
+
+it('close keeps what a final month shows, and later says what changed since', async () => {
+  const folder = await openFolder();
+  const place = ['--local', '--out', folder.out];
+  const run = async (days: readonly [number, number], created: number, spend: number) => {
+    await deliver(folder, { days, created, spend });
+    await rebuild(['daily', ...place]);
+  };
+  const close = async (...options: readonly string[]) => {
+    const { status, stdout } = await runCommand(['close', '2026-10', ...options, ...place]);
+    return { status, lines: stdout.trimEnd().split('\n') };
+  };
+  const closed = async () =>
+    JSON.parse((await runCommand(['status', '--json', ...place])).stdout).exports[0].closed;
+  const sinceClose = async () => {
+    const { stdout } = await runCommand(['query', '--saved', 'since-close', '--json', ...place]);
+    return JSON.parse(stdout).rows.map((row: Record<string, string>) => [row.date, row.metric, row.change]);
+  };
+
+  await run([2, 31], 1, 5);
+  expect(await close()).toEqual({
+    status: 1,
+    lines: [
+      'acme/daily  2026-10 is not closed: 30 days unverified, 1 lacking. --anyway closes it all the same',
+      expect.stringMatching(
+        /^ {2}from 2026-11-08 on: npm .*daily --account acme --from 2026-10-02 --to 2026-11-01$/,
+      ),
+      expect.stringMatching(/^ {2}npm run export -- missing daily --account acme --local/),
+    ],
+  });
+  expect(await closed()).toEqual([]);
+
+  await run([1, 31], 10 * DAY, 5);
+  await run([1, 1], 20 * DAY, 5);
+  expect(await close()).toMatchObject({ status: 0, lines: [expect.stringContaining('2026-10 is closed.')] });
+  expect(await closed()).toMatchObject([{ month: '2026-10', days: 0, changes: {} }]);
+
+  await run([3, 6], 21 * DAY, 6.5);
+  const changed = ['03', '04', '05', '06'].map((day) => [`2026-10-${day}`, 'spend', '1.5000000000']);
+  expect(await sinceClose()).toEqual(changed);
+  expect(await closed()).toMatchObject([{ month: '2026-10', days: 4, changes: { spend: 6 } }]);
+  expect(await queryRows("SELECT count(*) FROM daily_days WHERE outcome = 'shown'", folder.out)).toEqual([
+    ['31'],
+  ]);
+
+  // What the first close kept stays, unless a person says otherwise.
+  expect(await close('--anyway')).toMatchObject({
+    status: 0,
+    lines: [expect.stringContaining('was closed before')],
+  });
+  expect(await sinceClose()).toEqual(changed);
+  expect((await close('--again')).lines[0]).toContain('is not closed: 4 days');
+  await close('--again', '--anyway', 'daily');
+  expect(await sinceClose()).toEqual([]);
+});
+
+it.each([
+  [['2026-13'], 'It must be a month, YYYY-MM.'],
+  [['2026-10', 'other'], 'there is no export other'],
+])('refuses %j', async (args, message) => {
+  const { out } = await openFolder();
+  const { status, stderr } = await runCommand(['close', ...args, '--local', '--out', out]);
+  expect([status, stderr]).toEqual([2, expect.stringContaining(message)]);
+});
