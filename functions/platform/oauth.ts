@@ -88,7 +88,7 @@ export async function requestToken(
     secrets: [basic, ...secrets, ...secrets.map(formEncode)],
     doing: 'requesting a token',
   });
-  if (!isSuccess(answer)) throw tokenError(answer, platform);
+  if (!isSuccess(answer)) throw tokenError(answer, platform, form.scope);
   if (answer.status !== 200) throw unreadable(answer, `the status ${answer.status} instead of 200`);
   const token = parseAnswer(answer, TokenResponse);
   return {
@@ -115,7 +115,7 @@ function lifetime(expiresIn: unknown): number {
  * repeats no text of the answer except codes: a description may echo the client secret, the code or the
  * refresh token in any encoding.
  */
-function tokenError(answer: Answer, platform: Connection): ExportError {
+function tokenError(answer: Answer, platform: Connection, scope: string | undefined): ExportError {
   const { status } = answer;
   const { error } = errorBody(answer);
   const type = codeIn(error) ?? codeIn(objectOf(error).type) ?? UNNAMED;
@@ -123,9 +123,10 @@ function tokenError(answer: Answer, platform: Connection): ExportError {
     return refused(answer, platform, { type });
   const facts = { status, type, request_id: requestIdOf(answer) };
   const happened = `The token endpoint answered ${status} (${type})`;
-  return type === 'invalid_grant'
-    ? new LoginRequired(`${happened}: it does not accept the login or the code any more.`, facts)
-    : new CredentialUnusable(`${happened}.`, facts);
+  if (type === 'invalid_grant')
+    return new LoginRequired(`${happened}: it does not accept the login or the code any more.`, facts);
+  const lacked = type === 'invalid_scope' && scope !== undefined ? `: the client may not use ${scope}` : '';
+  return new CredentialUnusable(`${happened}${lacked}.`, facts);
 }
 
 /** A text such as `invalid_client`. A secret has other characters, or is longer. */

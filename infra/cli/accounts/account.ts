@@ -5,6 +5,7 @@ import type { Connection } from '../../../functions/platform/connection.ts';
 import { safeAgent } from '../../../functions/platform/safe-agent.ts';
 import { type CredentialStore, createCredentialStore } from '../../../functions/token/credential.ts';
 import { underLease } from '../../../functions/token/lease.ts';
+import { REPORTING, scopeOf } from '../../../functions/token/scope.ts';
 import { CredentialUnusable } from '../../../functions/workflow/errors.ts';
 import type { Log } from '../../../functions/workflow/step.ts';
 import { openBucket } from '../../knowledge/bucket.ts';
@@ -51,6 +52,16 @@ export function accountFaults(name: string, { local }: AccountOptions): string[]
   const accounts = Object.keys(loadConfig().accounts);
   if (accounts.includes(name)) return [];
   return [`there is no account ${name} in cdk.json${suggest(name, accounts)}`];
+}
+
+/** The scopes that the account's exports ask for. Nearly all need that of reports, as the checks do. */
+export function neededScopes(account: string): string[] {
+  const exports = loadConfig().exports.filter((entry) => entry.account === account);
+  const scopes = exports.flatMap(({ kind = 'report', resource, advertiser_ids }) => {
+    const request = { kind: String(kind), ...(typeof resource === 'string' && { resource }), advertiser_ids };
+    return scopeOf(request)?.split(' ') ?? [];
+  });
+  return [...new Set([REPORTING, ...scopes])];
 }
 
 /** @param options without faults */

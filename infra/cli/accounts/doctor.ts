@@ -1,11 +1,10 @@
 import { Command } from 'commander';
-import { REPORTING, scopeOf } from '../../../functions/token/scope.ts';
 import { loadConfig } from '../../knowledge/config.ts';
 import { refuse } from '../../knowledge/errors.ts';
 import { FAILED } from '../exit-status.ts';
 import { printDocument, printLines } from '../layout.ts';
 import { option, platformFaults } from '../options.ts';
-import { type AccountOptions, accountFaults, createAccount } from './account.ts';
+import { type AccountOptions, accountFaults, createAccount, neededScopes } from './account.ts';
 import { type Check, diagnose, type Needs } from './checks.ts';
 
 interface DoctorOptions extends AccountOptions {
@@ -67,14 +66,9 @@ function readNeeds(account: string, { local, revision }: DoctorOptions): Needs {
           config.revision,
           ...exports.flatMap((entry) => (typeof entry.revision === 'string' ? entry.revision : [])),
         ];
-  const scopes = exports.flatMap(({ kind = 'report', resource, advertiser_ids }) => {
-    const request = { kind: String(kind), ...(typeof resource === 'string' && { resource }), advertiser_ids };
-    return scopeOf(request)?.split(' ') ?? [];
-  });
   return {
     revisions: [...new Set(revisions)],
-    // The check of the revision needs it, as most exports do.
-    scopes: [...new Set([REPORTING, ...scopes])],
+    scopes: neededScopes(account),
     refreshParameters: config.refresh_parameters ?? {},
   };
 }

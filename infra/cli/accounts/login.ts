@@ -1,24 +1,23 @@
 import { Command } from 'commander';
-import { REPORTING } from '../../../functions/token/scope.ts';
 import { readDeployment } from '../../knowledge/deployment.ts';
 import { refuse } from '../../knowledge/errors.ts';
 import { INTERRUPTED } from '../exit-status.ts';
 import { catchInterrupt } from '../interrupt.ts';
 import { printLines } from '../layout.ts';
 import { option, platformFaults } from '../options.ts';
-import { type Account, type AccountOptions, accountFaults, createAccount } from './account.ts';
+import { type Account, type AccountOptions, accountFaults, createAccount, neededScopes } from './account.ts';
 import { authorize } from './authorize.ts';
 
 interface LoginOptions extends AccountOptions {
   readonly account: string;
-  readonly scope: string;
+  readonly scope?: string;
   readonly redirectUri?: string;
 }
 
 export function createCommand(): Command {
   return new Command('login')
     .requiredOption('--account <name>', 'the account')
-    .option('--scope <scopes>', 'the scopes to ask for, separated by spaces', REPORTING)
+    .option('--scope <scopes>', "the scopes to ask for, separated by spaces (default: its exports')")
     .option('--redirect-uri <url>', 'the registered redirect URI (default: an address on 127.0.0.1)')
     .option('--local', 'store the login in a credential file on this machine')
     .addOption(option.baseUrl())
@@ -29,7 +28,7 @@ export function createCommand(): Command {
 async function login(options: LoginOptions): Promise<void> {
   refuse(await findFaults(options));
   if (!options.local) await readDeployment();
-  const { scope, redirectUri } = options;
+  const { scope = neededScopes(options.account).join(' '), redirectUri } = options;
   await using account = await createAccount(options.account, options);
   using interrupt = catchInterrupt();
   const { signal } = interrupt;

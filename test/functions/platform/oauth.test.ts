@@ -15,13 +15,13 @@ const FORM = { grant_type: 'client_credentials' };
 const GRANTED = { access_token: 'at-1', token_type: 'bEARER', expires_in: 3600, scope: 'reporting:read' };
 
 /** Requests a token from an endpoint that gives this answer. */
-async function answered(status: number, body: unknown, headers: Record<string, string> = {}) {
+async function answered(status: number, body: unknown, headers: Record<string, string> = {}, form = FORM) {
   const server = await listen((_seen, response) =>
     typeof body === 'string'
       ? response.writeHead(status, headers).end(body)
       : json(response, status, body, headers),
   );
-  return requestToken(platformAt(server.url), CLIENT, FORM).finally(() => server[Symbol.asyncDispose]());
+  return requestToken(platformAt(server.url), CLIENT, form).finally(() => server[Symbol.asyncDispose]());
 }
 
 test('contract 4.2: the consent URL keeps the prefix of the base URL and has the five parameters', () => {
@@ -133,6 +133,12 @@ test.each<[string, number, unknown, Record<string, string>, string, string | und
 ])('2: a 4xx with %s is about the credential (contract 7.3)', async (_, status, body, headers, code, requestId) => {
   const error = await errorOf(CredentialUnusable, answered(status, body, headers));
   expect(error.facts).toEqual({ status, type: code, request_id: requestId });
+});
+
+test('a scope that the client lacks is named (RFC 6749, 5.2)', async () => {
+  const form = { ...FORM, scope: 'reporting:read advertisers:read' };
+  const error = await errorOf(CredentialUnusable, answered(400, { error: 'invalid_scope' }, {}, form));
+  expect(error.happened).toContain('the client may not use reporting:read advertisers:read');
 });
 
 test('a code that could be an echo of a secret is not repeated', async () => {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import { type Account, createAccount } from '../../../../infra/cli/accounts/account.ts';
+import { type Account, createAccount, neededScopes } from '../../../../infra/cli/accounts/account.ts';
 import { readClient, storeRefreshToken } from '../../../../infra/cli/accounts/authorize.ts';
 import { startDeployedAccount, writeTemporary } from '../support.ts';
 
@@ -16,6 +16,12 @@ async function createFile(content: string) {
   const readStored = async () => JSON.parse(await readFile(file, 'utf8'));
   return { account: await createLocalAccount(file), readStored, directory, file };
 }
+
+test('5.3: an account needs the scopes of its exports, and at least that of reports', () => {
+  // The exports of cdk.json.
+  expect(neededScopes('acme')).toEqual(['reporting:read', 'advertisers:read']);
+  expect(neededScopes('nobody')).toEqual(['reporting:read']);
+});
 
 describe('a credential in a file', () => {
   test('keeps what another program stores between the read and the write', async () => {
