@@ -20,8 +20,8 @@ export const LOCAL_GROUP = 'With --local:';
 
 /** Options that several commands have. */
 export const option = {
-  account: () =>
-    new Option('--account <name>', 'the account, if several have an export of this name').conflicts('input'),
+  account: (why = 'the account, if several have an export of this name') =>
+    new Option('--account <name>', why).conflicts('input'),
   json: () => new Option('--json', 'print one JSON document on stdout and everything else on stderr'),
   stack: () =>
     new Option('--stack <name>', 'the deployed stack (default: that of cdk.json)').conflicts('local'),

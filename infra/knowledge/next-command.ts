@@ -61,6 +61,11 @@ export function missingCommand({ name, account }: NamedExport, folder: Partial<F
   return commandLine(['missing', name, ...accountOption(account), ...folderOptions(folder)]);
 }
 
+/** The command that shows all exports. */
+export function statusCommand(folder: Partial<Folder>): string {
+  return commandLine(['status', ...folderOptions(folder)]);
+}
+
 /** The command that prints a saved query. */
 export function queryCommand(saved: string, folder: Folder): string {
   return commandLine(['query', '--saved', saved, ...folderOptions(folder)]);

@@ -1,6 +1,11 @@
 import { InvalidInput } from '../../functions/workflow/errors.ts';
+import { parseRequests } from '../../functions/workflow/request/accounts.ts';
 import { hintAt } from '../../functions/workflow/request/issues.ts';
-import { type ExportRequest, parseRequest } from '../../functions/workflow/request/request.ts';
+import {
+  type ExportRequest,
+  type ParsedRequest,
+  parseRequest,
+} from '../../functions/workflow/request/request.ts';
 import { UsageError } from './errors.ts';
 
 /** An execution's input. Only a report says how many windows run at once, and a list names no days. */
@@ -23,9 +28,20 @@ export function suggest(wanted: string, known: readonly string[]): string {
 }
 
 /** Checks a request as the workflow does, so that a faulty one is never started. @throws UsageError */
-export function checkRequest(request: unknown, now: Date): ReturnType<typeof parseRequest> {
+export function checkRequest(request: unknown, now: Date): ParsedRequest {
+  return check(() => parseRequest(request, now));
+}
+
+/** Checks the request of each account. Each warning is there once. @throws UsageError */
+export function checkRequests(input: unknown, now: Date) {
+  const all = check(() => parseRequests(input, now));
+  const requests = all.map(({ request }) => request) as [ExportRequest, ...ExportRequest[]];
+  return { requests, warnings: [...new Set(all.flatMap(({ warnings }) => warnings))] };
+}
+
+function check<T>(parse: () => T): T {
   try {
-    return parseRequest(request, now);
+    return parse();
   } catch (error) {
     if (!(error instanceof InvalidInput)) throw error;
     throw new UsageError(error.facts.faults as string[]);

@@ -1,6 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { platformName } from '../../functions/decisions/request-hash.ts';
+import type { JsonObject } from '../../functions/workflow/json.ts';
 import type { Settings } from '../../functions/workflow/settings.ts';
 import { type Assembly, loadAssembly, prepareAssembly } from './assembly/assembly.ts';
 import { type Clock, scaledClock } from './clock.ts';
@@ -51,6 +52,8 @@ export type CreateFunction = (
   log: (line: LogLine) => void,
 ) => LocalFunction;
 
+type OnStart = (execution: Execution, input: JsonObject) => void;
+
 /**
  * The stack, running on this machine. Disposing of it aborts all executions, writes history.json, and ends
  * every process and server.
@@ -70,8 +73,8 @@ export interface LocalRun extends AsyncDisposable {
   functionOf(step: string): LocalFunction;
   /** Starts an execution with the request as its input. */
   export(request: unknown, name?: string): Execution;
-  /** Tells of each execution that starts, also of those of the accounts of an export. */
-  onStart(listen: (execution: Execution) => void): void;
+  /** Tells of each execution that starts from now on, such as those of the accounts of an export. */
+  onStart(listen: OnStart): void;
 }
 
 /**
@@ -131,12 +134,12 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   const history = createHistory(out);
   started.defer(() => history.save().catch(warnOfHistory));
   const { stateMachine, interpreter } = assembly;
-  const listeners: ((execution: Execution) => void)[] = [];
+  const listeners: OnStart[] = [];
   const starts = createStarts((name, input) => {
     defineTable(input, target);
     const execution = machine.start(name, input);
     history.executions.push(execution.history);
-    for (const listen of listeners) listen(execution);
+    for (const listen of listeners) listen(execution, Object(input));
     return execution;
   });
   const runTask = createTaskRunner(functions, bus, starts);

@@ -26,7 +26,7 @@ async function explain(execution: string, { json }: Pick<CommonOptions, 'json'>)
   const details = await explainExecution(execution);
   const { summary, end, windows, console } = details;
   const hasFailed = summary.outcome !== 'running' && summary.outcome !== 'delivered';
-  const failed = hasFailed ? outcomeOf(end) : undefined;
+  const failed = hasFailed || end.accounts ? outcomeOf(end) : undefined;
   if (!json) return printLines(describeExecution(details, failed));
   const { outcome: ending, ...failure } = failed ?? {};
   printDocument({ ...summary, failure: ending && failure, windows, console });
@@ -36,9 +36,10 @@ function describeExecution(
   { summary, windows, console }: ExplainedExecution,
   failure: Outcome | undefined,
 ): string[] {
-  const { execution, outcome, started_at, account, start_date, end_date } = summary;
+  const { execution, outcome, started_at, account, accounts, start_date, end_date } = summary;
   const facts = [
     account === undefined ? [] : `${account}/${summary.export}`,
+    accounts === undefined ? [] : `${summary.export} of ${accounts} accounts`,
     start_date === undefined || end_date === undefined ? [] : describeDays({ start_date, end_date }),
     `began ${toMinute(started_at)} UTC`,
     describeTime(summary),

@@ -1,11 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { ExecutionDoesNotExist, type SFN } from '@aws-sdk/client-sfn';
-import { parseJson } from '../../../functions/workflow/json.ts';
 import { CommandFailed, refuse } from '../../knowledge/errors.ts';
-import { createStepFunctions, hasEnded } from '../../knowledge/executions/deployed.ts';
+import { createStepFunctions, hasEnded, readEnd } from '../../knowledge/executions/deployed.ts';
 import { type Outcome, outcomeOf } from '../../knowledge/executions/outcome.ts';
 import { explainCommand } from '../../knowledge/next-command.ts';
-import { checkRequest } from '../../knowledge/request.ts';
+import { checkRequests } from '../../knowledge/request.ts';
 import { catchInterrupt } from '../interrupt.ts';
 import { warn } from '../layout.ts';
 import { executionName, futureFaults } from '../requests/request.ts';
@@ -28,18 +27,18 @@ export async function startAndFollow(
   followEvery = FOLLOW_EVERY_MS,
 ): Promise<Outcome> {
   const now = new Date();
-  const { request: checked, warnings } = checkRequest(request, now);
-  refuse(futureFaults(checked, now));
+  const { requests, warnings } = checkRequests(request, now);
+  refuse([...new Set(requests.flatMap((each) => futureFaults(each, now)))]);
   for (const warning of warnings) warn(warning);
   const sfn = createStepFunctions(stateMachineArn);
   const input = JSON.stringify(request);
-  const name = executionName(checked, now);
+  const name = executionName(requests[0], now);
   const { executionArn = '' } = await sfn.startExecution({ stateMachineArn, name, input });
   process.stderr.write(`started ${executionArn}\n`);
-  return follow(sfn, executionArn, followEvery);
+  return follow(sfn, executionArn, followEvery, requests.length);
 }
 
-async function follow(sfn: SFN, executionArn: string, every: number): Promise<Outcome> {
+async function follow(sfn: SFN, executionArn: string, every: number, accounts: number): Promise<Outcome> {
   using interrupt = catchInterrupt();
   const { signal } = interrupt;
   let shown = '';
@@ -49,8 +48,9 @@ async function follow(sfn: SFN, executionArn: string, every: number): Promise<Ou
   };
   const describe = async () => {
     const execution = await sfn.describeExecution({ executionArn });
-    if (hasEnded(execution)) return outcomeOf({ ...execution, output: parseJson(execution.output ?? '') });
-    show(await describeProgress(sfn, executionArn));
+    if (hasEnded(execution)) return outcomeOf(await readEnd(sfn, execution));
+    const describe = accounts > 1 ? describeAccounts : describeProgress;
+    show(await describe(sfn, executionArn, accounts));
     return undefined;
   };
   for (let polls = 1; ; polls += 1) {
@@ -86,6 +86,16 @@ async function describeProgress(sfn: SFN, executionArn: string): Promise<string>
   return itemCounts
     ? `${itemCounts.succeeded} of ${itemCounts.total} windows done, ${itemCounts.running} running`
     : 'planning';
+}
+
+/** The history of an execution has ten events for each account, and a page of it has a thousand. */
+async function describeAccounts(sfn: SFN, executionArn: string, accounts: number): Promise<string> {
+  const query = { executionArn, includeExecutionData: false, maxResults: 1_000 };
+  const pages = await Array.fromAsync(sfn.paginateGetExecutionHistory(query));
+  const events = pages.flatMap(({ events = [] }) => events);
+  const count = (wanted: string) => events.filter(({ type }) => type === wanted).length;
+  const done = count('MapIterationSucceeded');
+  return `${done} of ${accounts} accounts done, ${count('MapIterationStarted') - done} running`;
 }
 
 function toInterrupted(executionArn: string): Outcome {

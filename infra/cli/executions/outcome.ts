@@ -4,8 +4,14 @@ import { describeDays } from '../../../functions/workflow/request/dates.ts';
 import type { ExportResult, FailureReport } from '../../../functions/workflow/states.ts';
 import type { Folder } from '../../knowledge/bucket.ts';
 import { loadConfig } from '../../knowledge/config.ts';
-import type { Interrupted, Outcome } from '../../knowledge/executions/outcome.ts';
-import { exportDaysCommand, missingCommand, type NamedExport } from '../../knowledge/next-command.ts';
+import type { AccountsOutcome, Interrupted, Outcome } from '../../knowledge/executions/outcome.ts';
+import {
+  explainCommand,
+  exportDaysCommand,
+  missingCommand,
+  type NamedExport,
+  statusCommand,
+} from '../../knowledge/next-command.ts';
 import { DELIVERED, FAILED, INTERRUPTED, NOT_IN_TABLE } from '../exit-status.ts';
 import { alignColumns, printDocument, printLines } from '../layout.ts';
 
@@ -30,13 +36,30 @@ export function printOutcome(outcome: Outcome, { json, strict, ...place }: Print
   const screen = outcome.outcome === 'delivered' ? process.stdout : process.stderr;
   if (json) printDocument(outcome);
   else printLines(describeOutcome(outcome, place), screen);
-  const isLacking = outcome.outcome === 'delivered' && outcome.table_problem !== undefined;
-  process.exitCode = strict && isLacking ? NOT_IN_TABLE : STATUS[outcome.outcome];
+  const isLacking = 'table_problem' in outcome && outcome.table_problem !== undefined;
+  process.exitCode =
+    strict && isLacking && outcome.outcome === 'delivered' ? NOT_IN_TABLE : STATUS[outcome.outcome];
 }
 
 export function describeOutcome(outcome: Outcome, place: Place): string[] {
+  if ('accounts' in outcome) return describeAccounts(outcome, place);
   if (outcome.outcome === 'delivered') return describeDelivered(outcome, place);
   return outcome.outcome === 'failed' ? describeFailed(outcome, place) : describeInterrupted(outcome);
+}
+
+function describeAccounts({ accounts }: AccountsOutcome, { next, ...place }: Place): string[] {
+  const rows = accounts.map(({ account, outcome, execution }) => [account, outcome, execution]);
+  const failed = accounts.filter(({ outcome }) => outcome === 'failed');
+  const [first] = failed;
+  const table = alignColumns([['account', 'outcome', 'execution'], ...rows]);
+  if (!first) return table;
+  const why = place.local ? statusCommand(place) : explainCommand(first.execution);
+  return [
+    `The export failed for ${failed.length} of ${accounts.length} accounts.`,
+    ...table,
+    `To see why: ${why}`,
+    `Then: ${next}`,
+  ];
 }
 
 function describeDelivered(result: ExportResult, { root, ...folder }: Place): string[] {

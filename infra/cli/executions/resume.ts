@@ -1,6 +1,12 @@
 import { Command } from 'commander';
+import type { AccountEnd } from '../../../functions/workflow/states.ts';
 import { UsageError } from '../../knowledge/errors.ts';
-import { findExecution, hasEnded } from '../../knowledge/executions/deployed.ts';
+import {
+  createStepFunctions,
+  findExecution,
+  hasEnded,
+  readEnd,
+} from '../../knowledge/executions/deployed.ts';
 import type { Outcome } from '../../knowledge/executions/outcome.ts';
 import { resumeCommand } from '../../knowledge/next-command.ts';
 import { type CommonOptions, examples, option } from '../options.ts';
@@ -20,7 +26,8 @@ export function createCommand(): Command {
 }
 
 /**
- * Starts a new execution of the same request for the windows that were not delivered. It creates new reports.
+ * Starts a new execution of the same request for the windows that were not delivered, and for the accounts that
+ * failed. It creates new reports.
  *
  * @throws UsageError if there is nothing to resume
  * @throws CommandFailed if AWS refuses a call
@@ -36,5 +43,10 @@ export async function resume(execution: string, followEvery?: number): Promise<O
   // A request with a `period` must cover the same days as in the earlier execution.
   const request = { scheduled_at: startedAt, ...JSON.parse(input) };
   const only_missing = request.only_missing || startedAt;
-  return startAndFollow({ ...request, only_missing }, stateMachineArn, followEvery);
+  const { accounts } = await readEnd(createStepFunctions(stateMachineArn), earlier);
+  const failed = accounts?.flatMap((each) => (each.outcome === 'failed' ? [each.account] : []));
+  const rest = failed && {
+    accounts: request.accounts.filter(({ account }: AccountEnd) => failed.includes(account)),
+  };
+  return startAndFollow({ ...request, only_missing, ...rest }, stateMachineArn, followEvery);
 }

@@ -1,9 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { isObject } from '../../../functions/workflow/json.ts';
+import { joinRequests, withoutFacts } from '../../../functions/workflow/request/accounts.ts';
 import { addDays, describeDays } from '../../../functions/workflow/request/dates.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import { requestOf } from '../../config/exports.ts';
+import { loadConfig } from '../../knowledge/config.ts';
 import { UsageError } from '../../knowledge/errors.ts';
 import { findConfigured } from '../../knowledge/exports.ts';
 import { checkOneAccount } from '../../knowledge/request.ts';
@@ -24,11 +26,14 @@ async function readRequest(file: string): Promise<unknown> {
   }
 }
 
-/** The request of an export in cdk.json. @throws UsageError */
-export function findConfiguredRequest(name: string, account?: string): unknown {
+/** The request of an export in cdk.json, for all its accounts or for one. @throws UsageError */
+function findConfiguredRequest(name: string, account?: string): unknown {
   const found = findConfigured(name, account === undefined ? {} : { account });
-  checkOneAccount(name, found);
-  return found[0] && requestOf(found[0]);
+  const requests = found.map(requestOf);
+  // Several entries may have one name.
+  const distinct = new Set(requests.map((request) => JSON.stringify(withoutFacts(request))));
+  if (distinct.size > 1) checkOneAccount(name, found);
+  return joinRequests(requests, loadConfig().max_accounts);
 }
 
 /** The options that say what to export. */

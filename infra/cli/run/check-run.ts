@@ -1,4 +1,5 @@
 import { requestHash } from '../../../functions/decisions/request-hash.ts';
+import { requestsIn } from '../../../functions/workflow/request/accounts.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import { tableOf } from '../../../functions/workflow/table.ts';
 import { columnNameFaults } from '../../config/export-faults.ts';
@@ -8,7 +9,7 @@ import { loadConfig } from '../../knowledge/config.ts';
 import { refuse, UsageError } from '../../knowledge/errors.ts';
 import { findExport, type LastRequest, readLastRequests } from '../../knowledge/exports.ts';
 import { lastPlatform, type PlatformOptions, targetOf } from '../../knowledge/platform.ts';
-import { checkRequest } from '../../knowledge/request.ts';
+import { checkOneAccount, checkRequests } from '../../knowledge/request.ts';
 import { platformFaults } from '../options.ts';
 import {
   EXAMPLE,
@@ -44,20 +45,20 @@ export async function checkRun(name: string | undefined, given: LocalRunOptions,
   refuse(await findPlatformFaults(options));
   await using bucket = await openToRead({ local: true, out: options.out });
   const input = withOptions(await findLocalRequest(name, options, bucket, now), options);
-  const checked = checkRequest(input, now);
-  refuse([...columnFaults(input), ...futureFaults(checked.request, now)]);
+  const { requests, warnings } = checkRequests(input, now);
+  const faults = requests.flatMap((request) => futureFaults(request, now));
+  refuse([...columnFaults(requestsIn(input)[0]), ...new Set(faults)]);
+  if (options.baseUrl !== undefined) checkOneAccount(requests[0].name, requests);
   const others = await readLastRequests(options.out, bucket);
-  const { account } = checked.request;
-  const last = others.find(
-    ({ request }) => request.account === account && request.name === checked.request.name,
-  );
+  const { account, name: asked } = requests[0];
+  const last = others.find(({ request }) => request.account === account && request.name === asked);
   // The same request again is one of the same revision, whatever other exports of the folder have.
   const platform = {
     ...options,
     ...(options.isLast && last?.target && { revision: last.target.revision }),
   };
-  refuse(folderFaults(checked.request, others, platform));
-  return { input, options: platform, ...checked };
+  refuse([...new Set(requests.flatMap((request) => folderFaults(request, others, platform)))]);
+  return { input, options: platform, requests, warnings };
 }
 
 /** Without --base-url, an export has the platform of the folder's last run, and the example has a sandbox. */

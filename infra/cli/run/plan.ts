@@ -4,6 +4,7 @@ import { platformName } from '../../../functions/decisions/request-hash.ts';
 import { findMissing } from '../../../functions/deliveries/missing.ts';
 import { parseJson } from '../../../functions/workflow/json.ts';
 import { exportPrefix, MANIFEST } from '../../../functions/workflow/keys.ts';
+import { isOfAccounts, requestsIn } from '../../../functions/workflow/request/accounts.ts';
 import { describeDays } from '../../../functions/workflow/request/dates.ts';
 import { type ExportRequest, splitRequest } from '../../../functions/workflow/request/request.ts';
 import { costOf, PRICES } from '../../config/cost.ts';
@@ -11,7 +12,7 @@ import { type Folder, NO_OBJECTS, openToRead, type ReadableBucket } from '../../
 import { loadConfig } from '../../knowledge/config.ts';
 import { readLastRequests } from '../../knowledge/exports.ts';
 import { lastPlatform, targetOf } from '../../knowledge/platform.ts';
-import { checkRequest } from '../../knowledge/request.ts';
+import { checkOneAccount, checkRequest } from '../../knowledge/request.ts';
 import { printDocument, printLines } from '../layout.ts';
 import { examples, option } from '../options.ts';
 import { findRequest, type RequestOptions } from '../requests/request.ts';
@@ -49,6 +50,7 @@ export function createCommand(): Command {
 /** @returns the document that --json prints */
 async function planRequest(input: unknown, options: PlanOptions) {
   const now = new Date();
+  if (isOfAccounts(input)) checkOneAccount(String(input.name), requestsIn(input) as { account: string }[]);
   const { request, warnings, onlyMissing } = checkRequest(input, now);
   const all = splitRequest(request);
   await using store = await openToRead(options).catch((error) => {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
+import type { AccountsResult } from '../../../functions/workflow/states.ts';
 import { catalogName, TABLES_PREFIX, tableOf } from '../../../functions/workflow/table.ts';
 import { loadConfig } from '../../knowledge/config.ts';
 import { adviseLocally, type Outcome, outcomeOf } from '../../knowledge/executions/outcome.ts';
@@ -32,31 +33,37 @@ export async function runLocal(
   given: LocalRunOptions,
 ): Promise<{ readonly outcome: Outcome; readonly next: string; readonly query?: string | undefined }> {
   const { clock, warnings: ofClock } = await createClock(given);
-  const { input, request, options, warnings } = await checkRun(name, given, new Date(clock.now()));
+  const { input, requests, options, warnings } = await checkRun(name, given, new Date(clock.now()));
   warnings.push(...ofClock);
   for (const warning of warnings) warn(warning);
 
   await using _lock = await lockFolder(options.out);
   await keepPlatform(options.out, options);
-  await using platform = await createPlatformAccess(options, clock, request);
+  await using platform = await createPlatformAccess(options, clock, requests);
   await using local = await startLocal({
     ...platform,
-    credentials: { [request.account]: platform.credential },
+    credentials: Object.fromEntries(requests.map(({ account }) => [account, platform.credential])),
     out: options.out,
     clock,
     config: loadConfig(),
   });
   const next = repeatCommand();
+  const [request] = requests;
   const execution = local.export(input, executionName(request, new Date(clock.now())));
   await using _saving = keepSaving(local.history);
   using interrupt = catchInterrupt();
   interrupt.signal.addEventListener('abort', () => execution.abort());
   await showProgress(execution, local, process.stderr);
   const result = await execution.result;
-  const outcome = outcomeOf({ name: execution.name, ...result }, next);
+  const exited = (await Array.fromAsync(execution.events)).find(
+    ({ type, state }) => type === 'StateExited' && state === 'ExportAccounts',
+  );
+  const accounts = exited && (exited.output as AccountsResult).accounts;
+  const outcome = outcomeOf({ name: execution.name, ...result, accounts }, next);
   if (outcome.outcome === 'interrupted') return { outcome, next };
   if (outcome.outcome === 'delivered')
     return { outcome, next, query: firstQuery(request, { out: options.out, bucket: local.bucket }) };
+  if ('accounts' in outcome) return { outcome, next };
   return { outcome: adviseLocally(outcome, { ...options, account: request.account }), next };
 }
 
@@ -81,12 +88,12 @@ const RESTATED_EVERY_HOURS = 1 / 60;
 async function createPlatformAccess(
   { baseUrl, revision, credential, restatedDays: days }: LocalRunOptions,
   clock: Clock,
-  request: ExportRequest,
+  requests: readonly ExportRequest[],
 ) {
   if (baseUrl !== undefined && revision !== undefined && credential !== undefined)
     return { baseUrl, revision, credential: { file: credential }, async [Symbol.asyncDispose]() {} };
   const sandbox = await startSandbox({
-    ...servingOptions(clock.speed, [request]),
+    ...servingOptions(clock.speed, requests),
     ...(days !== undefined && { report: { restated: { days, everyHours: RESTATED_EVERY_HOURS } } }),
     now: clock.now,
   });

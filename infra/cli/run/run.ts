@@ -16,7 +16,7 @@ export function createCommand(): Command {
     .argument('[name]', 'an export in cdk.json; without one, use --input')
     .option('--input <file>', 'the request, a JSON file; - reads standard input')
     .addOption(localOption('--again <name>', 'the last request of this name in --out').conflicts('input'))
-    .addOption(option.account())
+    .addOption(option.account('one account of the export (default: all)'))
     .addOption(option.from())
     .addOption(option.to())
     .addOption(option.period())

@@ -1,9 +1,10 @@
 import { type DescribeExecutionOutput, type ExecutionListItem, SFN } from '@aws-sdk/client-sfn';
 import { InvalidInput } from '../../../functions/workflow/errors.ts';
 import { parseJson } from '../../../functions/workflow/json.ts';
+import { isOfAccounts, requestsIn } from '../../../functions/workflow/request/accounts.ts';
 import { parseRequest } from '../../../functions/workflow/request/request.ts';
 import type { Window } from '../../../functions/workflow/state-parts.ts';
-import { WindowResult } from '../../../functions/workflow/states.ts';
+import { type AccountsResult, WindowResult } from '../../../functions/workflow/states.ts';
 import { readStateMachineArn } from '../deployment.ts';
 import { createAwsFailure, UsageError } from '../errors.ts';
 import type { ExecutionEnd } from './outcome.ts';
@@ -107,11 +108,11 @@ function summarize({ name = '', startDate = new Date(0), ...execution }: Describ
   };
 }
 
-/** The account, the export and the days of an execution, from its input. */
+/** The account or the number of accounts, the export and the days of an execution, from its input. */
 function describeInput(
   input: unknown,
   startedAt: Date,
-): { account?: string; export?: string; start_date?: string; end_date?: string } {
+): { account?: string; accounts?: number; export?: string; start_date?: string; end_date?: string } {
   try {
     const { account, name, start_date, end_date } = parseRequest(input, startedAt).request;
     return { account, export: name, start_date, end_date };
@@ -120,6 +121,7 @@ function describeInput(
     const { account, name } = Object(input);
     return {
       ...(typeof account === 'string' && { account }),
+      ...(isOfAccounts(input) && { accounts: requestsIn(input).length }),
       ...(typeof name === 'string' && { export: name }),
     };
   }
@@ -142,10 +144,23 @@ export async function explainExecution(name: string): Promise<ExplainedExecution
   );
   return {
     summary: summarize(execution),
-    end: { ...execution, output: parseJson(execution.output ?? '') },
+    end: await readEnd(sfn, execution),
     windows: windows.sort((one, other) => other.window.start_date.localeCompare(one.window.start_date)),
     console: consoleLink(executionArn),
   };
+}
+
+/** Reads the end of an execution. If not all accounts of an export were exported, only the history names them. */
+export async function readEnd(sfn: SFN, execution: DescribeExecutionOutput): Promise<ExecutionEnd> {
+  const { executionArn = '', status, input = '' } = execution;
+  const output = parseJson(execution.output ?? '');
+  const end = { ...execution, output };
+  if (!isOfAccounts(parseJson(input)) || !hasEnded(execution)) return end;
+  if (status !== 'FAILED') return { ...end, ...(output as Partial<AccountsResult>) };
+  const { events = [] } = await sfn.getExecutionHistory({ executionArn, reverseOrder: true, maxResults: 20 });
+  const states = events.map(({ stateExitedEventDetails: exited }) => exited);
+  const ended = states.find((exited) => exited?.name === 'ExportAccounts');
+  return { ...end, ...(parseJson(ended?.output ?? '') as Partial<AccountsResult>) };
 }
 
 /** Other partitions have consoles of their own. */

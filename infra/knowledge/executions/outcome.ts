@@ -1,13 +1,22 @@
 import { type ErrorName, errors, readCause } from '../../../functions/workflow/errors.ts';
-import type { ExportResult, FailureReport } from '../../../functions/workflow/states.ts';
+import type { AccountEnd, ExportResult, FailureReport } from '../../../functions/workflow/states.ts';
 import { loginCommand, resumeCommand } from '../next-command.ts';
 import type { PlatformOptions } from '../platform.ts';
 
 /** The end of an export, deployed or local: the document that `--json` prints. */
 export type Outcome =
+  | AccountsOutcome
   | ({ readonly outcome: 'delivered' } & ExportResult)
   | ({ readonly outcome: 'failed' } & (FailureReport | Unreported))
   | Interrupted;
+
+/** The end of an export of several accounts, each with an execution of its own. */
+export interface AccountsOutcome {
+  readonly outcome: 'delivered' | 'failed';
+  readonly version: '1';
+  readonly execution: string;
+  readonly accounts: readonly AccountEnd[];
+}
 
 /** A signal ended the command, or somebody stopped the execution. */
 export interface Interrupted {
@@ -32,13 +41,20 @@ export interface ExecutionEnd {
   readonly output?: unknown;
   readonly error?: string | undefined;
   readonly cause?: string | undefined;
+  /** Of an export of several accounts, once all have ended. */
+  readonly accounts?: readonly AccountEnd[] | undefined;
 }
 
 /** @param next the command that exports the rest of an execution that somebody stopped */
 export function outcomeOf(end: ExecutionEnd, next = resumeCommand(end.name ?? '')): Outcome {
-  if (end.status === 'SUCCEEDED') return { outcome: 'delivered', ...(end.output as ExportResult) };
-  if (end.status === 'ABORTED')
-    return { outcome: 'interrupted', version: '1', execution: end.name ?? '', continues: false, next };
+  const { name: execution = '', status, accounts } = end;
+  if (accounts) {
+    const outcome = status === 'SUCCEEDED' ? ('delivered' as const) : ('failed' as const);
+    return { outcome, version: '1', execution, accounts };
+  }
+  if (status === 'SUCCEEDED') return { outcome: 'delivered', ...(end.output as ExportResult) };
+  if (status === 'ABORTED')
+    return { outcome: 'interrupted', version: '1', execution, continues: false, next };
   return { outcome: 'failed', ...(readFailureReport(end.cause) ?? describeUnreported(end)) };
 }
 

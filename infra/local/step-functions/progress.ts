@@ -4,7 +4,12 @@ import prettyMilliseconds from 'pretty-ms';
 import { type ErrorName, readCause } from '../../../functions/workflow/errors.ts';
 import { objectKey } from '../../../functions/workflow/keys.ts';
 import { describeDays } from '../../../functions/workflow/request/dates.ts';
-import type { ExportPlan, WindowResult, WindowState } from '../../../functions/workflow/states.ts';
+import type {
+  AccountsPlan,
+  ExportPlan,
+  WindowResult,
+  WindowState,
+} from '../../../functions/workflow/states.ts';
 import type { TimedState } from '../../constructs/workflow-states.ts';
 import type { LocalRun } from '../run.ts';
 import type { HistoryEvent } from './history.ts';
@@ -34,6 +39,8 @@ export const DOING: Readonly<Record<TimedState, string>> = {
 
 /** The present work of the export, or of one of its windows. */
 interface Activity {
+  /** Of several accounts. */
+  readonly account?: string;
   /** `export`, or the days of the window. */
   readonly name: string;
   /** The key of the window's object. */
@@ -62,8 +69,11 @@ function next(before: Activity | undefined, event: HistoryEvent): Activity | und
   // A Fail state fails too, and a Map fails with its windows. A token that is renewed is no failure.
   if (type === 'StateFailed' && Object.hasOwn(DOING, state) && error !== TOKEN_REFUSED)
     return { ...activity, failed: sayError(event) };
-  if (type === 'StateExited' && state === ('PlanExport' satisfies TimedState))
-    return { ...activity, doing: `planned, windows: ${plannedIn(event)}`, since };
+  if (type === 'StateExited' && state === ('PlanExport' satisfies TimedState)) {
+    const { accounts, windows = [] } = event.output as Partial<AccountsPlan & ExportPlan>;
+    const doing = accounts ? `accounts: ${accounts.length}` : `windows: ${windows.length}`;
+    return { ...activity, doing: `planned, ${doing}`, since };
+  }
   if (type === 'MapIterationFailed')
     return { ...activity, outcome: 'failed', doing: `failed: ${error}`, since };
   if (type !== 'MapIterationSucceeded') return undefined;
@@ -79,10 +89,6 @@ function nameOf({ window: place, input }: HistoryEvent): Pick<Activity, 'name' |
   if (place === undefined) return { name: 'export' };
   const { request, window } = input as WindowState;
   return { name: describeDays(window), key: objectKey(request, window) };
-}
-
-function plannedIn({ output }: HistoryEvent): number {
-  return (output as ExportPlan).windows.length;
 }
 
 function wordsFor(state: string, input: unknown): string | undefined {
@@ -110,15 +116,16 @@ export type Screen = Pick<NodeJS.WriteStream, 'write'> &
 const REDRAW_MS = 200;
 
 /**
- * Shows the progress of an execution until it ends. A terminal that knows its width has a line for each
- * window that runs or failed, and a last line that counts. Any other screen gets a line for each change.
+ * Shows the progress of an execution until it ends, with those of its accounts. A terminal that knows its width
+ * has a line for each window that runs or failed, and a last line that counts. Any other screen gets a line for
+ * each change.
  */
 export async function showProgress(
-  execution: Pick<Execution, 'events'>,
-  { clock, arrived }: Pick<LocalRun, 'clock' | 'arrived'>,
+  execution: Pick<Execution, 'name' | 'events'>,
+  { clock, arrived, onStart }: Pick<LocalRun, 'clock' | 'arrived' | 'onStart'>,
   screen: Screen,
 ): Promise<void> {
-  const activities = new Map<number | undefined, Activity>();
+  const activities = new Map<string, Activity>();
   let planned = 0;
   // Hiding the cursor would take a handler of signals, and the run has its own.
   const update = createLogUpdate(screen as NodeJS.WriteStream, { showCursor: true });
@@ -132,17 +139,26 @@ export async function showProgress(
     update([...lines, ...(planned > 0 ? [`${done} of ${planned} windows done`] : [])].join('\n'));
   };
   const isTerminal = screen.isTTY && screen.columns;
-  const timer = isTerminal ? setInterval(draw, REDRAW_MS) : undefined;
-  try {
-    for await (const event of execution.events) {
+  const follow = async ({ name, events }: typeof execution, account?: string) => {
+    const keyOf = (place?: number) => `${name} ${place}`;
+    for await (const event of events) {
       const { type, state, stateType, window: place } = event;
-      const changed = next(activities.get(place), event);
-      if (changed) activities.set(place, changed);
-      if (type === 'StateExited' && state === 'PlanExport') planned = plannedIn(event);
+      const changed = next(activities.get(keyOf(place)), event);
+      const shown = changed && { ...changed, ...(account !== undefined && { account }) };
+      if (shown) activities.set(keyOf(place), shown);
+      if (type === 'StateExited' && state === 'PlanExport')
+        planned += (event.output as Partial<ExportPlan>).windows?.length ?? 0;
       // The export itself does nothing while its windows run, and when it has ended.
-      if (type.startsWith('Execution') || stateType === 'Map') activities.delete(undefined);
-      if (changed && !isTerminal) screen.write(`${event.time} ${describe(changed)}\n`);
+      if (type.startsWith('Execution') || stateType === 'Map') activities.delete(keyOf());
+      if (shown && !isTerminal) screen.write(`${event.time} ${describe(shown)}\n`);
     }
+  };
+  const timer = isTerminal ? setInterval(draw, REDRAW_MS) : undefined;
+  const ofAccounts: Promise<void>[] = [];
+  onStart((started, { account }) => ofAccounts.push(follow(started, String(account))));
+  try {
+    await follow(execution);
+    await Promise.all(ofAccounts);
   } finally {
     clearInterval(timer);
     if (isTerminal) draw();
@@ -154,12 +170,12 @@ export async function showProgress(
  *   written
  */
 function describe(
-  { name, doing, since, failed, outcome }: Activity,
+  { account, name, doing, since, failed, outcome }: Activity,
   live?: { readonly now: number; readonly bytes: number | undefined },
 ): string {
   const { now, bytes } = outcome === undefined && live ? live : {};
   const words = [
-    `${name}  ${doing}`,
+    `${account === undefined ? '' : `${account}  `}${name}  ${doing}`,
     ...(now === undefined ? [] : [duration(now - since)]),
     ...(bytes === undefined ? [] : [prettyBytes(bytes)]),
   ].join(', ');

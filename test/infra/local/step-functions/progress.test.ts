@@ -2,8 +2,10 @@ import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { CopyFailed, PlatformUnavailable, TokenRefused } from '../../../../functions/workflow/errors.ts';
 import { scaledClock } from '../../../../infra/local/clock.ts';
+import type { LocalRun } from '../../../../infra/local/run.ts';
 import type { HistoryEvent } from '../../../../infra/local/step-functions/history.ts';
 import { type Screen, showProgress } from '../../../../infra/local/step-functions/progress.ts';
+import type { Execution } from '../../../../infra/local/step-functions/step-functions.ts';
 import { setFaults, shareWorkflow } from '../../../support/run-export.ts';
 import { forgetTokens } from '../../../support/workflow-secrets.ts';
 
@@ -38,17 +40,32 @@ const failed = (state: string, { name, message }: Error): HistoryEvent => ({
   cause: JSON.stringify({ errorType: name, errorMessage: message }),
 });
 
-/** Everything that is written to a screen while these events happen, 76 s after the plan. */
-async function written(events: readonly HistoryEvent[], screen: Partial<Screen> = {}): Promise<string[]> {
-  const writes: string[] = [];
-  const execution = {
+function executionOf(events: readonly HistoryEvent[], name = 'drawn'): Execution {
+  return {
+    name,
     events: (async function* () {
       yield* events;
     })(),
+    history: { execution: name, events: [] },
+    result: Promise.resolve({ status: 'SUCCEEDED' }),
+    abort: () => {},
+  };
+}
+
+/** Everything that is written to a screen while these events happen, 76 s after the plan. */
+async function written(
+  events: readonly HistoryEvent[],
+  screen: Partial<Screen> = {},
+  accounts: Readonly<Record<string, readonly HistoryEvent[]>> = {},
+): Promise<string[]> {
+  const writes: string[] = [];
+  const onStart: LocalRun['onStart'] = (listen) => {
+    for (const [account, of] of Object.entries(accounts)) listen(executionOf(of, account), { account });
   };
   const clock = { ...scaledClock(1), now: () => Date.parse(at(76)) };
   const write = (text: string | Uint8Array) => writes.push(String(text)) > 0;
-  await showProgress(execution, { clock, arrived: new Map([[KEY, 1_234_567]]) }, { ...screen, write });
+  const local = { clock, arrived: new Map([[KEY, 1_234_567]]), onStart };
+  await showProgress(executionOf(events), local, { ...screen, write });
   return writes;
 }
 
@@ -59,6 +76,27 @@ async function linesOf(...events: HistoryEvent[]): Promise<string[]> {
 }
 
 const workflow = await shareWorkflow({ speed: 100 });
+
+describe('an export of several accounts', () => {
+  test('shows the account with each window', async () => {
+    const plan = {
+      type: 'StateExited',
+      time: at(1),
+      state: 'PlanExport',
+      output: { accounts: [{}, {}] },
+    } as const;
+    const begun = { type: 'StateEntered', time: at(0), state: 'PlanExport', input: {} } as const;
+    const accounts = { acme: [entered(2, 'SaveReport')], globex: [entered(3, 'CheckReport')] };
+    const lines = await written([begun, plan], {}, accounts);
+    expect(lines.map((line) => line.replace(/^\S+ /, '').trimEnd())).toEqual(
+      expect.arrayContaining([
+        'export  planned, accounts: 2',
+        expect.stringMatching(/^acme {2}.* to 2026-11-14 {2}copies the file$/),
+        expect.stringMatching(/^globex {2}.* to 2026-11-14 {2}waits for the report$/),
+      ]),
+    );
+  });
+});
 
 describe('without a terminal', () => {
   const NO_HOST = new PlatformUnavailable('No answer.', { code: 'ENOTFOUND', host: 'api.example.com' });
