@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { ExecutionDoesNotExist, type SFN } from '@aws-sdk/client-sfn';
+import { isOfAccounts } from '../../../functions/workflow/request/accounts.ts';
 import { CommandFailed, refuse } from '../../knowledge/errors.ts';
 import { createStepFunctions, hasEnded, readEnd } from '../../knowledge/executions/deployed.ts';
 import { type Outcome, outcomeOf } from '../../knowledge/executions/outcome.ts';
@@ -35,10 +36,16 @@ export async function startAndFollow(
   const name = executionName(requests[0], now);
   const { executionArn = '' } = await sfn.startExecution({ stateMachineArn, name, input });
   process.stderr.write(`started ${executionArn}\n`);
-  return follow(sfn, executionArn, followEvery, requests.length);
+  return follow(sfn, executionArn, followEvery, isOfAccounts(request) ? requests.length : undefined);
 }
 
-async function follow(sfn: SFN, executionArn: string, every: number, accounts: number): Promise<Outcome> {
+/** @param accounts the number of an export of several */
+async function follow(
+  sfn: SFN,
+  executionArn: string,
+  every: number,
+  accounts: number | undefined,
+): Promise<Outcome> {
   using interrupt = catchInterrupt();
   const { signal } = interrupt;
   let shown = '';
@@ -49,8 +56,11 @@ async function follow(sfn: SFN, executionArn: string, every: number, accounts: n
   const describe = async () => {
     const execution = await sfn.describeExecution({ executionArn });
     if (hasEnded(execution)) return outcomeOf(await readEnd(sfn, execution));
-    const describe = accounts > 1 ? describeAccounts : describeProgress;
-    show(await describe(sfn, executionArn, accounts));
+    show(
+      accounts === undefined
+        ? await describeProgress(sfn, executionArn)
+        : await describeAccounts(sfn, executionArn, accounts),
+    );
     return undefined;
   };
   for (let polls = 1; ; polls += 1) {

@@ -1,5 +1,8 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Checkout, CONFIG, createCheckout } from '../../support/checkout.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 let checkout: Checkout;
 
@@ -40,6 +43,16 @@ describe('an export of two accounts', () => {
   ])('is not found with %j', async (args, fault) => {
     const { status, stderr } = await planIn(args);
     expect(stderr).toContain(`error: ${fault}`);
+    expect(status).toBe(2);
+  });
+
+  it('is exported for both of them, but not with one credential', async () => {
+    const credential = join(temporaryDirectory(), 'credential.json');
+    await writeFile(credential, '{"client_id":"a","client_secret":"b"}', { mode: 0o600 });
+    const platform = ['--base-url', 'https://api.example/v1', '--revision', '2026-09-01'];
+    const args = ['run', 'daily-campaigns', '--local', ...platform, '--credential', credential];
+    const { status, stderr } = await checkout.run({ ...CONFIG, exports: [daily] }, args);
+    expect(stderr).toContain('acme and globex have an export daily-campaigns; choose one with --account');
     expect(status).toBe(2);
   });
 

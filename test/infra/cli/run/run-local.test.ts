@@ -69,6 +69,18 @@ async function optionsFor(baseUrl: string, request: unknown): Promise<string[]> 
   return ['run', '--local', '--out', join(directory, 'out'), ...Object.entries(named).flat()];
 }
 
+it('exports each account of a request from the sandbox', async () => {
+  const { account: _, advertiser_ids, ...what } = REQUEST;
+  const accounts = ['acme', 'globex'].map((account) => ({ account, advertiser_ids }));
+  const input = await file('request.json', { ...what, accounts, table: false });
+  const out = join(directory, 'out');
+  const args = ['run', '--local', '--input', input, '--out', out, '--speed', '1000'];
+  const { status, stdout, stderr } = await runCommand(args);
+  expect(stdout).toMatch(/^account +outcome +execution\nacme +delivered +daily-acme-\w+\nglobex +delivered /);
+  expect(stderr).toContain(' globex  2026-10-01  delivered');
+  expect(status).toBe(0);
+});
+
 describe('run --local', () => {
   it('works with any server that keeps the contract', async () => {
     const { platform, storage } = await startPlatform();

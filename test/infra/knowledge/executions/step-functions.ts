@@ -32,6 +32,8 @@ interface Options {
   readonly polls?: number;
   /** Polls before those that fail. */
   readonly failedPolls?: number;
+  /** The events of every execution. */
+  readonly history?: readonly object[];
   /** Their error. Default: the execution is not visible yet. */
   readonly pollError?: string;
 }
@@ -54,7 +56,14 @@ export async function startExecutions(executions: readonly FakeExecution[], opti
   await startCloudFormation('exports');
   setTarget({ stack: 'exports' });
   onTestFinished(() => setTarget({}));
-  const { denied = '', end = {}, polls = 2, failedPolls = 0, pollError = 'ExecutionDoesNotExist' } = options;
+  const {
+    denied = '',
+    end = {},
+    history = [],
+    polls = 2,
+    failedPolls = 0,
+    pollError = 'ExecutionDoesNotExist',
+  } = options;
   const started: { name: string; input: string; stateMachineArn: string }[] = [];
   const arnOf = (name: string) => `${STATE_MACHINE.replace('stateMachine', 'execution')}:${name}`;
   const all = executions.flatMap((execution) => [execution, ...(execution.windows ?? [])]);
@@ -106,6 +115,9 @@ export async function startExecutions(executions: readonly FakeExecution[], opti
         return { mapRuns: hasBegun ? [{ executionArn, mapRunArn: executionArn, startDate: at(0) }] : [] };
       },
       DescribeMapRun: ({ mapRunArn }) => ({ mapRunArn, itemCounts: { total: 9, succeeded: 3, running: 4 } }),
+      GetExecutionHistory: () => ({
+        events: history.map((event, at) => ({ id: at + 1, timestamp: START / 1_000, ...event })),
+      }),
       StopExecution: ({ executionArn = '' }) => {
         const execution = find(executionArn);
         if (execution) execution.status = 'ABORTED';
