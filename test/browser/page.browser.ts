@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import axe, { type AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { PageContents, PageDay } from '../../infra/knowledge/page-contents.ts';
 import { renderPage } from '../../infra/page/render.ts';
 import { fullExport, pageContents, pageDays, pageExport } from '../support/page-contents.ts';
@@ -41,45 +41,43 @@ const FAILURE = {
   command: 'npm run export -- resume daily-campaigns --account acme',
 };
 
-describe('a page is accessible, asks for nothing, and fits the window', () => {
-  test.each<[string, PageContents]>([
-    ['of a new folder', pageContents()],
-    [
-      'of one export with days in each state',
-      pageContents([fullExport(30, { days: pageDays('2026-10-23', 30, STATES) })]),
-    ],
-    [
-      'of several exports',
-      pageContents([
-        fullExport(60, { failure: FAILURE }),
-        fullExport(120, { name: 'countries' }),
-        pageExport({
-          kind: 'list',
-          days: pageDays('2026-11-21', 1),
-          newest_day: '2026-11-21',
-          delivered_at: '2026-11-21T02:20:00.000Z',
-        }),
-        pageExport({ kind: 'purchases' }),
-      ]),
-    ],
-    ['of hostile names', replaceNames(HOSTILE)],
-    ['of names with 200 characters', replaceNames(LONG)],
-  ])('%s', async (_, contents) => {
-    const { page, url, seen } = await open(contents);
-    await page.locator('details').evaluateAll((all) => {
-      for (const each of all) each.setAttribute('open', '');
-    });
-    for (const [colorScheme, width] of [
-      ['light', 390],
-      ['dark', 1280],
-    ] as const) {
-      await page.emulateMedia({ colorScheme });
-      await page.setViewportSize({ width, height: 800 });
-      const found = { colorScheme, width, ...(await inspect(page)) };
-      expect(found).toEqual({ colorScheme, width, violations: [], scrolls: false, scripts: 0 });
-    }
-    expect(seen).toEqual([`request ${url}`]);
+test.each<[string, PageContents]>([
+  ['of a new folder', pageContents()],
+  [
+    'of one export with days in each state',
+    pageContents([fullExport(30, { days: pageDays('2026-10-23', 30, STATES) })]),
+  ],
+  [
+    'of several exports',
+    pageContents([
+      fullExport(60, { failure: FAILURE }),
+      fullExport(120, { name: 'countries' }),
+      pageExport({
+        kind: 'list',
+        days: pageDays('2026-11-21', 1),
+        newest_day: '2026-11-21',
+        delivered_at: '2026-11-21T02:20:00.000Z',
+      }),
+      pageExport({ kind: 'purchases' }),
+    ]),
+  ],
+  ['of hostile names', replaceNames(HOSTILE)],
+  ['of names with 200 characters', replaceNames(LONG)],
+])('a page %s is accessible, asks for nothing, and fits the window', async (_, contents) => {
+  const { page, url, seen } = await open(contents);
+  await page.locator('details').evaluateAll((all) => {
+    for (const each of all) each.setAttribute('open', '');
   });
+  for (const [colorScheme, width] of [
+    ['light', 390],
+    ['dark', 1280],
+  ] as const) {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize({ width, height: 800 });
+    const found = { colorScheme, width, ...(await inspect(page)) };
+    expect(found).toEqual({ colorScheme, width, violations: [], scrolls: false, scripts: 0 });
+  }
+  expect(seen).toEqual([`request ${url}`]);
 });
 
 test('each state of a day has its own mark, whatever its colour', async () => {

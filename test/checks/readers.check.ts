@@ -164,36 +164,35 @@ function isMatch(pattern: unknown, event: unknown): boolean {
   return Object.entries(Object(pattern)).every(([name, inner]) => isMatch(inner, Object(event)[name]));
 }
 
-describe('after a column was added', () => {
-  const program = (name: string) =>
-    BLOCKS.find(({ language, code }) => language === 'python' && code.startsWith(`import ${name}`))?.code ??
-    '';
+const program = (name: string) =>
+  BLOCKS.find(({ language, code }) => language === 'python' && code.startsWith(`import ${name}`))?.code ?? '';
 
-  /** @param first the first of two months, which was written before or after */
-  async function readClicks(name: string, first: string): Promise<string> {
-    const cwd = temporaryDirectory();
-    const table = join(cwd, OUT, 'tables/daily-campaigns');
-    const month = (number: string, column: string) =>
-      writeParquet(
-        join(table, `acme.2026-${number}.parquet`),
-        `SELECT DATE '2026-${number}-01' AS date, 1.5 AS spend${column}`,
-      );
-    await month('09', first);
-    await month('10', ', 7::BIGINT AS clicks');
-    const stdin = program(name).replaceAll('"spend"', '"clicks"');
-    return python(['run_recipe.py'], { stdin, cwd });
-  }
+/** @param first the first of two months, which was written before or after */
+async function readClicks(name: string, first: string): Promise<string> {
+  const cwd = temporaryDirectory();
+  const table = join(cwd, OUT, 'tables/daily-campaigns');
+  const month = (number: string, column: string) =>
+    writeParquet(
+      join(table, `acme.2026-${number}.parquet`),
+      `SELECT DATE '2026-${number}-01' AS date, 1.5 AS spend${column}`,
+    );
+  await month('09', first);
+  await month('10', ', 7::BIGINT AS clicks');
+  const stdin = program(name).replaceAll('"spend"', '"clicks"');
+  return python(['run_recipe.py'], { stdin, cwd });
+}
 
-  it.each(['pyarrow', 'pandas', 'polars'])('%s reads it once rebuild wrote every month', async (name) => {
-    await expect(readClicks(name, '')).rejects.toThrow(/clicks/);
-    const read = JSON.parse(await readClicks(name, ', NULL::BIGINT AS clicks')) as string[][];
-    expect(read.at(-1)).toEqual(['2026-10-01', '7']);
-  });
+it.each([
+  'pyarrow',
+  'pandas',
+  'polars',
+])('after a column was added, %s reads it once rebuild wrote every month', async (name) => {
+  await expect(readClicks(name, '')).rejects.toThrow(/clicks/);
+  const read = JSON.parse(await readClicks(name, ', NULL::BIGINT AS clicks')) as string[][];
+  expect(read.at(-1)).toEqual(['2026-10-01', '7']);
 });
 
-describe('the saved queries', () => {
-  it('parse as Trino and Athena', async () => {
-    const all = [...Object.values(QUERIES).map(({ sql }) => sql), daysView(TABLE), restatementsView(TABLE)];
-    await python(['parse_queries.py'], { stdin: JSON.stringify(all) });
-  });
+it('the saved queries parse as Trino and Athena', async () => {
+  const all = [...Object.values(QUERIES).map(({ sql }) => sql), daysView(TABLE), restatementsView(TABLE)];
+  await python(['parse_queries.py'], { stdin: JSON.stringify(all) });
 });

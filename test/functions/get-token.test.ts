@@ -151,20 +151,18 @@ describe('4.1: a credential with a login', () => {
   });
 });
 
-describe('5.3: each scope has its own token', () => {
-  it('that does not replace the tokens of other scopes', async () => {
-    const { dependencies, window, asked, versions, clock } = start();
-    const request = { ...window.request, kind: 'list', resource: 'campaigns' } as never;
-    const report = await getToken(window, dependencies);
-    const list = await getToken({ ...window, request }, dependencies);
-    expect(await getToken(window, dependencies)).toMatchObject({ token: { scope: 'reporting:read' } });
-    expect(asked.map(({ scope }) => scope)).toEqual(['reporting:read', 'campaigns:read']);
-    expect(list.token.scope).toBe('campaigns:read');
-    // The newer version holds the refused token of the other scope too; it is still refused.
-    await getToken({ ...report, caught: refused }, dependencies);
-    expect(asked).toHaveLength(3);
-    clock.pass(3600);
-    await getToken(window, dependencies);
-    expect(Object.keys(versions.at(-1) ?? {})).toEqual(['reporting:read']);
-  });
+it('5.3: each scope has its own token, which does not replace the tokens of other scopes', async () => {
+  const { dependencies, window, asked, versions, clock } = start();
+  const request = { ...window.request, kind: 'list', resource: 'campaigns' } as never;
+  const report = await getToken(window, dependencies);
+  const list = await getToken({ ...window, request }, dependencies);
+  expect(await getToken(window, dependencies)).toMatchObject({ token: { scope: 'reporting:read' } });
+  expect(asked.map(({ scope }) => scope)).toEqual(['reporting:read', 'campaigns:read']);
+  expect(list.token.scope).toBe('campaigns:read');
+  // The newer version holds the refused token of the other scope too; it is still refused.
+  await getToken({ ...report, caught: refused }, dependencies);
+  expect(asked).toHaveLength(3);
+  clock.pass(3600);
+  await getToken(window, dependencies);
+  expect(Object.keys(versions.at(-1) ?? {})).toEqual(['reporting:read']);
 });

@@ -184,20 +184,18 @@ describe('PublishWindow', () => {
   });
 });
 
-describe('PublishWindow of purchases', () => {
-  const { reports: _, ready_id: __, ...saved } = savedWindow();
-  const state = { ...saved, reports: [] };
-  const fields = { name: 'daily', account: 'acme', ...window.window, max_parallel: 1 };
-  const { report_id, abandoned_report_ids, report_created_at, ...unreported } = manifest;
+const { reports: _, ready_id: __, ...saved } = savedWindow();
+const state = { ...saved, reports: [] };
+const fields = { name: 'daily', account: 'acme', ...window.window, max_parallel: 1 };
+const { report_id, abandoned_report_ids, report_created_at, ...unreported } = manifest;
 
-  it('names no report, and the query as it was sent (contract 2.4)', async () => {
-    const query = { kind: 'purchases', advertiser_id: ADVERTISER, options: { currency: 'USD' } };
-    const published = await publish({ ...state, request: PurchasesRequest.parse({ ...fields, ...query }) });
-    expect(published.manifest).toEqual({
-      ...unreported,
-      kind: 'purchases',
-      request: { ...window.window, advertiser_id: ADVERTISER, currency: 'USD' },
-    });
-    expect(published.result).toEqual(delivered);
+it('PublishWindow of purchases names no report, and the query as it was sent (contract 2.4)', async () => {
+  const query = { kind: 'purchases', advertiser_id: ADVERTISER, options: { currency: 'USD' } };
+  const published = await publish({ ...state, request: PurchasesRequest.parse({ ...fields, ...query }) });
+  expect(published.manifest).toEqual({
+    ...unreported,
+    kind: 'purchases',
+    request: { ...window.window, advertiser_id: ADVERTISER, currency: 'USD' },
   });
+  expect(published.result).toEqual(delivered);
 });

@@ -20,17 +20,13 @@ function only(type: string) {
 /** The policies of resources that hold data. */
 const KEPT = ['RetainExceptOnCreate', 'Retain'];
 
-describe('a deployment that is rolled back', () => {
-  it.each([
-    ['without a KMS key', {}],
-    ['with a KMS key', { kms_key: 'create' }],
-  ])('leaves no resource behind that would block the next one, %s', (_, changes) => {
-    const resources = Object.entries<{ DeletionPolicy?: string }>(
-      synthesizeStack(changes).template.Resources,
-    );
-    const left = resources.filter(([, { DeletionPolicy }]) => DeletionPolicy === 'Retain');
-    expect(left).toEqual([]);
-  });
+it.each([
+  ['without a KMS key', {}],
+  ['with a KMS key', { kms_key: 'create' }],
+])('a deployment that is rolled back leaves no resource behind that would block the next one, %s', (_, changes) => {
+  const resources = Object.entries<{ DeletionPolicy?: string }>(synthesizeStack(changes).template.Resources);
+  const left = resources.filter(([, { DeletionPolicy }]) => DeletionPolicy === 'Retain');
+  expect(left).toEqual([]);
 });
 
 describe('the bucket', () => {
@@ -217,33 +213,29 @@ describe('the state machine', () => {
   });
 });
 
-describe('the log groups', () => {
-  it('keep their lines for as long as the config says', () => {
-    const other = resourcesOf(synthesizeStack({ log_retention_days: 30 }), 'AWS::Logs::LogGroup');
-    for (const [groups, days] of [
-      [logGroups, 90],
-      [other, 30],
-    ] as const) {
-      for (const [id, { Properties }] of groups) expect(Properties.RetentionInDays, id).toBe(days);
-    }
-    expect([...logGroups.keys()]).toContain('ExecutionLogs');
-  });
+it('the log groups keep their lines for as long as the config says', () => {
+  const other = resourcesOf(synthesizeStack({ log_retention_days: 30 }), 'AWS::Logs::LogGroup');
+  for (const [groups, days] of [
+    [logGroups, 90],
+    [other, 30],
+  ] as const) {
+    for (const [id, { Properties }] of groups) expect(Properties.RetentionInDays, id).toBe(days);
+  }
+  expect([...logGroups.keys()]).toContain('ExecutionLogs');
 });
 
-describe('the outputs', () => {
-  it('are what commands and people need to find, under the names that commands use', () => {
-    const values = Object.entries(stack.template.Outputs).map(([id, output]) => [
-      id,
-      readable((output as { Value: unknown }).Value),
-    ]);
-    expect(Object.fromEntries(values)).toEqual({
-      [OUTPUTS.stateMachine]: '<WorkflowStateMachine>',
-      [OUTPUTS.bucket]: '<ExportsBucket>',
-      [OUTPUTS.deadLetterQueue]: '<SchedulesDeadLetterQueue>',
-      [OUTPUTS.alarmTopic]: '<AlarmTopic>',
-      [OUTPUTS.database]: 'exports_test',
-      [OUTPUTS.workgroup]: '<TablesWorkgroup>',
-      [OUTPUTS.readerPolicy]: '<TablesReader>',
-    });
+it('the outputs are what commands and people need to find, under the names that commands use', () => {
+  const values = Object.entries(stack.template.Outputs).map(([id, output]) => [
+    id,
+    readable((output as { Value: unknown }).Value),
+  ]);
+  expect(Object.fromEntries(values)).toEqual({
+    [OUTPUTS.stateMachine]: '<WorkflowStateMachine>',
+    [OUTPUTS.bucket]: '<ExportsBucket>',
+    [OUTPUTS.deadLetterQueue]: '<SchedulesDeadLetterQueue>',
+    [OUTPUTS.alarmTopic]: '<AlarmTopic>',
+    [OUTPUTS.database]: 'exports_test',
+    [OUTPUTS.workgroup]: '<TablesWorkgroup>',
+    [OUTPUTS.readerPolicy]: '<TablesReader>',
   });
 });

@@ -45,26 +45,24 @@ describe("cdk-nag's AwsSolutions pack", () => {
   });
 });
 
-describe('the warnings', () => {
-  const [daily] = CONTEXT.exports;
-  const metrics = ['spend', 'Joy', 'number_of_purchases', 'frequency', 'mood'];
-  const guessed = { ...daily, metrics, columns: { MOOD: 'double', frequency: { from: 'Freq.' } } };
+const [daily] = CONTEXT.exports;
+const metrics = ['spend', 'Joy', 'number_of_purchases', 'frequency', 'mood'];
+const guessed = { ...daily, metrics, columns: { MOOD: 'double', frequency: { from: 'Freq.' } } };
 
-  it.each([
-    ['a metric whose type is a guess', { exports: [guessed] }, [/stores Joy, frequency as double/]],
-    ['none without a table', { exports: [{ ...guessed, table: false, columns: undefined }] }, []],
-    [
-      'what an existing topic must allow',
-      { alarm_topic_arn: 'arn:aws:sns:eu-central-1:111122223333:on-call' },
-      [/on-call, .* sns:Publish for the alarms exports-test-\*.* kms:Decrypt/],
-    ],
-    ['none in a stack without tables', { exports: [guessed], tables: false }, []],
-  ])('are about %s', (_, changes, expected) => {
-    const { stack } = stackWithChecks(changes);
-    const warnings = stack.node.metadata.filter(({ type }) => type === 'aws:cdk:warning');
-    const texts = warnings.map(({ data }) => data);
-    expect(texts).toEqual(expected.map((text) => expect.stringMatching(text)));
-  });
+it.each([
+  ['a metric whose type is a guess', { exports: [guessed] }, [/stores Joy, frequency as double/]],
+  ['none without a table', { exports: [{ ...guessed, table: false, columns: undefined }] }, []],
+  [
+    'what an existing topic must allow',
+    { alarm_topic_arn: 'arn:aws:sns:eu-central-1:111122223333:on-call' },
+    [/on-call, .* sns:Publish for the alarms exports-test-\*.* kms:Decrypt/],
+  ],
+  ['none in a stack without tables', { exports: [guessed], tables: false }, []],
+])('the warnings are about %s', (_, changes, expected) => {
+  const { stack } = stackWithChecks(changes);
+  const warnings = stack.node.metadata.filter(({ type }) => type === 'aws:cdk:warning');
+  const texts = warnings.map(({ data }) => data);
+  expect(texts).toEqual(expected.map((text) => expect.stringMatching(text)));
 });
 
 function reportOf(app: App) {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   type Attempt,
   type DayState,
@@ -73,48 +73,46 @@ it.each([
   ]);
 });
 
-describe('an export that was asked for and failed, or that ended without a word,', () => {
-  const MONDAY = '2026-11-02T06:00:00Z';
-  const days = ['2026-10-05', '2026-10-06', '2026-10-07'];
-  const all = { start_date: '2026-10-05', end_date: '2026-10-08' };
-  const before = delivery({ ...all, published_at: '2026-10-09T06:00:00Z' });
-  const after = { published_at: '2026-11-03T06:00:00Z', execution: 'later' };
-  const plan: Attempt = { ...all, at: MONDAY, execution: 'monday' };
-  const failure: Attempt = { ...plan, failed: true };
-  const killed = [plan];
-  const failed = [plan, failure];
-  const first = { end_date: '2026-10-06' };
+const MONDAY = '2026-11-02T06:00:00Z';
+const days = ['2026-10-05', '2026-10-06', '2026-10-07'];
+const all = { start_date: '2026-10-05', end_date: '2026-10-08' };
+const before = delivery({ ...all, published_at: '2026-10-09T06:00:00Z' });
+const after = { published_at: '2026-11-03T06:00:00Z', execution: 'later' };
+const plan: Attempt = { ...all, at: MONDAY, execution: 'monday' };
+const failure: Attempt = { ...plan, failed: true };
+const killed = [plan];
+const failed = [plan, failure];
+const first = { end_date: '2026-10-06' };
 
-  const own = delivery({ ...all, ...first, execution: 'monday' });
-  const firstDay = delivery({ ...all, ...first, ...after });
-  const lookBack = (start_date: string) => delivery({ start_date, end_date: '2026-10-09', ...after });
-  const [six, seven] = [lookBack('2026-10-06'), lookBack('2026-10-07')];
-  const past = { ...plan, at: '1970-01-01T00:00:00.000Z' };
-  const other = { ...plan, request_hash: 'other' };
+const own = delivery({ ...all, ...first, execution: 'monday' });
+const firstDay = delivery({ ...all, ...first, ...after });
+const lookBack = (start_date: string) => delivery({ start_date, end_date: '2026-10-09', ...after });
+const [six, seven] = [lookBack('2026-10-06'), lookBack('2026-10-07')];
+const past = { ...plan, at: '1970-01-01T00:00:00.000Z' };
+const other = { ...plan, request_hash: 'other' };
 
-  it.each<[string, readonly Delivery[], readonly Attempt[], string]>([
-    ['counts until its days are there', [], failed, 'failed failed failed'],
-    ['is no failure if it was killed', [], killed, 'absent absent absent'],
-    ['leaves days delivered before', [before], failed, 'not_renewed not_renewed not_renewed'],
-    ['leaves them also if it was killed', [before], killed, 'not_renewed not_renewed not_renewed'],
-    ['delivered some of its days itself', [before, own], failed, 'present not_renewed not_renewed'],
-    ['is made good day by day', [before, firstDay], killed, 'present not_renewed not_renewed'],
-    [
-      '52: is settled by a later look-back, if no day is missing',
-      [before, six],
-      failed,
-      'present present present',
-    ],
-    ['is not settled by a shorter look-back', [before, seven], failed, 'not_renewed not_renewed present'],
-    ['is not settled by one while a day is missing', [six], failed, 'failed present present'],
-    [
-      'does not count for days that it was not to replace',
-      [before],
-      [past, failure],
-      'present present present',
-    ],
-    ['of another request does not count', [before], [other, failure], 'present present present'],
-  ])('%s', (_, deliveries, attempts, states) => {
-    expect(judgeDays(days, { deliveries, attempts, hash: 'own' }).join(' ')).toBe(states);
-  });
+it.each<[string, readonly Delivery[], readonly Attempt[], string]>([
+  ['counts until its days are there', [], failed, 'failed failed failed'],
+  ['is no failure if it was killed', [], killed, 'absent absent absent'],
+  ['leaves days delivered before', [before], failed, 'not_renewed not_renewed not_renewed'],
+  ['leaves them also if it was killed', [before], killed, 'not_renewed not_renewed not_renewed'],
+  ['delivered some of its days itself', [before, own], failed, 'present not_renewed not_renewed'],
+  ['is made good day by day', [before, firstDay], killed, 'present not_renewed not_renewed'],
+  [
+    '52: is settled by a later look-back, if no day is missing',
+    [before, six],
+    failed,
+    'present present present',
+  ],
+  ['is not settled by a shorter look-back', [before, seven], failed, 'not_renewed not_renewed present'],
+  ['is not settled by one while a day is missing', [six], failed, 'failed present present'],
+  [
+    'does not count for days that it was not to replace',
+    [before],
+    [past, failure],
+    'present present present',
+  ],
+  ['of another request does not count', [before], [other, failure], 'present present present'],
+])('an export that was asked for and failed, or that ended without a word, %s', (_, deliveries, attempts, states) => {
+  expect(judgeDays(days, { deliveries, attempts, hash: 'own' }).join(' ')).toBe(states);
 });

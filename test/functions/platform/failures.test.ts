@@ -113,26 +113,24 @@ describe('an error body (contract 7.1)', () => {
   });
 });
 
-describe('5: detail.validation (contract 7.1)', () => {
-  const sentences = Array.from({ length: 51 }, (_, at) => `sentence ${at}`);
-  const within = (validation: unknown) => ({ validation });
+const sentences = Array.from({ length: 51 }, (_, at) => `sentence ${at}`);
+const within = (validation: unknown) => ({ validation });
 
-  it.each<[string, unknown, string[]]>([
-    ['an object', within({ spend: ['x', 'empty'], end: 'late' }), ['spend: x', 'spend: empty', 'end: late']],
-    ['a list of sentences', within(['a is wrong', 'b is wrong']), ['a is wrong', 'b is wrong']],
-    ['a list of objects', within([{ field: 'end', code: 7 }]), ['{"field":"end","code":7}']],
-    ['a sentence', within('the range is too long'), ['the range is too long']],
-    ['0 and false', within({ limit: 0, metrics: [false] }), ['limit: 0', 'metrics: false']],
-    ['nested', within({ options: { filters: ['low'] } }), ['options: {"filters":["low"]}']],
-    ['51 sentences', within(sentences), [...sentences.slice(0, 50), 'and 1 more']],
-    ['a long sentence', within({ end: 'x'.repeat(301) }), [`end: ${'x'.repeat(295)}`]],
-    ['empty', within({ spend: null, end: [] }), []],
-    ['absent', {}, []],
-    ['a list in place of detail', ['a is wrong'], ['a is wrong']],
-    ['a sentence in place of detail', 'see the documents', []],
-  ])('may be %s', (_, detail, expected) => {
-    expect(readRefusal(enveloped(422, { detail })).validation).toEqual(expected);
-  });
+it.each<[string, unknown, string[]]>([
+  ['an object', within({ spend: ['x', 'empty'], end: 'late' }), ['spend: x', 'spend: empty', 'end: late']],
+  ['a list of sentences', within(['a is wrong', 'b is wrong']), ['a is wrong', 'b is wrong']],
+  ['a list of objects', within([{ field: 'end', code: 7 }]), ['{"field":"end","code":7}']],
+  ['a sentence', within('the range is too long'), ['the range is too long']],
+  ['0 and false', within({ limit: 0, metrics: [false] }), ['limit: 0', 'metrics: false']],
+  ['nested', within({ options: { filters: ['low'] } }), ['options: {"filters":["low"]}']],
+  ['51 sentences', within(sentences), [...sentences.slice(0, 50), 'and 1 more']],
+  ['a long sentence', within({ end: 'x'.repeat(301) }), [`end: ${'x'.repeat(295)}`]],
+  ['empty', within({ spend: null, end: [] }), []],
+  ['absent', {}, []],
+  ['a list in place of detail', ['a is wrong'], ['a is wrong']],
+  ['a sentence in place of detail', 'see the documents', []],
+])('5: detail.validation (contract 7.1) may be %s', (_, detail, expected) => {
+  expect(readRefusal(enveloped(422, { detail })).validation).toEqual(expected);
 });
 
 const ID = '{"error":{"request_id":"body"}}';

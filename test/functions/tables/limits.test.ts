@@ -1,7 +1,7 @@
 import { existsSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { openDatabase } from '../../../functions/tables/database.ts';
 
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -15,59 +15,52 @@ const LONG_ROW = 'a row of the file, with the blanks around it, is longer than 1
 const LONG_LINE = expect.stringMatching(/^a line of the file is longer than 2000000 characters/);
 const LARGE = 'x'.repeat(60_000_000);
 
-describe('the work on a file is bounded, whatever it holds:', () => {
-  const names = Array.from({ length: 300_000 }, (_, index) => `name ${index}`);
-  const nest = (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
-  const deep = nest(3000);
-  const columns = Array.from({ length: 200 }, (_, index) => {
-    const name = `m${index}`;
-    return { name, type: 'string' as const, from: name };
-  });
-  const wide = { schema: { ...SCHEMA, columns }, columns };
+const names = Array.from({ length: 300_000 }, (_, index) => `name ${index}`);
+const nest = (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
+const deep = nest(3000);
+const columns = Array.from({ length: 200 }, (_, index) => {
+  const name = `m${index}`;
+  return { name, type: 'string' as const, from: name };
+});
+const wide = { schema: { ...SCHEMA, columns }, columns };
 
-  it.each<[string, () => string | Buffer, object, Given?]>([
-    [
-      '300,000 names in as many rows',
-      () => JSON.stringify(names.map((name) => ({ ...ROW, campaign_id: name, [name]: 1 }))),
-      { rows: 300_000, warnings: [expect.stringMatching(/^the table leaves out .* and more$/)] },
-    ],
-    [
-      'a name with U+0000',
-      () => JSON.stringify([{ ...ROW, 'a\u0000b': 1 }]),
-      { rows: 1, warnings: [expect.stringContaining('"a\\u0000b"')] },
-    ],
-    [
-      'a first row nested 3,000 deep',
-      () => `[${deep},${JSON.stringify(ROW)}]`,
-      { rows: 2, table_problem: 'row 1 has no value in the column date, where a date belongs' },
-    ],
-    ['a value nested 3,000 deep', () => BODY.replace('"a"', deep), { rows: 1, warnings: [] }],
-    [
-      'a number of 120 MB',
-      () => gzipSync(BODY.replace('"a"', '7'.repeat(120_000_000))),
-      { table_problem: LONG_ROW },
-    ],
-    [
-      'a line of 60 MB',
-      () => `${Object.keys(ROW)}\n2026-10-01,${LARGE}`,
-      { table_problem: LONG_LINE },
-      AS_CSV,
-    ],
-    [
-      '200 columns',
-      () =>
-        JSON.stringify(
-          Array.from({ length: 5000 }, () => ({
-            date: ROW.date,
-            ...Object.fromEntries(columns.map(({ name }, at) => [name, `the text of the column ${at}`])),
-          })),
-        ),
-      { rows: 5000 },
-      wide,
-    ],
-  ])('%s', async (_, body, expected, given) => {
-    expect(await factsOf(body(), given)).toMatchObject(expected);
-  });
+it.each<[string, () => string | Buffer, object, Given?]>([
+  [
+    '300,000 names in as many rows',
+    () => JSON.stringify(names.map((name) => ({ ...ROW, campaign_id: name, [name]: 1 }))),
+    { rows: 300_000, warnings: [expect.stringMatching(/^the table leaves out .* and more$/)] },
+  ],
+  [
+    'a name with U+0000',
+    () => JSON.stringify([{ ...ROW, 'a\u0000b': 1 }]),
+    { rows: 1, warnings: [expect.stringContaining('"a\\u0000b"')] },
+  ],
+  [
+    'a first row nested 3,000 deep',
+    () => `[${deep},${JSON.stringify(ROW)}]`,
+    { rows: 2, table_problem: 'row 1 has no value in the column date, where a date belongs' },
+  ],
+  ['a value nested 3,000 deep', () => BODY.replace('"a"', deep), { rows: 1, warnings: [] }],
+  [
+    'a number of 120 MB',
+    () => gzipSync(BODY.replace('"a"', '7'.repeat(120_000_000))),
+    { table_problem: LONG_ROW },
+  ],
+  ['a line of 60 MB', () => `${Object.keys(ROW)}\n2026-10-01,${LARGE}`, { table_problem: LONG_LINE }, AS_CSV],
+  [
+    '200 columns',
+    () =>
+      JSON.stringify(
+        Array.from({ length: 5000 }, () => ({
+          date: ROW.date,
+          ...Object.fromEntries(columns.map(({ name }, at) => [name, `the text of the column ${at}`])),
+        })),
+      ),
+    { rows: 5000 },
+    wide,
+  ],
+])('the work on a file is bounded, whatever it holds: %s', async (_, body, expected, given) => {
+  expect(await factsOf(body(), given)).toMatchObject(expected);
 });
 
 it('an error of our own query does not refuse the file', async () => {

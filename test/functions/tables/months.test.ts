@@ -247,33 +247,31 @@ describe('the columns of a table', () => {
   });
 });
 
-describe('an object that this stack did not write, or that is damaged,', () => {
-  const others = async () => {
-    const path = join(tables.s3.directory, 'other.parquet');
-    await query(`COPY (SELECT 1 AS one) TO '${path}' (FORMAT parquet)`);
-    return readFile(path);
-  };
-  const footerOf = (object: Buffer) => object.length - 8 - object.readUInt32LE(object.length - 8);
-  it.each<[string, string, (object: Buffer) => Buffer | Promise<Buffer>]>([
-    ['a month of another program', 'daily/ACCOUNT.2026-10', others],
-    ['damaged rows', 'daily/ACCOUNT.2026-10', (object) => object.fill(0xff, 4, footerOf(object))],
-    ['a month that was cut', 'daily/ACCOUNT.2026-10', (object) => object.subarray(0, -20)],
-    ['a ledger of another program', 'ledger/ACCOUNT.daily.2026-10', others],
-  ])('stays, and the problem names it: %s', async (_, name, damage) => {
-    const { account } = await deliver({ spends: OCTOBER });
-    const key = `tables/${name.replace('ACCOUNT', account)}.parquet`;
-    const path = join(tables.s3.directory, 'damaged.parquet');
-    const found = await tables.store.getFile(key, path, new AbortController().signal);
-    await writeFile(path, await damage(await readFile(path)));
-    await tables.store.putFile(key, path, found?.etag);
-    const newer = { id: 'r2', created_at: '2026-11-02T00:00:00.000Z', spends: OCTOBER, account };
-    const { curated, warnings } = await tables.curate(newer);
-    expect(warnings).toEqual([
-      expect.stringContaining(
-        `is not written: ${key} is damaged or was not written by this stack; restore an earlier version`,
-      ),
-    ]);
-    expect(curated.table_problem).toBe(name.startsWith('daily') ? warnings[0] : undefined);
-    expect(await readFile(join(tables.s3.directory, BUCKET, key))).toEqual(await readFile(path));
-  });
+const others = async () => {
+  const path = join(tables.s3.directory, 'other.parquet');
+  await query(`COPY (SELECT 1 AS one) TO '${path}' (FORMAT parquet)`);
+  return readFile(path);
+};
+const footerOf = (object: Buffer) => object.length - 8 - object.readUInt32LE(object.length - 8);
+it.each<[string, string, (object: Buffer) => Buffer | Promise<Buffer>]>([
+  ['a month of another program', 'daily/ACCOUNT.2026-10', others],
+  ['damaged rows', 'daily/ACCOUNT.2026-10', (object) => object.fill(0xff, 4, footerOf(object))],
+  ['a month that was cut', 'daily/ACCOUNT.2026-10', (object) => object.subarray(0, -20)],
+  ['a ledger of another program', 'ledger/ACCOUNT.daily.2026-10', others],
+])('an object that this stack did not write, or that is damaged, stays, and the problem names it: %s', async (_, name, damage) => {
+  const { account } = await deliver({ spends: OCTOBER });
+  const key = `tables/${name.replace('ACCOUNT', account)}.parquet`;
+  const path = join(tables.s3.directory, 'damaged.parquet');
+  const found = await tables.store.getFile(key, path, new AbortController().signal);
+  await writeFile(path, await damage(await readFile(path)));
+  await tables.store.putFile(key, path, found?.etag);
+  const newer = { id: 'r2', created_at: '2026-11-02T00:00:00.000Z', spends: OCTOBER, account };
+  const { curated, warnings } = await tables.curate(newer);
+  expect(warnings).toEqual([
+    expect.stringContaining(
+      `is not written: ${key} is damaged or was not written by this stack; restore an earlier version`,
+    ),
+  ]);
+  expect(curated.table_problem).toBe(name.startsWith('daily') ? warnings[0] : undefined);
+  expect(await readFile(join(tables.s3.directory, BUCKET, key))).toEqual(await readFile(path));
 });

@@ -30,59 +30,57 @@ const FACTS = {
   warnings: [],
 };
 
-describe('the same rows have the same facts as', () => {
-  it.each<[string, string | Buffer, Given?]>([
-    ['a JSON array', TEXT],
-    ['a JSON array on several lines', JSON.stringify(ROWS, null, 2)],
-    ['JSON with a byte order mark', `\ufeff${TEXT}`],
-    ['NDJSON', LINES, { content_type: 'application/x-ndjson' }],
-    ['NDJSON labeled as JSON', `${LINES}\n`],
-    ['NDJSON with a byte order mark', `\ufeff${LINES}\n`],
-    ['JSON objects on several lines', ROWS.map((row) => JSON.stringify(row, null, 1)).join('\n')],
-    ['an object that holds the array', JSON.stringify({ total: 3, rows: ROWS, meta: { note: ']' } })],
-    ['such an object on several lines', JSON.stringify({ rows: ROWS, 'a[': '}' }, null, 2)],
-    ['an array one object deeper', JSON.stringify({ message: 'OK', data: { total: 3, rows: ROWS } })],
-    [
-      'an array beside lists of other things',
-      JSON.stringify({ errors: [], error: null, metrics: ['spend'], rows: ROWS }),
-    ],
-    [
-      'an array named by the request',
-      JSON.stringify({ rows: [{ x: 1 }], a: { b: { c: ROWS } } }),
-      { rows: 'a.b.c' },
-    ],
-    [
-      'a named array beside a longer one',
-      JSON.stringify({ data: { items: ROWS, more: [...ROWS, ...ROWS] } }),
-      { rows: 'data.items' },
-    ],
-    ['an array, although the request names one', TEXT, { rows: 'data' }],
-    ['gzip without a label', gzipSync(TEXT)],
-    ['an object in gzip', gzipSync(JSON.stringify({ rows: ROWS }))],
-    ['CSV in gzip without a label', gzipSync(CSV), AS_CSV],
-    ['JSON in gzip', gzipSync(TEXT), { content_encoding: 'gzip' }],
-    ['names in another case', TEXT.replaceAll('spend', 'Spend').replaceAll('date', 'Date')],
-    ['CSV', CSV, AS_CSV],
-    ['CSV in gzip', gzipSync(CSV), { format: 'CSV', content_encoding: 'gzip' }],
-    ['CSV with a byte order mark and CRLF', `\ufeff${CSV.replaceAll('\n', '\r\n')}`, AS_CSV],
-    ['CSV without a last line break', CSV.trim(), { format: 'csv' }],
-    ['CSV after empty lines', `\r\n\n${CSV}\n`, AS_CSV],
-    ['CSV with CRLF and LF', CSV.replace('3\n', '3\r\n').replace('4\n', '4\r\n'), AS_CSV],
-    ['CSV with CRLF first and LF after it', CSV.replace('\n', '\r\n'), AS_CSV],
-    ['CSV with quoted names', CSV.replace(/^.*/, '"date","campaign_id","spend","impressions"'), AS_CSV],
-    [
-      'CSV with columns in another order',
-      'impressions,spend,Date,campaign_id\n3,0.1,2026-10-01,b\n4,0.2,2026-10-01,a\n5,12.345678,2026-10-03,a\n',
-      AS_CSV,
-    ],
-    [
-      'names of the config',
-      TEXT.replaceAll('spend', 'Spend (USD)').replaceAll('date', 'Day'),
-      { schema: { ...withColumn({ name: 'spend', from: 'spend (usd)' }), date_column: 'day' } },
-    ],
-  ])('%s', async (_, body, given) => {
-    expect(await factsOf(body, given)).toEqual(FACTS);
-  });
+it.each<[string, string | Buffer, Given?]>([
+  ['a JSON array', TEXT],
+  ['a JSON array on several lines', JSON.stringify(ROWS, null, 2)],
+  ['JSON with a byte order mark', `\ufeff${TEXT}`],
+  ['NDJSON', LINES, { content_type: 'application/x-ndjson' }],
+  ['NDJSON labeled as JSON', `${LINES}\n`],
+  ['NDJSON with a byte order mark', `\ufeff${LINES}\n`],
+  ['JSON objects on several lines', ROWS.map((row) => JSON.stringify(row, null, 1)).join('\n')],
+  ['an object that holds the array', JSON.stringify({ total: 3, rows: ROWS, meta: { note: ']' } })],
+  ['such an object on several lines', JSON.stringify({ rows: ROWS, 'a[': '}' }, null, 2)],
+  ['an array one object deeper', JSON.stringify({ message: 'OK', data: { total: 3, rows: ROWS } })],
+  [
+    'an array beside lists of other things',
+    JSON.stringify({ errors: [], error: null, metrics: ['spend'], rows: ROWS }),
+  ],
+  [
+    'an array named by the request',
+    JSON.stringify({ rows: [{ x: 1 }], a: { b: { c: ROWS } } }),
+    { rows: 'a.b.c' },
+  ],
+  [
+    'a named array beside a longer one',
+    JSON.stringify({ data: { items: ROWS, more: [...ROWS, ...ROWS] } }),
+    { rows: 'data.items' },
+  ],
+  ['an array, although the request names one', TEXT, { rows: 'data' }],
+  ['gzip without a label', gzipSync(TEXT)],
+  ['an object in gzip', gzipSync(JSON.stringify({ rows: ROWS }))],
+  ['CSV in gzip without a label', gzipSync(CSV), AS_CSV],
+  ['JSON in gzip', gzipSync(TEXT), { content_encoding: 'gzip' }],
+  ['names in another case', TEXT.replaceAll('spend', 'Spend').replaceAll('date', 'Date')],
+  ['CSV', CSV, AS_CSV],
+  ['CSV in gzip', gzipSync(CSV), { format: 'CSV', content_encoding: 'gzip' }],
+  ['CSV with a byte order mark and CRLF', `\ufeff${CSV.replaceAll('\n', '\r\n')}`, AS_CSV],
+  ['CSV without a last line break', CSV.trim(), { format: 'csv' }],
+  ['CSV after empty lines', `\r\n\n${CSV}\n`, AS_CSV],
+  ['CSV with CRLF and LF', CSV.replace('3\n', '3\r\n').replace('4\n', '4\r\n'), AS_CSV],
+  ['CSV with CRLF first and LF after it', CSV.replace('\n', '\r\n'), AS_CSV],
+  ['CSV with quoted names', CSV.replace(/^.*/, '"date","campaign_id","spend","impressions"'), AS_CSV],
+  [
+    'CSV with columns in another order',
+    'impressions,spend,Date,campaign_id\n3,0.1,2026-10-01,b\n4,0.2,2026-10-01,a\n5,12.345678,2026-10-03,a\n',
+    AS_CSV,
+  ],
+  [
+    'names of the config',
+    TEXT.replaceAll('spend', 'Spend (USD)').replaceAll('date', 'Day'),
+    { schema: { ...withColumn({ name: 'spend', from: 'spend (usd)' }), date_column: 'day' } },
+  ],
+])('the same rows have the same facts as %s', async (_, body, given) => {
+  expect(await factsOf(body, given)).toEqual(FACTS);
 });
 
 describe('the table takes', () => {
@@ -183,29 +181,27 @@ it.each([
   );
 });
 
-describe('a warning names', () => {
-  it.each<[string, string, RegExp, Given?]>([
-    [
-      'fields without a column',
-      rowsWith({ campaign_id: 'b', country: 'US', Country: 'DE' }),
-      /^the table leaves out fields that it has no column for: "Country", "country"$/,
-    ],
-    [
-      'rows with the same date and dimensions',
-      JSON.stringify([ROW, { ...ROW, spend: 2 }, { ...ROW, date: '2026-10-02' }]),
-      /^rows with the same date and dimensions as another row: 1;/,
-    ],
-    [
-      'a value without which there is no sum, if there is no table',
-      rowsWith({ spend: 'n/a' }),
-      /^the report has no sums: row 2 has "n\/a" in the column spend/,
-      { schema: undefined },
-    ],
-  ])('%s', async (_, body, warning, given) => {
-    const { warnings, table_problem } = await factsOf(body, given);
-    expect(warnings).toEqual([expect.stringMatching(warning)]);
-    expect(table_problem).toBeUndefined();
-  });
+it.each<[string, string, RegExp, Given?]>([
+  [
+    'fields without a column',
+    rowsWith({ campaign_id: 'b', country: 'US', Country: 'DE' }),
+    /^the table leaves out fields that it has no column for: "Country", "country"$/,
+  ],
+  [
+    'rows with the same date and dimensions',
+    JSON.stringify([ROW, { ...ROW, spend: 2 }, { ...ROW, date: '2026-10-02' }]),
+    /^rows with the same date and dimensions as another row: 1;/,
+  ],
+  [
+    'a value without which there is no sum, if there is no table',
+    rowsWith({ spend: 'n/a' }),
+    /^the report has no sums: row 2 has "n\/a" in the column spend/,
+    { schema: undefined },
+  ],
+])('a warning names %s', async (_, body, warning, given) => {
+  const { warnings, table_problem } = await factsOf(body, given);
+  expect(warnings).toEqual([expect.stringMatching(warning)]);
+  expect(table_problem).toBeUndefined();
 });
 
 it('a row may begin before the window if it is not a day', async () => {
@@ -213,23 +209,17 @@ it('a row may begin before the window if it is not a day', async () => {
   expect(await factsOf(rowsWith({ date: '2026-09-28' }), given)).toMatchObject({ rows: 2, warnings: [] });
 });
 
-describe('a report is empty if it is', () => {
-  it.each<[string, string, Given?]>([
-    ['an empty array', ' [ ] '],
-    ['such an object one deeper', JSON.stringify({ data: { rows: [] } }), { rows: 'data.rows' }],
-    [
-      'an object whose named array is empty',
-      JSON.stringify({ rows: [], notes: [{ x: 1 }] }),
-      { rows: 'rows' },
-    ],
-    ['a header of CSV', 'date,campaign_id,spend,impressions', AS_CSV],
-  ])('%s', async (_, body, given) => {
-    expect(await factsOf(body, given)).toEqual({
-      rows: 0,
-      sums: { spend: '0', impressions: '0' },
-      days: [],
-      warnings: [],
-    });
+it.each<[string, string, Given?]>([
+  ['an empty array', ' [ ] '],
+  ['such an object one deeper', JSON.stringify({ data: { rows: [] } }), { rows: 'data.rows' }],
+  ['an object whose named array is empty', JSON.stringify({ rows: [], notes: [{ x: 1 }] }), { rows: 'rows' }],
+  ['a header of CSV', 'date,campaign_id,spend,impressions', AS_CSV],
+])('a report is empty if it is %s', async (_, body, given) => {
+  expect(await factsOf(body, given)).toEqual({
+    rows: 0,
+    sums: { spend: '0', impressions: '0' },
+    days: [],
+    warnings: [],
   });
 });
 

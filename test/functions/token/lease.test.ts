@@ -13,20 +13,18 @@ import { logIn } from '../../support/workflow-secrets.ts';
 
 const KEY = 'leases/acme.json';
 
-describe('a lease', () => {
-  const lease = (expires_at: string) => JSON.stringify({ owner: 'o', expires_at });
+const lease = (expires_at: string) => JSON.stringify({ owner: 'o', expires_at });
 
-  it.each([
-    ['that ends in a minute', lease('2026-11-21T06:01:00.000Z'), true],
-    ['that ends in a moment', lease('2026-11-21T06:00:00.001Z'), true],
-    ['of a clock that is a minute ahead', lease('2026-11-21T06:02:00.000Z'), true],
-    ['that has just ended', lease('2026-11-21T06:00:00.000Z'), false],
-    ['of a local run that was faster than time', lease('2026-11-21T06:02:00.001Z'), false],
-    ['without a time', lease('soon'), false],
-    ['that is not JSON', 'leased', false],
-  ])('40: %s: %s is held: %s', (_, text, expected) => {
-    expect(isHeld(text, new Date('2026-11-21T06:00:00.000Z'))).toBe(expected);
-  });
+it.each([
+  ['that ends in a minute', lease('2026-11-21T06:01:00.000Z'), true],
+  ['that ends in a moment', lease('2026-11-21T06:00:00.001Z'), true],
+  ['of a clock that is a minute ahead', lease('2026-11-21T06:02:00.000Z'), true],
+  ['that has just ended', lease('2026-11-21T06:00:00.000Z'), false],
+  ['of a local run that was faster than time', lease('2026-11-21T06:02:00.001Z'), false],
+  ['without a time', lease('soon'), false],
+  ['that is not JSON', 'leased', false],
+])('40: a lease %s: %s is held: %s', (_, text, expected) => {
+  expect(isHeld(text, new Date('2026-11-21T06:00:00.000Z'))).toBe(expected);
 });
 
 /** The step with a login at the sandbox, on the local S3 and Secrets Manager, and a clock that tests move. */

@@ -9,20 +9,18 @@ const report = { id: 'r1', created_at: '2026-11-02T05:50:00.000Z', useless_answe
 const polled = { ...window, status: 'pending' as const, reports: [report] };
 const replaced = { ...polled, reports: [report, { ...report, id: 'r2' }] };
 
-describe('a call', () => {
-  it.each<[string, unknown, object, object]>([
-    ['a delivery', window, { outcome: 'delivered', rows: 3, restated: 2 }, {}],
-    ['one without its table', window, { outcome: 'delivered', table_problem: 'x' }, { TableProblems: 1 }],
-    ['one with held days', window, { outcome: 'delivered', held: 2 }, { DaysHeld: 2 }],
-    ['an export with both, whose windows are counted', window, { table_problem: 'x', held: 2 }, {}],
-    ['the first report', window, polled, {}],
-    ['a replacement', polled, replaced, { ReportsResubmitted: 1 }],
-    ['a state that goes back', replaced, polled, {}],
-    ['a late run', {}, { status: 'waiting', late: 3 }, { LateAccounts: 3 }],
-    ['a run that is there', {}, { status: 'done', late: 0 }, {}],
-  ])('is measured: %s', (_, before, after, expected) => {
-    expect(measureStep(before, after)).toEqual(expected);
-  });
+it.each<[string, unknown, object, object]>([
+  ['a delivery', window, { outcome: 'delivered', rows: 3, restated: 2 }, {}],
+  ['one without its table', window, { outcome: 'delivered', table_problem: 'x' }, { TableProblems: 1 }],
+  ['one with held days', window, { outcome: 'delivered', held: 2 }, { DaysHeld: 2 }],
+  ['an export with both, whose windows are counted', window, { table_problem: 'x', held: 2 }, {}],
+  ['the first report', window, polled, {}],
+  ['a replacement', polled, replaced, { ReportsResubmitted: 1 }],
+  ['a state that goes back', replaced, polled, {}],
+  ['a late run', {}, { status: 'waiting', late: 3 }, { LateAccounts: 3 }],
+  ['a run that is there', {}, { status: 'done', late: 0 }, {}],
+])('a call is measured: %s', (_, before, after, expected) => {
+  expect(measureStep(before, after)).toEqual(expected);
 });
 
 describe('a failed call', () => {

@@ -215,17 +215,15 @@ describe('the config', () => {
   });
 });
 
-describe('the CDK app', () => {
-  it('fails the synth of an invalid config with its faults and without a stack trace', () => {
-    const context = { [CONFIG_KEY]: { ...CONTEXT, revision: 'latest', accounts: {} } };
-    const app = fileURLToPath(new URL('../../../infra/app.ts', import.meta.url));
-    const { status, stderr } = spawnSync(process.execPath, [app], {
-      env: { ...process.env, CDK_CONTEXT_JSON: JSON.stringify(context) },
-      encoding: 'utf8',
-    });
-    expect(status).toBe(1);
-    expect(stderr).toContain('\n  revision: must be');
-    expect(stderr).toContain('\n  accounts: must not be empty');
-    expect(stderr).not.toContain('    at ');
+it('the CDK app fails the synth of an invalid config with its faults and without a stack trace', () => {
+  const context = { [CONFIG_KEY]: { ...CONTEXT, revision: 'latest', accounts: {} } };
+  const app = fileURLToPath(new URL('../../../infra/app.ts', import.meta.url));
+  const { status, stderr } = spawnSync(process.execPath, [app], {
+    env: { ...process.env, CDK_CONTEXT_JSON: JSON.stringify(context) },
+    encoding: 'utf8',
   });
+  expect(status).toBe(1);
+  expect(stderr).toContain('\n  revision: must be');
+  expect(stderr).toContain('\n  accounts: must not be empty');
+  expect(stderr).not.toContain('    at ');
 });

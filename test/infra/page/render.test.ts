@@ -38,32 +38,30 @@ test('the policy allows this style sheet only', () => {
   expect(page).not.toMatch(/<script|style=|https?:|@import|url\(/);
 });
 
-describe('the first line says what is wrong', () => {
-  const delivered = { delivered_at: '2026-11-22T02:20:00.000Z' };
-  const failure = { at: '', error: 'ReportStuck', happened: '', todo: '', command: '' };
-  const lacking = {
-    ...delivered,
-    days: pageDays('2026-11-01', 30, { 1: 'absent', 2: 'unfinished', 3: 'held' }),
-  };
-  const complete = { ...delivered, days: pageDays('2026-11-01', 1_200, { 1: 'empty' }) };
-  test.each<[string, ...Partial<PageExport>[]]>([
-    ['No export yet'],
-    ['No delivery yet', {}],
-    ['Nothing is missing', { ...delivered, kind: 'purchases' }],
-    ['Nothing is missing from 1,200 days', complete],
-    ['2 of 30 days missing, 1 day held', lacking],
-    ['The last run failed, 2 of 30 days missing, 1 day held', { ...lacking, failure }],
-    [
-      'Nothing is missing from 3 days, 1 day of an older request',
-      { ...delivered, days: pageDays('2026-11-01', 3, { 0: 'older_request' }) },
-    ],
-    ['Nothing is missing from 2 exports', complete, complete],
-    ['2 of 3 exports need attention', lacking, { ...complete, failure }, complete],
-    ['1 of 2 exports needs attention', complete, {}],
-  ])('%s', (verdict, ...exports) => {
-    const page = renderPage(pageContents(exports.map((fields) => pageExport(fields))));
-    expect(page).toContain(`<h1>${verdict}</h1>`);
-  });
+const delivered = { delivered_at: '2026-11-22T02:20:00.000Z' };
+const failure = { at: '', error: 'ReportStuck', happened: '', todo: '', command: '' };
+const lacking = {
+  ...delivered,
+  days: pageDays('2026-11-01', 30, { 1: 'absent', 2: 'unfinished', 3: 'held' }),
+};
+const complete = { ...delivered, days: pageDays('2026-11-01', 1_200, { 1: 'empty' }) };
+test.each<[string, ...Partial<PageExport>[]]>([
+  ['No export yet'],
+  ['No delivery yet', {}],
+  ['Nothing is missing', { ...delivered, kind: 'purchases' }],
+  ['Nothing is missing from 1,200 days', complete],
+  ['2 of 30 days missing, 1 day held', lacking],
+  ['The last run failed, 2 of 30 days missing, 1 day held', { ...lacking, failure }],
+  [
+    'Nothing is missing from 3 days, 1 day of an older request',
+    { ...delivered, days: pageDays('2026-11-01', 3, { 0: 'older_request' }) },
+  ],
+  ['Nothing is missing from 2 exports', complete, complete],
+  ['2 of 3 exports need attention', lacking, { ...complete, failure }, complete],
+  ['1 of 2 exports needs attention', complete, {}],
+])('the first line says what is wrong: %s', (verdict, ...exports) => {
+  const page = renderPage(pageContents(exports.map((fields) => pageExport(fields))));
+  expect(page).toContain(`<h1>${verdict}</h1>`);
 });
 
 test('of more than three exports, those without trouble are folded', () => {

@@ -15,21 +15,19 @@ import {
 const anyDate = fc.date({ min: new Date('1990-01-01'), max: new Date('2090-12-31'), noInvalidDate: true });
 const calendarDate = anyDate.map((date) => date.toISOString().slice(0, 10));
 
-describe('splitIntoWindows (contract 8)', () => {
-  it('covers each day once, in windows of at most 45 days, the newest first', () => {
-    fc.assert(
-      fc.property(calendarDate, fc.integer({ min: 1, max: 1500 }), (start_date, days) => {
-        const windows = splitIntoWindows({ start_date, end_date: addDays(start_date, days) });
-        const covered = windows.toReversed().flatMap((window) => {
-          const length = daysBetween(window.start_date, window.end_date);
-          expect(length).toBeGreaterThan(0);
-          expect(length).toBeLessThanOrEqual(MAX_WINDOW_DAYS);
-          return Array.from({ length }, (_, day) => addDays(window.start_date, day));
-        });
-        expect(covered).toEqual(Array.from({ length: days }, (_, day) => addDays(start_date, day)));
-      }),
-    );
-  });
+it('splitIntoWindows (contract 8) covers each day once, in windows of at most 45 days, the newest first', () => {
+  fc.assert(
+    fc.property(calendarDate, fc.integer({ min: 1, max: 1500 }), (start_date, days) => {
+      const windows = splitIntoWindows({ start_date, end_date: addDays(start_date, days) });
+      const covered = windows.toReversed().flatMap((window) => {
+        const length = daysBetween(window.start_date, window.end_date);
+        expect(length).toBeGreaterThan(0);
+        expect(length).toBeLessThanOrEqual(MAX_WINDOW_DAYS);
+        return Array.from({ length }, (_, day) => addDays(window.start_date, day));
+      });
+      expect(covered).toEqual(Array.from({ length: days }, (_, day) => addDays(start_date, day)));
+    }),
+  );
 });
 
 describe('a date', () => {

@@ -49,12 +49,10 @@ describe('a credential in a file', () => {
   });
 });
 
-describe('a credential in Secrets Manager', () => {
-  test('without a value is reported with the value to store', async () => {
-    const { account, server } = await startDeployedAccount(JSON.stringify(CLIENT));
-    server.faults.push({ operation: 'GetSecretValue', answer: 'ResourceNotFoundException' });
-    await expect(readClient(account)).rejects.toThrow(
-      /has no value yet.*\n.*: npm run export -- secret set acme < credential\.json$/,
-    );
-  });
+test('a credential in Secrets Manager without a value is reported with the value to store', async () => {
+  const { account, server } = await startDeployedAccount(JSON.stringify(CLIENT));
+  server.faults.push({ operation: 'GetSecretValue', answer: 'ResourceNotFoundException' });
+  await expect(readClient(account)).rejects.toThrow(
+    /has no value yet.*\n.*: npm run export -- secret set acme < credential\.json$/,
+  );
 });

@@ -75,17 +75,15 @@ describe('the secret', () => {
   });
 });
 
-describe('the token', () => {
-  test('5.2: a dead refresh token asks for a new login', async () => {
-    const { file, sandbox, readStored } = await startPlatform();
-    await writeFile(file, JSON.stringify({ ...(await readStored()), refresh_token: 'canary-dead' }));
-    const checks = await diagnosePlatform(sandbox.baseUrl, file);
-    expect(checks[1]).toMatchObject({
-      status: 'fault',
-      todo: expect.stringContaining('login --account acme'),
-    });
-    expect(JSON.stringify(checks)).not.toContain('canary');
+test('5.2: a dead refresh token asks for a new login', async () => {
+  const { file, sandbox, readStored } = await startPlatform();
+  await writeFile(file, JSON.stringify({ ...(await readStored()), refresh_token: 'canary-dead' }));
+  const checks = await diagnosePlatform(sandbox.baseUrl, file);
+  expect(checks[1]).toMatchObject({
+    status: 'fault',
+    todo: expect.stringContaining('login --account acme'),
   });
+  expect(JSON.stringify(checks)).not.toContain('canary');
 });
 
 test('40: an execution that renews the token is left alone', async () => {
@@ -103,17 +101,15 @@ test('40: an execution that renews the token is left alone', async () => {
   });
 });
 
-describe('the scopes', () => {
-  test.each([
-    ['reporting:read', ['campaigns:read'], ['reporting:read']],
-    ['campaigns:read', ['reporting:read'], ['reporting:read', 'campaigns:read']],
-  ])('5.3: are a fault without %s, which an export needs', async (missing, scopes, needed) => {
-    const { checks } = await examine({ credentials: [{ scopes }] }, { needs: { scopes: needed } });
-    expect(checks[2]).toMatchObject({
-      check: 'scopes',
-      status: 'fault',
-      found: expect.stringContaining(`need ${missing}`),
-    });
+test.each([
+  ['reporting:read', ['campaigns:read'], ['reporting:read']],
+  ['campaigns:read', ['reporting:read'], ['reporting:read', 'campaigns:read']],
+])('5.3: the scopes are a fault without %s, which an export needs', async (missing, scopes, needed) => {
+  const { checks } = await examine({ credentials: [{ scopes }] }, { needs: { scopes: needed } });
+  expect(checks[2]).toMatchObject({
+    check: 'scopes',
+    status: 'fault',
+    found: expect.stringContaining(`need ${missing}`),
   });
 });
 

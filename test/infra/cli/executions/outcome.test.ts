@@ -23,17 +23,15 @@ function succeededWith(output: object): string {
   return describeOutcome(outcomeOf(end), { root: 's3://', next: NEXT }).join('\n');
 }
 
-describe('the outcome of a failed execution', () => {
-  it.each([
-    ['of a broken function', '{"errorType":"Error","errorMessage":"no such key"}', 'no such key'],
-    ['in plain text', 'The state TakeRequest was too large.', 'The state TakeRequest was too large.'],
-    ['that is JSON but no object', '17', '17'],
-    ['that is missing', undefined, 'The execution ended with the status FAILED.'],
-  ])('says what is known from a Cause %s', (_, cause, happened) => {
-    const outcome = outcomeOf({ name: 'daily-1', status: 'FAILED', error: 'States.Runtime', cause });
-    expect(outcome).toMatchObject({ outcome: 'failed', error: 'States.Runtime', execution: 'daily-1' });
-    expect(outcome).toHaveProperty('happened', happened);
-  });
+it.each([
+  ['of a broken function', '{"errorType":"Error","errorMessage":"no such key"}', 'no such key'],
+  ['in plain text', 'The state TakeRequest was too large.', 'The state TakeRequest was too large.'],
+  ['that is JSON but no object', '17', '17'],
+  ['that is missing', undefined, 'The execution ended with the status FAILED.'],
+])('the outcome of a failed execution says what is known from a Cause %s', (_, cause, happened) => {
+  const outcome = outcomeOf({ name: 'daily-1', status: 'FAILED', error: 'States.Runtime', cause });
+  expect(outcome).toMatchObject({ outcome: 'failed', error: 'States.Runtime', execution: 'daily-1' });
+  expect(outcome).toHaveProperty('happened', happened);
 });
 
 describe('the printed outcome', () => {

@@ -78,48 +78,46 @@ describe('a run with ready_by', () => {
   });
 });
 
-describe('the state machine', () => {
-  const [machine] = [...resourcesOf(stack, 'AWS::StepFunctions::StateMachine')].filter(([id]) =>
-    id.startsWith('ReadyChecks'),
-  );
-  const definition = JSON.parse(String(readable(machine?.[1].Properties.DefinitionString)));
+const [machine] = [...resourcesOf(stack, 'AWS::StepFunctions::StateMachine')].filter(([id]) =>
+  id.startsWith('ReadyChecks'),
+);
+const definition = JSON.parse(String(readable(machine?.[1].Properties.DefinitionString)));
 
-  /** Runs a check whose calls say these things one after the other. */
-  async function run(...statuses: readonly string[]) {
-    const sent: unknown[] = [];
-    const calls = [...statuses];
-    await using local = createStateMachine({
-      arn: 'arn:aws:states:eu-west-1:000000000000:stateMachine:ReadyChecks',
-      name: 'ReadyChecks',
-      definition,
-      interpreter,
-      clock: scaledClock(100_000),
-      async runTask(resource, input) {
-        const { Entries, Message } = Object(input);
-        if (Entries) sent.push(Entries[0].DetailType);
-        if (Message) sent.push(Message);
-        if (!resource.includes('CheckReady')) return {};
-        const status = calls.shift();
-        return { status, readiness: { subject: 's', message: `message of ${status}` } };
-      },
-    });
-    const { status } = await local.start('check', { export: 'daily' }).result;
-    expect([status, calls]).toEqual(['SUCCEEDED', []]);
-    return sent;
-  }
-
-  it.each([
-    [['done'], []],
-    [['ready'], ['Report Ready', 'message of ready']],
-    [
-      ['late', 'waiting', 'ready'],
-      ['Report Late', 'message of late', 'Report Ready', 'message of ready'],
-    ],
-    [
-      ['late', 'done'],
-      ['Report Late', 'message of late'],
-    ],
-  ])('of a run that is %s sends %s', async (statuses, sent) => {
-    expect(await run(...statuses)).toEqual(sent);
+/** Runs a check whose calls say these things one after the other. */
+async function run(...statuses: readonly string[]) {
+  const sent: unknown[] = [];
+  const calls = [...statuses];
+  await using local = createStateMachine({
+    arn: 'arn:aws:states:eu-west-1:000000000000:stateMachine:ReadyChecks',
+    name: 'ReadyChecks',
+    definition,
+    interpreter,
+    clock: scaledClock(100_000),
+    async runTask(resource, input) {
+      const { Entries, Message } = Object(input);
+      if (Entries) sent.push(Entries[0].DetailType);
+      if (Message) sent.push(Message);
+      if (!resource.includes('CheckReady')) return {};
+      const status = calls.shift();
+      return { status, readiness: { subject: 's', message: `message of ${status}` } };
+    },
   });
+  const { status } = await local.start('check', { export: 'daily' }).result;
+  expect([status, calls]).toEqual(['SUCCEEDED', []]);
+  return sent;
+}
+
+it.each([
+  [['done'], []],
+  [['ready'], ['Report Ready', 'message of ready']],
+  [
+    ['late', 'waiting', 'ready'],
+    ['Report Late', 'message of late', 'Report Ready', 'message of ready'],
+  ],
+  [
+    ['late', 'done'],
+    ['Report Late', 'message of late'],
+  ],
+])('the state machine of a run that is %s sends %s', async (statuses, sent) => {
+  expect(await run(...statuses)).toEqual(sent);
 });

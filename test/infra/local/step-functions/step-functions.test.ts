@@ -67,19 +67,17 @@ describe('an execution', () => {
   });
 });
 
-describe('time', () => {
-  test('a task has its whole time-out in real time at any speed, also inside a Map', async () => {
-    const slow = () => new Promise((resolve) => setTimeout(resolve, 50, 'done'));
-    // At speed 1000, 50 ms are 50 s of the run's clock.
-    const States: Definition['States'] = { Slow: { ...TASK, TimeoutSeconds: 1, End: true } };
-    const each = { Type: 'Map', ItemProcessor: { StartAt: 'Slow', States }, ItemsPath: '$', End: true };
-    await using local = machine({ Each: each }, slow);
-    const execution = local.start('slow', ['a', 'b']);
-    expect(await execution.result).toEqual({ status: 'SUCCEEDED', output: ['done', 'done'] });
-    const events = await Array.fromAsync(execution.events);
-    const done = events.filter(({ type, state }) => type === 'StateExited' && state === 'Slow');
-    expect(done.map(({ window }) => window).sort()).toEqual([0, 1]);
-  });
+test('a task has its whole time-out in real time at any speed, also inside a Map', async () => {
+  const slow = () => new Promise((resolve) => setTimeout(resolve, 50, 'done'));
+  // At speed 1000, 50 ms are 50 s of the run's clock.
+  const States: Definition['States'] = { Slow: { ...TASK, TimeoutSeconds: 1, End: true } };
+  const each = { Type: 'Map', ItemProcessor: { StartAt: 'Slow', States }, ItemsPath: '$', End: true };
+  await using local = machine({ Each: each }, slow);
+  const execution = local.start('slow', ['a', 'b']);
+  expect(await execution.result).toEqual({ status: 'SUCCEEDED', output: ['done', 'done'] });
+  const events = await Array.fromAsync(execution.events);
+  const done = events.filter(({ type, state }) => type === 'StateExited' && state === 'Slow');
+  expect(done.map(({ window }) => window).sort()).toEqual([0, 1]);
 });
 
 describe('abort', () => {
