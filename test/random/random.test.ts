@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { runScenarios } from './run-scenarios.ts';
+import { findBroken } from './run-scenarios.ts';
 import { type NumberedScenario, scenariosOf, THREE_WINDOWS } from './scenario.ts';
 
 /** `npm run test:random` takes other seeds and thousands of runs. */
@@ -23,15 +23,8 @@ it.concurrent.each([
   'P1 to P7 hold in exports with random faults at speed %i',
   { timeout: 600_000 },
   async (speed, parallel, scenarios) => {
-    const broken: unknown[] = [];
-    const ends: unknown[] = [];
-    await runScenarios(scenarios, { parallel, speed }, (outcome) => {
-      ends.push(...outcome.ended.map(({ status }) => status));
-      const replay = `npm run test:random -- --seed ${SEED} --run ${outcome.index} --speed ${speed}`;
-      if (outcome.broken.length > 0)
-        broken.push({ replay, broken: outcome.broken, scenario: outcome.scenario });
-    });
-    expect(JSON.stringify(broken, undefined, 2)).toBe('[]');
+    const { broken, ends } = await findBroken(SEED, scenarios, { parallel, speed });
+    expect(broken).toBe('[]');
     // Runs that all succeed, or all fail, show little.
     for (const status of ['SUCCEEDED', 'FAILED'])
       expect(ends.filter((end) => end === status).length).toBeGreaterThan(scenarios.length / 20);

@@ -50,6 +50,18 @@ export async function runScenarios(
   await Promise.all(Array.from({ length: parallel }, work));
 }
 
+/** Runs these scenarios of a seed. @returns those that broke a promise, and how the executions ended */
+export async function findBroken(seed: number, scenarios: readonly NumberedScenario[], pace: Pace) {
+  const broken: object[] = [];
+  const ends: unknown[] = [];
+  await runScenarios(scenarios, pace, ({ index, scenario, ended, ...outcome }) => {
+    ends.push(...ended.map(({ status }) => status));
+    const replay = `npm run test:random -- --seed ${seed} --run ${index} --speed ${pace.speed}`;
+    if (outcome.broken.length > 0) broken.push({ replay, broken: outcome.broken, scenario });
+  });
+  return { broken: JSON.stringify(broken, undefined, 2), ends };
+}
+
 /** Scenarios of one workflow, which keeps all their histories: at most 8 of each. */
 const BATCH = 60;
 
