@@ -8,13 +8,7 @@ import { createObjectStore, type ObjectStore } from '../../../functions/aws/obje
 import { base64Crc32 } from '../../../functions/copy/crc32.ts';
 import { ACCOUNT } from '../../../infra/local/s3/server.ts';
 import { awsEnvironment, setEnvironment, shortenTimeouts } from '../../support/lambda.ts';
-import {
-  type Answer,
-  type Listening,
-  listen,
-  listenTcp,
-  startServer as startServerOf,
-} from '../../support/listen.ts';
+import { type Answer, type Listening, listen, listenTcp, startServer } from '../../support/listen.ts';
 import { BUCKET, startTestS3 } from '../../support/s3.ts';
 import { errorOf } from '../../support/s3-answers.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -41,7 +35,7 @@ async function startBucket() {
 }
 
 /** A store on a server with these answers, and the requests that it got. */
-async function startServer(answer: Answer) {
+async function serve(answer: Answer) {
   const server = await listen(answer);
   onTestFinished(() => server[Symbol.asyncDispose]());
   setEnvironment(awsEnvironment({ S3: server.url }));
@@ -50,7 +44,7 @@ async function startServer(answer: Answer) {
 
 describe('the bucket', () => {
   it('gets JSON with a trailing line break, its type, its checksum and the expected owner', async () => {
-    const { store, requests } = await startServer((_, response) => response.end());
+    const { store, requests } = await serve((_, response) => response.end());
     await store.putJson(KEY, { version: '1', rows: [1, 'é'] });
     const body = '{\n  "version": "1",\n  "rows": [\n    1,\n    "é"\n  ]\n}\n';
     expect(requests.map(({ method, path, body }) => ({ method, path, body }))).toEqual([
@@ -65,15 +59,12 @@ describe('the bucket', () => {
   });
 
   it('gives the version of a file that is asked for', async () => {
-    const { store, requests } = await startServer((_seen, response) => response.end());
+    const { store, requests } = await serve((_seen, response) => response.end());
     await store.getFile(KEY, join(temporaryDirectory(), 'file'), AbortSignal.timeout(60_000), 'v7');
     expect(requests).toMatchObject([{ method: 'GET', path: expect.stringContaining('versionId=v7') }]);
   });
 
-  it.each([
-    'é',
-    '',
-  ])('returns the text and the checksum of a stored object, until it is removed: "%s"', async (text) => {
+  it.each(['é', ''])('has the text and the checksum of an object until it is removed: "%s"', async (text) => {
     const { store, put } = await startBucket();
     await put(text);
     expect(await store.getText(KEY)).toBe(text);
@@ -83,7 +74,7 @@ describe('the bucket', () => {
   });
 
   it('returns the version in a versioned bucket', async () => {
-    const { store } = await startServer((_, response) =>
+    const { store } = await serve((_, response) =>
       response.writeHead(200, { 'x-amz-checksum-crc32': 'c', 'x-amz-version-id': 'v1' }).end(),
     );
     expect(await store.head(KEY)).toEqual({ crc32: 'c', version_id: 'v1' });
@@ -130,7 +121,7 @@ describe('a file of this disk', () => {
   });
 
   it.each([5, 9 * 1024 * 1024])('is sent with its type and its checksum: %d bytes', async (size) => {
-    const { store, requests } = await startServer((_, response) => response.end());
+    const { store, requests } = await serve((_, response) => response.end());
     const bytes = Buffer.alloc(size, 'a');
     expect(await store.putFile(TABLE, await createFile(bytes), '"e"')).toBe(true);
     expect(requests[0]?.headers).toMatchObject({
@@ -161,7 +152,7 @@ describe('a file of this disk', () => {
   ])('27, 43: is not sent if S3 answers %s before it reads the file', async (code, status, outcome) => {
     const http = createServer((_, { socket }) => socket?.resetAndDestroy());
     http.on('checkContinue', (_, response) => response.writeHead(status).end(errorOf(code)));
-    await using server = await startServerOf(http);
+    await using server = await startServer(http);
     setEnvironment(awsEnvironment({ S3: server.url }));
     const store = createObjectStore({ BUCKET, BUCKET_OWNER: ACCOUNT }, { maxAttempts: 1 });
     for (const size of [100_000, 9 * 1024 * 1024]) {
@@ -247,7 +238,7 @@ it('27: a missing bucket is AccessRefused, not a missing object', async () => {
 });
 
 it('25: a body that breaks off is ServiceUnavailable', async () => {
-  const { store } = await startServer((_, response) => {
+  const { store } = await serve((_, response) => {
     response.writeHead(200, { 'content-length': '100' }).write('{"half":');
     setImmediate(() => response.destroy());
   });

@@ -189,23 +189,7 @@ describe('47: a report without rows', () => {
     const retry = { id: 'r2', created_at: '2026-11-02T00:00:00.000Z', spends: {}, ...OF_OCTOBER, account };
     expect((await tables.curate(retry)).curated.table).toEqual(table);
   });
-
-  it('empties them if the request says so, also when the report was held before', async () => {
-    const { account, last, shown } = await deliver(
-      { spends: OCTOBER },
-      { spends: {}, ...OF_OCTOBER },
-      { id: 'r2', created_at: '2026-11-02T00:00:00.000Z', ...OF_OCTOBER, accept_empty: true },
-    );
-    expect(last?.curated.table).toMatchObject({ ...NONE, days: 2, restated: 2 });
-    expect(shown).toEqual([]);
-    expect(await outcomesOf(account, 'r2')).toEqual(['shown']);
-  });
 });
-
-async function outcomesOf(account: string, report_id: string) {
-  const rows = await tables.rowsOf('SELECT DISTINCT report_id, outcome', `ledger/${account}.*.parquet`);
-  return rows.filter((row) => row.report_id === report_id).map(({ outcome }) => outcome);
-}
 
 describe('the columns of a table', () => {
   it('that were added are NULL, and those that were removed go, once a month is written', async () => {
