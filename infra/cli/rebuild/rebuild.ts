@@ -10,6 +10,7 @@ import { option } from '../options.ts';
 import { lockFolder } from '../run/out-lock.ts';
 import {
   findSchema,
+  isIn,
   prepareProcess,
   type Rebuilding,
   type Rebuilt,
@@ -58,6 +59,8 @@ async function rebuild(name: string, options: RebuildOptions) {
   const exports = await findExports(name, options, bucket, new Date(), '');
   const table = exports[0] && tableOf(exports[0].request);
   if (table === undefined) throw new UsageError([`the export ${name} has no table`]);
+  if (exports.every(({ deliveries }) => deliveries.every((each) => !isIn(range, each))))
+    throw new UsageError([`no report or list of ${name} was delivered in this range`]);
   const schema = await findSchema(table, options.local ? exports : undefined);
   if (!schema)
     throw new CommandFailed(
@@ -76,20 +79,13 @@ async function rebuild(name: string, options: RebuildOptions) {
     }
     months += await rebuildMonths(rebuilding);
   }
-  if (windows.length === 0)
-    throw new UsageError([`no report or list of ${name} was delivered in this range`]);
-  const isFailed = windows.some(({ outcome }) => ['failed', 'replaced', 'removed'].includes(outcome));
-  const outcome: 'failed' | 'done' = isFailed ? 'failed' : 'done';
-  return { version: '1', outcome, name, table, windows, months };
+  const isDone = windows.every(({ outcome }) => outcome === 'written');
+  return { version: '1', outcome: isDone ? 'done' : 'failed', name, table, windows, months };
 }
 
 const OUTCOMES: Readonly<Record<Rebuilt['outcome'], string>> = {
   written: 'written',
-  unchanged: 'shown already',
-  older: 'left out: newer reports are shown',
-  other_request: 'left out: its request is not the configured one',
-  replaced: 'left out: another run has replaced its file; export it again',
-  removed: 'left out: its file was removed; export it again',
+  gone: 'left out: its file was replaced or removed; export it again',
   failed: 'left out: the table cannot take it',
 };
 
@@ -113,10 +109,12 @@ function describeRebuiltWindow({
 }
 
 function describeRebuilt({ windows, months, table }: RebuildResult): string[] {
-  const counts = Map.groupBy(windows, ({ outcome }) => OUTCOMES[outcome]);
+  const written = windows.filter(({ outcome }) => outcome === 'written').length;
+  const left = windows.length - written;
   return [
-    `Table ${table}, windows: ${windows.length}`,
-    ...[...counts].map(([words, { length }]) => `  ${length} ${words}`),
+    windows.length === 0
+      ? `The table ${table} shows all that was delivered.`
+      : `Table ${table}, windows: ${written} written${left > 0 ? `, ${left} left out` : ''}`,
     ...(months > 0 ? [`Months that got the table's columns besides: ${months}`] : []),
   ];
 }

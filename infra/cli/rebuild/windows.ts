@@ -16,7 +16,6 @@ import { type CatalogTable, readSchema } from '../../../functions/workflow/catal
 import { ExportError, readMessage } from '../../../functions/workflow/errors.ts';
 import { type DateRange, daysOf } from '../../../functions/workflow/request/dates.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
-import type { ShownDay } from '../../../functions/workflow/shown-days.ts';
 import type { Curated } from '../../../functions/workflow/state-parts.ts';
 import type { SavedWindow } from '../../../functions/workflow/states.ts';
 import { catalogName, type TableSchema, tableColumns } from '../../../functions/workflow/table.ts';
@@ -64,20 +63,11 @@ export function prepareProcess({ local, out }: Folder): void {
   process.env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE = String(Math.max(MEMORY.CurateReport, quarter));
 }
 
-/** The outcome of rebuilding one window. */
-export interface Rebuilt extends DateRange, Result {
+/** A window that the table lacked. */
+export interface Rebuilt extends DateRange {
   readonly account: string;
-  readonly report_id: string | undefined;
-  readonly created_at: string;
-}
-
-interface Result {
-  /**
-   * `written` · `unchanged`: the table shows it already · `older`: the table shows newer reports ·
-   * `other_request`: not the configured one, so it may not write · `replaced`: another object is where the
-   * manifest's was · `removed`: its object was removed · `failed`
-   */
-  readonly outcome: 'written' | 'unchanged' | 'older' | 'other_request' | 'replaced' | 'removed' | 'failed';
+  /** `gone`: its file was removed, or another run has replaced it. */
+  readonly outcome: 'written' | 'failed' | 'gone';
   /** If it was written. */
   readonly table?: Curated['table'];
   /** The reason of `failed`. */
@@ -98,39 +88,41 @@ export interface Rebuilding {
 /** A person may stop the command at any time. */
 const NO_LIMIT_MS = 24 * 60 * 60 * 1000;
 
-/** Writes the delivered files into the table, the newest report first: then each day is written once. */
+/** Writes what the table lacks of the delivered files, the newest report first: each day is written once. */
 export async function* rebuildWindows(rebuilding: Rebuilding): AsyncGenerator<Rebuilt> {
-  const { found, range } = rebuilding;
+  const { found, schema, bucket, range, acceptEmpty } = rebuilding;
+  const { account } = found.request;
+  const hash = schema.requests[account] ?? '';
   const newestFirst = found.deliveries
-    .filter(({ start_date, end_date }) => start_date < range.end_date && end_date > range.start_date)
+    .filter((each) => each.request_hash === hash && isIn(range, each))
     .toSorted((one, other) => Date.parse(other.created_at) - Date.parse(one.created_at));
-  for (const delivery of newestFirst) {
-    const { start_date, end_date, created_at, manifest } = delivery;
-    const { account, report_id } = manifest;
-    const result = await rebuildWindow(delivery, rebuilding);
-    yield { account, start_date, end_date, report_id, created_at, ...result };
+  const isAccepted = (day: string) => acceptEmpty && range.start_date <= day && day < range.end_date;
+  for (const { lost, ...delivery } of newestFirst) {
+    const days = daysOf(delivery);
+    const shown = await shownReader(bucket)({ ...schema, account }, days);
+    const states = judgeDays(days, { deliveries: [delivery], shown, hash });
+    const isLacking = (state: DayState, at: number) =>
+      state === 'not_in_table' || (state === 'held' && isAccepted(days[at] ?? ''));
+    if (!states.some(isLacking)) continue;
+    const { start_date, end_date, removed } = delivery;
+    const result: Result =
+      lost || removed ? { outcome: 'gone' } : await rebuildWindow(delivery, rebuilding, isAccepted);
+    yield { account, start_date, end_date, ...result };
   }
 }
 
-async function rebuildWindow(delivery: StoredDelivery, rebuilding: Rebuilding): Promise<Result> {
-  const { found, schema, bucket, range, acceptEmpty } = rebuilding;
-  const { account } = found.request;
-  if (schema.requests[account] !== delivery.request_hash) return { outcome: 'other_request' };
-  if (delivery.lost) return { outcome: 'replaced' };
-  const days = daysOf(delivery);
-  const shown = await shownReader(bucket)({ ...schema, account }, days);
-  const states = judgeDays(days, { deliveries: [delivery], shown, hash: delivery.request_hash });
-  const isAccepted = (day: string) => acceptEmpty && range.start_date <= day && day < range.end_date;
-  const isWanted = (state: DayState, at: number) =>
-    state === 'not_in_table' || (state === 'held' && isAccepted(days[at] ?? ''));
-  if (!states.some(isWanted)) {
-    // A list's snapshot has no report; the execution that made it stands for one.
-    const { report_id = delivery.manifest.execution } = delivery.manifest;
-    const isShown = ({ report_id: id, created_at }: ShownDay) =>
-      id === report_id && Date.parse(created_at) === Date.parse(delivery.created_at);
-    return { outcome: days.some((day) => shown[day] && isShown(shown[day])) ? 'unchanged' : 'older' };
-  }
-  if (delivery.removed) return { outcome: 'removed' };
+/** The windows that share a day with a range. */
+export function isIn(range: DateRange, { start_date, end_date }: DateRange): boolean {
+  return start_date < range.end_date && end_date > range.start_date;
+}
+
+type Result = Omit<Rebuilt, 'account' | keyof DateRange>;
+
+async function rebuildWindow(
+  delivery: StoredDelivery,
+  { found, schema, bucket, acceptEmpty }: Rebuilding,
+  isAccepted: (day: string) => boolean,
+): Promise<Result> {
   try {
     const after = await curateReport(asState(delivery, found.request), {
       store: bucket,
@@ -140,7 +132,7 @@ async function rebuildWindow(delivery: StoredDelivery, rebuilding: Rebuilding): 
       millisecondsLeft: () => NO_LIMIT_MS,
       ...(acceptEmpty && { acceptEmpty: isAccepted }),
     });
-    return after.status === 'curated' ? describe(after as SavedWindow) : { outcome: 'replaced' };
+    return after.status === 'curated' ? describe(after as SavedWindow) : { outcome: 'gone' };
   } catch (error) {
     if (!(error instanceof ExportError)) throw error;
     return { outcome: 'failed', problem: readMessage(error.message).happened };

@@ -50,7 +50,7 @@ it('works on the deployed bucket, with the table of the catalog, as missing does
   expect(await missing()).toEqual([unseen, ofStaging]);
 
   const { result } = await rebuild([name]);
-  expect(result.windows.map(({ outcome }) => outcome)).toEqual(['other_request', 'written']);
+  expect(result.windows.map(({ outcome }) => outcome)).toEqual(['written']);
   expect(await spendIn(folder.out, name.replaceAll('-', '_'))).toEqual({ 1: 5, 2: 5 });
   expect(await missing()).toEqual([ofStaging]);
 });
