@@ -1,8 +1,7 @@
-import { readFile, stat } from 'node:fs/promises';
+import { constants, stat } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { checkUrl } from '../../functions/platform/safe-hosts.ts';
-import { parseCredential } from '../../functions/token/credential.ts';
-import { CredentialUnusable, DownloadRefused } from '../../functions/workflow/errors.ts';
+import { DownloadRefused } from '../../functions/workflow/errors.ts';
 import { isCalendarDate } from '../../functions/workflow/request/dates.ts';
 import { UsageError } from '../knowledge/errors.ts';
 import { PLATFORM_FLAGS, type PlatformOptions } from '../knowledge/platform.ts';
@@ -29,10 +28,11 @@ export const option = {
     new Option('--region <region>', "the stack's Region (default: that of the AWS environment)").conflicts(
       'local',
     ),
-  baseUrl: (more = '') => localOption('--base-url <url>', `the platform's URL${more}`),
+  baseUrl: (more = '') => localOption('--base-url <url>', `the platform's URL${more}`).argParser(parseUrl),
   credential: () =>
     localOption('--credential <file>', 'the credential, a JSON file: {"client_id","client_secret"}'),
-  revision: () => localOption('--revision <date>', "the revision of the platform's API, YYYY-MM-DD"),
+  revision: () =>
+    localOption('--revision <date>', "the revision of the platform's API, YYYY-MM-DD").argParser(parseDate),
   from: (more = ', instead of the dates or the period of the request') =>
     new Option('--from <date>', `the first day${more}`).argParser(parseDate),
   to: (instead = '') =>
@@ -84,8 +84,19 @@ export function checkLocalOnly(command: Command): void {
     throw new UsageError(misplaced.map(({ long }) => `${long} can only be used with --local`));
 }
 
+function parseUrl(text: string): string {
+  try {
+    const { search, hash } = checkUrl(text, { allowLoopback: true });
+    if (search || hash) throw new InvalidArgumentError('It must have neither a query nor a fragment.');
+    return text;
+  } catch (error) {
+    if (error instanceof DownloadRefused) throw new InvalidArgumentError(error.happened);
+    throw error;
+  }
+}
+
 /**
- * The faults of a platform's options.
+ * Names the options of a platform that are not there. Warns of a credential that everybody may read.
  *
  * @param by the option that needs the required ones
  */
@@ -94,41 +105,10 @@ export async function platformFaults(
   by: string,
   required: readonly (keyof PlatformOptions)[],
 ): Promise<string[]> {
-  const { baseUrl, credential, revision } = options;
-  const missing = required.filter((name) => options[name] === undefined);
-  return [
-    ...(baseUrl === undefined ? [] : urlFaults(baseUrl)),
-    ...(revision === undefined || isCalendarDate(revision)
-      ? []
-      : [`--revision ${revision} is not a date, YYYY-MM-DD`]),
-    ...(credential === undefined ? [] : await credentialFaults(credential)),
-    ...missing.map((name) => `${by} needs ${PLATFORM_FLAGS[name]}`),
-  ];
-}
-
-function urlFaults(baseUrl: string): string[] {
-  try {
-    const { search, hash } = checkUrl(baseUrl, { allowLoopback: true });
-    return search || hash ? ['--base-url must have neither a query nor a fragment'] : [];
-  } catch (error) {
-    if (error instanceof DownloadRefused) return [`--base-url: ${error.message.split('\n', 1)[0]}`];
-    throw error;
-  }
-}
-
-/** The bit of a file's mode with which every user may read it. */
-const READABLE_BY_ALL = 0o004;
-
-/** Names the fields that are wrong, never a value. Warns of a file that everybody may read. */
-async function credentialFaults(file: string): Promise<string[]> {
-  try {
-    parseCredential(await readFile(file, 'utf8'), 'of --credential');
-    if ((await stat(file)).mode & READABLE_BY_ALL)
-      warn(`every user of this machine can read ${file}; change its mode to 600`);
-    return [];
-  } catch (error) {
-    if (error instanceof CredentialUnusable)
-      return (error.facts.faults as string[]).map((fault) => `--credential ${file}: ${fault}`);
-    return [`--credential ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`];
-  }
+  const file = options.credential;
+  const { mode = 0 } = (file !== undefined && (await stat(file).catch(() => undefined))) || {};
+  if (mode & constants.S_IROTH) warn(`every user of this machine can read ${file}; change its mode to 600`);
+  return required
+    .filter((name) => options[name] === undefined)
+    .map((name) => `${by} needs ${PLATFORM_FLAGS[name]}`);
 }

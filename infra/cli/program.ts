@@ -36,10 +36,6 @@ const COMMANDS: Readonly<Record<string, readonly [description: string, load: Loa
     "Store an account's credential, which is read from standard input.",
     () => import('./accounts/secret.ts'),
   ],
-  fields: [
-    'Show the metrics and dimensions, and what the columns of tables mean.',
-    () => import('./fields.ts'),
-  ],
   dbt: ['Write a dbt project for the tables.', () => import('./dbt.ts')],
   contract: ['Print a data contract of the tables, in YAML.', () => import('./contract.ts')],
   sandbox: ["Serve the platform's API on this machine with invented data.", () => import('./sandbox.ts')],
@@ -49,7 +45,7 @@ const COMMANDS: Readonly<Record<string, readonly [description: string, load: Loa
 const OLD_NAMES: Readonly<Record<string, string>> = { curate: 'rebuild' };
 
 /** Commands that need no deployed stack. */
-const NO_STACK = ['fields', 'sandbox'];
+const NO_STACK = ['sandbox'];
 
 /** Commands that change a deployed stack. They say first in which AWS account and Region it is. */
 const WRITING = ['close', 'run', 'resume', 'stop', 'rebuild', 'secret', 'login'];

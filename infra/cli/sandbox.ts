@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { isOAuth, parseCredential } from '../../functions/token/credential.ts';
+import { parseJson } from '../../functions/workflow/json.ts';
 import { ALL } from '../../functions/workflow/request/report.ts';
 import { loadConfig } from '../knowledge/config.ts';
-import { refuse, UsageError } from '../knowledge/errors.ts';
+import { UsageError } from '../knowledge/errors.ts';
 import { exportFromCommand } from '../knowledge/next-command.ts';
 import { scaledClock } from '../local/clock.ts';
 import { parseFault } from '../sandbox/faults/parse-fault.ts';
@@ -18,7 +18,7 @@ import {
 } from '../sandbox/settings.ts';
 import { catchInterrupt } from './interrupt.ts';
 import { printDocument } from './layout.ts';
-import { option, platformFaults, wholeNumber } from './options.ts';
+import { option, wholeNumber } from './options.ts';
 
 interface SandboxCommandOptions {
   readonly port: number;
@@ -98,12 +98,10 @@ async function keepClient(file: string): Promise<Pick<Credential, 'clientId' | '
     });
     return { clientId, clientSecret };
   }
-  refuse(await platformFaults({ credential: file }, '', []));
-  const kept = parseCredential(await readFile(file, 'utf8'), 'of --credential');
-  if (isOAuth(kept)) return { clientId: kept.client_id, clientSecret: kept.client_secret };
-  throw new UsageError([
-    `--credential ${file} has an API key; the sandbox needs client_id and client_secret`,
-  ]);
+  const { client_id, client_secret } = Object(parseJson(await readFile(file, 'utf8').catch(() => '')));
+  if (typeof client_id === 'string' && typeof client_secret === 'string')
+    return { clientId: client_id, clientSecret: client_secret };
+  throw new UsageError([`--credential ${file} has no client_id and client_secret; name another file`]);
 }
 
 const TOKEN_SECONDS = 3_600;

@@ -29,8 +29,8 @@ describe('login', () => {
   const cases: [string, string[], string[]][] = [
     [
       'local options',
-      ['--local', '--account', 'No', '--base-url', 'http://10.0.0.1'],
-      ['--account No', '--base-url: The address', '--local needs --credential'],
+      ['--local', '--account', 'No', '--base-url', 'http://127.0.0.1:9'],
+      ['--account No', '--local needs --credential'],
     ],
     [
       'local options without --local',

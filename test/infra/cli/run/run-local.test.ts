@@ -175,9 +175,10 @@ describe('run --local', () => {
   });
 
   it.each([
+    [['--base-url', 'http://10.0.0.1'], ["option '--base-url <url>' argument"]],
     [
-      ['--base-url', 'http://10.0.0.1'],
-      ['--base-url: ', 'needs --revision', 'needs --credential'],
+      ['--base-url', 'http://127.0.0.1:9'],
+      ['needs --revision', 'needs --credential'],
     ],
     [['--revision', '2026-01-01'], ['--revision needs --base-url']],
     [['--input', '/no/such/file'], ['cannot be read (ENOENT)']],
