@@ -1,6 +1,5 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
-import { stringify } from 'yaml';
 import { TABLES_PREFIX } from '../../functions/workflow/table.ts';
 import { type ContractServer, createContract } from '../catalog/contract.ts';
 import { RESULTS_PREFIX } from '../config/config.ts';
@@ -9,6 +8,7 @@ import { loadConfig } from '../knowledge/config.ts';
 import { readDeployment, requireOutput, stackName } from '../knowledge/deployment.ts';
 import { findDocumentedTables } from '../knowledge/tables.ts';
 import { examples, option } from './options.ts';
+import { toYaml } from './yaml.ts';
 
 export function createCommand(): Command {
   return new Command('contract')
@@ -18,9 +18,7 @@ export function createCommand(): Command {
     .action(async (folder: Folder) => {
       const tables = await findDocumentedTables(folder);
       const server = folder.local ? localServer(folder) : await athenaServer();
-      process.stdout.write(
-        stringify(createContract(tables, server, { ...loadConfig(), stack: stackName() })),
-      );
+      process.stdout.write(toYaml(createContract(tables, server, { ...loadConfig(), stack: stackName() })));
     });
 }
 

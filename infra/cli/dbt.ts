@@ -1,7 +1,6 @@
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Command } from 'commander';
-import { stringify } from 'yaml';
 import { platformName } from '../../functions/decisions/request-hash.ts';
 import { catalogName } from '../../functions/workflow/table.ts';
 import { createDbtProject } from '../catalog/dbt.ts';
@@ -14,6 +13,7 @@ import { findTables } from '../knowledge/views.ts';
 import { printLines } from './layout.ts';
 import { examples, option } from './options.ts';
 import { readAthenaPlace } from './query/athena.ts';
+import { toYaml } from './yaml.ts';
 
 /** The end of the first line of each file that this command may replace. */
 const MARK =
@@ -34,7 +34,7 @@ export function createCommand(): Command {
       const files = Object.entries(createDbtProject(tables, facts)).map(([path, content]) =>
         typeof content === 'string'
           ? ([path, `-- ${MARK}\n${content}`] as const)
-          : ([path, `# ${MARK}\n${stringify(content)}`] as const),
+          : ([path, `# ${MARK}\n${toYaml(content)}`] as const),
       );
       writeOwnFiles(dir, new Map(files));
       printLines([`Wrote ${files.length} files. Build it: cd ${dir} && dbt build`]);
@@ -62,7 +62,7 @@ function writeOwnFiles(dir: string, files: ReadonlyMap<string, string>): void {
   refuse(
     foreign.map((path) => `${join(dir, path)} is not this command's: remove it, or name another folder`),
   );
-  for (const path of globSync('{*.yml,models/*,tests/*}', { cwd: dir }).filter(isOwn))
+  for (const path of globSync('{*.yml,models/*.{sql,yml},tests/*.sql}', { cwd: dir }).filter(isOwn))
     rmSync(join(dir, path));
   for (const [path, text] of files) {
     mkdirSync(dirname(join(dir, path)), { recursive: true });
