@@ -32,12 +32,6 @@ const GETS_REPORT: readonly StepName[] = ['CheckReport', 'SaveReport'];
 /** States that send an event. */
 type Announcement = 'AnnounceExport' | 'AnnounceFailure' | 'AnnounceLate' | 'AnnounceReady';
 
-/** The states of an export that take time. The local run's progress has words for each. */
-export type TimedState =
-  | Exclude<StepName | Announcement, 'CheckReady' | 'AnnounceLate' | 'AnnounceReady'>
-  | keyof typeof RUNS
-  | 'WaitForReport';
-
 export type StepFunctions = Readonly<Record<StepName, IFunction>>;
 
 interface Invoked {

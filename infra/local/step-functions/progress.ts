@@ -10,32 +10,9 @@ import type {
   WindowResult,
   WindowState,
 } from '../../../functions/workflow/states.ts';
-import type { TimedState } from '../../constructs/workflow-states.ts';
 import type { LocalRun } from '../run.ts';
 import type { HistoryEvent } from './history.ts';
 import type { Execution } from './step-functions.ts';
-
-/** The words for each state that takes time. */
-export const DOING: Readonly<Record<TimedState, string>> = {
-  PlanExport: 'plans the export',
-  GetToken: 'gets a token',
-  ListAdvertisers: 'lists the advertisers',
-  GetWindowToken: 'gets a token',
-  RenewToken: 'renews the token',
-  CreateReport: 'creates the report',
-  WaitForReport: 'waits for the report',
-  CheckReport: 'waits for the report',
-  SaveReport: 'copies the file',
-  QueryPurchases: 'queries the purchases',
-  ExportList: 'reads the list',
-  CurateReport: 'reads the rows',
-  PublishWindow: 'writes the manifest',
-  PublishExport: 'sums up the windows',
-  DescribeWindowFailure: 'describes the failure',
-  DescribeFailure: 'describes the failure',
-  AnnounceExport: 'announces the export',
-  AnnounceFailure: 'announces the failure',
-};
 
 /** The present work of the export, or of one of its windows. */
 interface Activity {
@@ -56,20 +33,20 @@ interface Activity {
 
 /** @returns undefined if the event changes nothing */
 function next(before: Activity | undefined, event: HistoryEvent): Activity | undefined {
-  const { type, state = '', time, error = '' } = event;
+  const { type, state, stateType, time, error = '' } = event;
   const since = Date.parse(time);
   if (type === 'StateEntered') {
-    const doing = wordsFor(state, event.input);
-    const isSame = before !== undefined && doing === before.doing;
-    if (doing === undefined || (isSame && !before.failed)) return undefined;
-    return { ...nameOf(event), doing, since: isSame ? before.since : since };
+    const [name, doing] = [nameOf(event), nameState(event)];
+    const isSame = doing === before?.doing;
+    if (!name || doing === undefined || (isSame && !before?.failed)) return undefined;
+    return { ...name, doing, since: (isSame && before?.since) || since };
   }
   if (!before) return undefined;
   const { failed: _, ...activity } = before;
   // A Fail state fails too, and a Map fails with its windows. A token that is renewed is no failure.
-  if (type === 'StateFailed' && Object.hasOwn(DOING, state) && error !== TOKEN_REFUSED)
+  if (type === 'StateFailed' && stateType === 'Task' && error !== TOKEN_REFUSED)
     return { ...activity, failed: sayError(event) };
-  if (type === 'StateExited' && state === ('PlanExport' satisfies TimedState)) {
+  if (type === 'StateExited' && state === 'PlanExport') {
     const { accounts, windows = [] } = event.output as Partial<AccountsPlan & ExportPlan>;
     const doing = accounts ? `accounts: ${accounts.length}` : `windows: ${windows.length}`;
     return { ...activity, doing: `planned, ${doing}`, since };
@@ -85,20 +62,19 @@ function next(before: Activity | undefined, event: HistoryEvent): Activity | und
 
 const TOKEN_REFUSED: ErrorName = 'TokenRefused';
 
-function nameOf({ window: place, input }: HistoryEvent): Pick<Activity, 'name' | 'key'> {
+/** @returns undefined for an account of an export: it has an execution of its own */
+function nameOf({ window: place, input }: HistoryEvent): Pick<Activity, 'name' | 'key'> | undefined {
   if (place === undefined) return { name: 'export' };
-  const { request, window } = input as WindowState;
-  return { name: describeDays(window), key: objectKey(request, window) };
+  const { request, window } = input as Partial<WindowState>;
+  return request && window && { name: describeDays(window), key: objectKey(request, window) };
 }
 
-function wordsFor(state: string, input: unknown): string | undefined {
-  const { throttled = 0, wait_seconds = 0, reports = [] } = Object(input) as Partial<WindowState>;
-  if (state === ('WaitForReport' satisfies TimedState)) {
-    if (throttled > 0) return `waits ${duration(wait_seconds * 1000)} after too many requests (429)`;
-    if (reports.length === 0) return 'waits before the next request';
-  }
-  const isReplaced = state === ('CreateReport' satisfies TimedState) && reports.length > 0;
-  return isReplaced ? 'replaces the report' : DOING[state as TimedState];
+/** The name of a state that takes time. CheckReport is over at once, and belongs to the wait before it. */
+function nameState({ state, stateType, input }: HistoryEvent): string | undefined {
+  if ((stateType !== 'Task' && stateType !== 'Wait') || state === 'CheckReport') return undefined;
+  const { throttled = 0, wait_seconds = 0 } = Object(input) as Partial<WindowState>;
+  const isThrottled = stateType === 'Wait' && throttled > 0;
+  return isThrottled ? `${state}, ${duration(wait_seconds * 1000)} after too many requests (429)` : state;
 }
 
 /** The error, and the code of a lost connection or the status of an answer. */

@@ -22,7 +22,7 @@ function at(seconds: number): string {
 }
 
 const PLANNED: HistoryEvent[] = [
-  { type: 'StateEntered', time: at(0), state: 'PlanExport' },
+  { type: 'StateEntered', time: at(0), state: 'PlanExport', stateType: 'Task' },
   { type: 'StateExited', time: at(0), state: 'PlanExport', output: { windows: [{}, {}] } },
   { type: 'StateEntered', time: at(0), state: 'ExportWindows', stateType: 'Map' },
 ];
@@ -30,6 +30,7 @@ const entered = (seconds: number, state: string, input: object = {}): HistoryEve
   type: 'StateEntered',
   time: at(seconds),
   state,
+  stateType: state === 'WaitForReport' ? 'Wait' : 'Task',
   window: 0,
   input: { ...WINDOW, ...input },
 });
@@ -83,16 +84,23 @@ describe('an export of several accounts', () => {
       type: 'StateExited',
       time: at(1),
       state: 'PlanExport',
+      stateType: 'Task',
       output: { accounts: [{}, {}] },
     } as const;
-    const begun = { type: 'StateEntered', time: at(0), state: 'PlanExport', input: {} } as const;
-    const accounts = { acme: [entered(2, 'SaveReport')], globex: [entered(3, 'CheckReport')] };
+    const begun = {
+      type: 'StateEntered',
+      time: at(0),
+      state: 'PlanExport',
+      stateType: 'Task',
+      input: {},
+    } as const;
+    const accounts = { acme: [entered(2, 'SaveReport')], globex: [entered(3, 'WaitForReport')] };
     const lines = await written([begun, plan], {}, accounts);
     expect(lines.map((line) => line.replace(/^\S+ /, '').trimEnd())).toEqual(
       expect.arrayContaining([
         'export  planned, accounts: 2',
-        expect.stringMatching(/^acme {2}.* to 2026-11-14 {2}copies the file$/),
-        expect.stringMatching(/^globex {2}.* to 2026-11-14 {2}waits for the report$/),
+        expect.stringMatching(/^acme {2}.* to 2026-11-14 {2}SaveReport$/),
+        expect.stringMatching(/^globex {2}.* to 2026-11-14 {2}WaitForReport$/),
       ]),
     );
   });
@@ -112,24 +120,32 @@ describe('without a terminal', () => {
         entered(3, 'SaveReport'),
       ],
       [
-        'copies the file',
-        'copies the file: PlatformUnavailable (ENOTFOUND api.example.com)',
-        'copies the file: CopyFailed',
-        'copies the file',
+        'SaveReport',
+        'SaveReport: PlatformUnavailable (ENOTFOUND api.example.com)',
+        'SaveReport: CopyFailed',
+        'SaveReport',
       ],
     ],
     [
       'a refused token that is renewed is no failure',
-      [entered(1, 'CheckReport'), failed('CheckReport', new TokenRefused('401.')), entered(3, 'RenewToken')],
-      ['waits for the report', 'renews the token'],
+      [
+        entered(1, 'WaitForReport'),
+        failed('CheckReport', new TokenRefused('401.')),
+        entered(3, 'RenewToken'),
+      ],
+      ['WaitForReport', 'RenewToken'],
     ],
     [
       'a 429 is shown with the time of its wait',
       [entered(1, 'WaitForReport', { throttled: 1, wait_seconds: 900 })],
-      ['waits 15m after too many requests (429)'],
+      ['WaitForReport, 15m after too many requests (429)'],
     ],
-    ['a report that is replaced', [entered(1, 'CreateReport')], ['replaces the report']],
-    ['no report yet', [entered(1, 'WaitForReport', { reports: [] })], ['waits before the next request']],
+    [
+      'polls are a part of the wait for the report',
+      [entered(1, 'WaitForReport'), entered(2, 'CheckReport'), entered(3, 'WaitForReport')],
+      ['WaitForReport'],
+    ],
+    ['an account has a progress of its own', [{ ...entered(1, 'ExportAccount'), input: {} }], []],
   ])('%s', async (_, events, lines) => {
     expect(await linesOf(...events)).toEqual(lines);
   });
@@ -147,24 +163,24 @@ describe('without a terminal', () => {
     const request = { ...workflow.request(), start_date: '2026-09-01', end_date: '2026-10-31' };
     await showProgress(workflow.export({ ...request, max_parallel: 1 }), workflow, { write });
     const [first, second] = ['2026-10-16 to 2026-10-30', '2026-09-01 to 2026-10-15'];
-    const delivered = ['gets a token', 'creates the report', 'waits for the report', 'copies the file'];
+    const delivered = ['GetWindowToken', 'CreateReport', 'WaitForReport', 'SaveReport'];
     expect(lines.map(([, ...line]) => line)).toEqual([
-      ['export', 'plans the export'],
+      ['export', 'PlanExport'],
       ['export', 'planned, windows: 2'],
-      ['export', 'gets a token'],
-      ['export', 'gets a token: PlatformUnavailable (503)'],
-      ['export', 'gets a token: PlatformUnavailable (503)'],
-      ...[...delivered, 'reads the rows', 'writes the manifest'].map((words) => [first, words]),
+      ['export', 'GetToken'],
+      ['export', 'GetToken: PlatformUnavailable (503)'],
+      ['export', 'GetToken: PlatformUnavailable (503)'],
+      ...[...delivered, 'CurateReport', 'PublishWindow'].map((words) => [first, words]),
       [first, expect.stringMatching(/^delivered, [\d.]+ k?B$/)],
-      ...['gets a token', 'creates the report', 'creates the report: RequestRefused (422)'].map((words) => [
+      ...['GetWindowToken', 'CreateReport', 'CreateReport: RequestRefused (422)'].map((words) => [
         second,
         words,
       ]),
-      ...['describes the failure', 'failed: RequestRefused'].map((words) => [second, words]),
-      ['export', 'sums up the windows'],
-      ['export', 'sums up the windows: ExportIncomplete'],
-      ['export', 'describes the failure'],
-      ['export', 'announces the failure'],
+      ...['DescribeWindowFailure', 'failed: RequestRefused'].map((words) => [second, words]),
+      ['export', 'PublishExport'],
+      ['export', 'PublishExport: ExportIncomplete'],
+      ['export', 'DescribeFailure'],
+      ['export', 'AnnounceFailure'],
     ]);
   });
 });
@@ -174,7 +190,7 @@ test('a terminal shows the windows that run and those that failed, and never cle
   const events = [...PLANNED, entered(1, 'SaveReport'), { ...entered(2, 'CreateReport'), window: 1 }, lost];
   const drawn = (await written(events, { isTTY: true, columns: 80, rows: 24 })).join('');
   expect(stripVTControlCharacters(drawn).trimEnd().split('\n')).toEqual([
-    '2026-10-01 to 2026-11-14  copies the file, 1m 15s, 1.23 MB',
+    '2026-10-01 to 2026-11-14  SaveReport, 1m 15s, 1.23 MB',
     '2026-10-01 to 2026-11-14  failed: Killed',
     '1 of 2 windows done',
   ]);
