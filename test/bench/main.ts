@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
+import { benchAccounts } from './accounts.ts';
 import { benchCopy } from './copy/copy.ts';
 import { benchLarge } from './curate/large.ts';
 import { benchWorkflow } from './curate/workflow.ts';
@@ -26,6 +27,10 @@ program
     console.log(await benchWorkflow());
     await benchLarge(size, monthRows);
   });
+program
+  .command('accounts')
+  .description('Synthesizes three daily exports of many accounts: resources, bytes, executions and cost.')
+  .action(() => benchAccounts([5, 50, 200]));
 await program.parseAsync();
 
 function listOfBytes(text: string): number[] {

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { AccountsResult } from '../../functions/workflow/states.ts';
+import { costOfAccounts } from '../../infra/config/cost.ts';
 import { recordJournals, startFastWorkflow } from '../support/run-export.ts';
 import { follow } from '../support/workflow.ts';
 
@@ -57,8 +58,10 @@ it('29: a scheduled run that starts twice exports each account once, also if it 
   const twice = [workflow.export(scheduled), workflow.export(scheduled)].map(follow);
   for (const { output } of await Promise.all(twice))
     expect(outcomes(output)).toEqual(Array(3).fill('delivered'));
-  const { output } = await follow(workflow.export(scheduled));
+  const { output, events } = await follow(workflow.export(scheduled));
   expect(outcomes(output)).toEqual(Array(3).fill('repeated'));
   expect(workflow.sandbox.reports()).toHaveLength(3);
+  const entered = events.filter(({ type }) => type === 'StateEntered');
+  expect(entered).toHaveLength(costOfAccounts(3).transitions);
   expect(workflow.bus.events).toHaveLength(3);
 });

@@ -11,7 +11,8 @@ import { CONFIG_KEY, ConfigFile, readContext } from '../../../infra/config/confi
 import { costOf, PRICES } from '../../../infra/config/cost.ts';
 import { Account, ExportOfAccounts } from '../../../infra/config/exports.ts';
 import { Run } from '../../../infra/config/schedule.ts';
-import { resourcesOf, synthesizeStack } from '../../support/stack.ts';
+import { monthlyCost } from '../../support/monthly-cost.ts';
+import { synthesizeStack } from '../../support/stack.ts';
 
 const REQUESTS = readFileSync(new URL('../../../functions/REQUESTS.md', import.meta.url), 'utf8');
 const COMMANDS = readFileSync(new URL('../../../infra/COMMANDS.md', import.meta.url), 'utf8');
@@ -93,16 +94,7 @@ describe('the reference has', () => {
   });
 
   it('what a stack and its exports cost', () => {
-    const billed = (changes: object) => {
-      const stack = synthesizeStack({ ...changes });
-      const count = (type: string) => resourcesOf(stack, type).size;
-      const alarms = [...resourcesOf(stack, 'AWS::CloudWatch::Alarm').values()];
-      // An alarm on an expression watches each of its metrics.
-      const watched = alarms.map(({ Properties }) => Properties.Metrics?.length - 1 || 1);
-      const ofAlarms = PRICES.watchedMetric * watched.reduce((sum, metrics) => sum + metrics, 0);
-      const kept = PRICES.secret * count('AWS::SecretsManager::Secret') + PRICES.key * count('AWS::KMS::Key');
-      return { alarms: alarms.length, total: ofAlarms + kept };
-    };
+    const billed = (changes: object) => monthlyCost(synthesizeStack({ ...changes }));
     const idle = billed({ exports: [] });
     const account = idle.total - billed({ exports: [], accounts: { acme: {} } }).total;
     const { stack: _, ...shipped } = Object(readContext()[CONFIG_KEY]);

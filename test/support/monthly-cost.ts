@@ -1,0 +1,15 @@
+import { PRICES } from '../../infra/config/cost.ts';
+import type { Synthesized } from '../../infra/synthesize.ts';
+
+/** What a stack costs in a month, in dollars, if nothing runs: its alarms, secrets and keys. */
+export function monthlyCost({ template }: Synthesized): { readonly alarms: number; readonly total: number } {
+  const all = Object.values<Synthesized['template']>(template.Resources);
+  const ofType = (type: string) => all.filter(({ Type }) => Type === type);
+  const alarms = ofType('AWS::CloudWatch::Alarm');
+  // An alarm on an expression watches each of its metrics.
+  const watched = alarms.map(({ Properties }) => Properties.Metrics?.length - 1 || 1);
+  const ofAlarms = PRICES.watchedMetric * watched.reduce((sum, metrics) => sum + metrics, 0);
+  const ofSecrets = PRICES.secret * ofType('AWS::SecretsManager::Secret').length;
+  const ofKeys = PRICES.key * ofType('AWS::KMS::Key').length;
+  return { alarms: alarms.length, total: ofAlarms + ofSecrets + ofKeys };
+}
