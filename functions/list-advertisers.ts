@@ -46,7 +46,8 @@ export async function listAdvertisers(plan: PlanOfAll, dependencies: Dependencie
   const { ids, warnings } = await readIds(plan, dependencies);
   const key = (await store.list(advertisersPrefix(request))).at(-1);
   const last = key === undefined ? undefined : await readAdvertisers(store, key);
-  const next = { ...rest, warnings: [...new Set([...plan.warnings, ...warnings])] };
+  const gone = warnOfGone(ids, last);
+  const next = { ...rest, warnings: [...new Set([...plan.warnings, ...warnings, ...gone])] };
   if (key !== undefined && last?.advertiser_ids.join() === ids.join()) {
     // A try that was killed after it wrote the list has found its newcomers.
     const newcomers = last.execution === execution ? last.newcomers : undefined;
@@ -85,6 +86,17 @@ async function readIds(
   if (ids.size > 0) return { ids: [...ids].sort(), warnings };
   const happened = `The platform lists no advertiser of account ${account}, so there is nothing to report.`;
   throw new RequestRefused(`${happened} Check which advertisers its credential may use.`, { account });
+}
+
+/** A report without an advertiser replaces the days that had it. */
+function warnOfGone(ids: readonly string[], last: AdvertiserList | undefined): string[] {
+  const now = new Set(ids);
+  const gone = last?.advertiser_ids.filter((id) => !now.has(id)) ?? [];
+  if (gone.length === 0) return [];
+  const named = gone.slice(0, MAX_NAMED).join(', ');
+  return [
+    `advertisers that the platform does not list any more: ${gone.length}, so the days of this run are without ${named}`,
+  ];
 }
 
 /** @returns undefined if there are none */

@@ -86,13 +86,16 @@ describe('ListAdvertisers', () => {
     expect(advertisers?.newcomers?.history).toEqual(history);
   });
 
-  it('names no newcomer if an advertiser has only gone', async () => {
+  it('names no newcomer if an advertiser has only gone, and warns that its rows go too', async () => {
     const { list, sandbox, clock } = await startListing({ addedAdvertisers: [NEW] });
     await list();
     sandbox.options.addedAdvertisers = [];
     clock.pass(60);
-    const { advertisers } = await list();
+    const { advertisers, warnings } = await list();
     expect(advertisers).toEqual({ key: KEY.replace('00-00-000', '01-00-000'), count: 3 });
+    expect(warnings.slice(1)).toEqual([
+      `advertisers that the platform does not list any more: 1, so the days of this run are without ${NEW}`,
+    ]);
   });
 
   it.each([
