@@ -114,15 +114,17 @@ async function findNewcomers(
   return { count: all.length, advertiser_ids: all.slice(0, MAX_NAMED), ...(history && { history }) };
 }
 
-/** The days of earlier windows, without those that the request exports at their end. */
+/**
+ * The days of earlier windows, without those that the request exports at their end.
+ *
+ * @param windows by their start
+ */
 function daysBefore({ start_date, end_date }: Window, windows: readonly Window[]): Window | undefined {
-  const [first = start_date] = windows.map((window) => window.start_date).sort();
-  const last = windows
-    .map((window) => window.end_date)
-    .sort()
-    .at(-1);
-  const end = last !== undefined && last > end_date ? last : start_date;
-  return first < end ? { start_date: first, end_date: end } : undefined;
+  const first = windows[0]?.start_date ?? start_date;
+  const isLater = windows.some((window) => window.end_date > end_date);
+  const ends = isLater ? windows.map((window) => window.end_date) : [start_date];
+  const last = ends.sort().at(-1) ?? '';
+  return first < last ? { start_date: first, end_date: last } : undefined;
 }
 
 export const handler = createHandler(READS.ListAdvertisers, PlanOfAll, listAdvertisers, (settings) => ({
