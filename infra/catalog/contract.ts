@@ -5,20 +5,15 @@ import type { ConfiguredExport } from '../config/exports.ts';
 import { loadedAt, qualityRules, readyTimes } from './quality.ts';
 import { commentOf, type DocumentedColumn, type DocumentedTable } from './table-words.ts';
 
-/** The place of the tables, as the standard writes it. */
-export interface ContractServer {
-  readonly type: 'athena' | 'local';
-  readonly [field: string]: string;
-}
-
 /**
  * A contract of the Open Data Contract Standard.
  *
+ * @param server the place of the tables, as the standard writes it
  * @param config its times of day are the service levels
  */
 export function createContract(
   tables: readonly DocumentedTable[],
-  server: ContractServer,
+  server: Readonly<Record<string, string>>,
   { stack, exports }: Pick<Config, 'stack' | 'exports'>,
 ) {
   return {
@@ -34,7 +29,7 @@ export function createContract(
         'The platform restates recent days. The ledger has each value that a day has shown, and when.',
       usage: 'Sum only metrics that add up, and never amounts of different currencies.',
     },
-    servers: [{ server: server.type, ...server }],
+    servers: [server],
     // The CLI of the standard takes the name as that of a folder, and a physical name as that in SQL.
     schema: tables.map((table) => ({
       name: table.table,

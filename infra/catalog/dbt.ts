@@ -22,11 +22,10 @@ interface Model {
   readonly sql: string;
 }
 
-/** @returns the files of a dbt project by their path: SQL, or what YAML is made of */
-export function createDbtProject(
-  tables: readonly DocumentedTable[],
-  facts: DbtFacts,
-): Readonly<Record<string, string | object>> {
+/** By path: SQL, or what YAML is made of. */
+export type DbtFiles = Readonly<Record<string, string | object>>;
+
+export function createDbtProject(tables: readonly DocumentedTable[], facts: DbtFacts): DbtFiles {
   const { project, platform, profile, source } = facts;
   const models = [...tables.flatMap(stagingModel), ...campaignReport(tables, `${project}__campaign_report`)];
   return {

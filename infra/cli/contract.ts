@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { TABLES_PREFIX } from '../../functions/workflow/table.ts';
-import { type ContractServer, createContract } from '../catalog/contract.ts';
+import { createContract } from '../catalog/contract.ts';
 import { RESULTS_PREFIX } from '../config/config.ts';
 import type { Folder } from '../knowledge/bucket.ts';
 import { loadConfig } from '../knowledge/config.ts';
@@ -23,14 +23,15 @@ export function createCommand(): Command {
 }
 
 /** The CLI of the standard puts the table's name in place of `{model}`. */
-function localServer({ out }: Folder): ContractServer {
+function localServer({ out }: Folder) {
   const path = `${resolve(out)}/*/${TABLES_PREFIX}{model}/*.parquet`;
-  return { type: 'local', path, format: 'parquet' };
+  return { server: 'local', type: 'local', path, format: 'parquet' };
 }
 
-async function athenaServer(): Promise<ContractServer> {
+async function athenaServer() {
   const deployment = await readDeployment();
   return {
+    server: 'athena',
     type: 'athena',
     catalog: 'awsdatacatalog',
     schema: requireOutput(deployment, 'database'),

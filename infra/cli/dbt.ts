@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { Command } from 'commander';
 import { platformName } from '../../functions/decisions/request-hash.ts';
 import { catalogName } from '../../functions/workflow/table.ts';
-import { createDbtProject } from '../catalog/dbt.ts';
+import { createDbtProject, type DbtFiles } from '../catalog/dbt.ts';
 import type { Folder } from '../knowledge/bucket.ts';
 import { loadConfig } from '../knowledge/config.ts';
 import { stackName } from '../knowledge/deployment.ts';
@@ -31,13 +31,9 @@ export function createCommand(): Command {
       const place = folder.local ? localPlace(folder) : await athenaPlace();
       const project = catalogName(stackName());
       const facts = { project, platform: platformName(base_url), exports, ...place };
-      const files = Object.entries(createDbtProject(tables, facts)).map(([path, content]) =>
-        typeof content === 'string'
-          ? ([path, `-- ${MARK}\n${content}`] as const)
-          : ([path, `# ${MARK}\n${toYaml(content)}`] as const),
-      );
-      writeOwnFiles(dir, new Map(files));
-      printLines([`Wrote ${files.length} files. Build it: cd ${dir} && dbt build`]);
+      const files = createDbtProject(tables, facts);
+      writeOwnFiles(dir, files);
+      printLines([`Wrote ${Object.keys(files).length} files. Build it: cd ${dir} && dbt build`]);
     });
 }
 
@@ -56,15 +52,16 @@ function localPlace({ out }: Folder) {
 }
 
 /** Removes those of a table that is gone. @throws UsageError if somebody else wrote one of the files */
-function writeOwnFiles(dir: string, files: ReadonlyMap<string, string>): void {
+function writeOwnFiles(dir: string, files: DbtFiles): void {
   const isOwn = (path: string) => readFileSync(join(dir, path), 'utf8').split('\n', 1)[0]?.endsWith(MARK);
-  const foreign = [...files.keys()].filter((path) => existsSync(join(dir, path)) && !isOwn(path));
+  const foreign = Object.keys(files).filter((path) => existsSync(join(dir, path)) && !isOwn(path));
   refuse(
     foreign.map((path) => `${join(dir, path)} is not this command's: remove it, or name another folder`),
   );
   for (const path of globSync('{*.yml,models/*.{sql,yml},tests/*.sql}', { cwd: dir }).filter(isOwn))
     rmSync(join(dir, path));
-  for (const [path, text] of files) {
+  for (const [path, content] of Object.entries(files)) {
+    const text = typeof content === 'string' ? `-- ${MARK}\n${content}` : `# ${MARK}\n${toYaml(content)}`;
     mkdirSync(dirname(join(dir, path)), { recursive: true });
     writeFileSync(join(dir, path), text);
   }

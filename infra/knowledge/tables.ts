@@ -21,11 +21,8 @@ export function documentTables(exports: readonly ConfiguredEntry[]): DocumentedT
  */
 export async function findDocumentedTables(folder: Folder): Promise<DocumentedTable[]> {
   const config = loadConfig();
-  const tables = folder.local
-    ? await documentFolder(folder, config.exports)
-    : config.tables
-      ? documentTables(config.exports)
-      : [];
+  const configured = config.tables ? config.exports : [];
+  const tables = folder.local ? await documentFolder(folder, config.exports) : documentTables(configured);
   const place = folder.local ? `${folder.out} has` : 'The exports of cdk.json have';
   if (tables.length === 0) throw new UsageError([`${place} no tables`]);
   return [...tables, LEDGER_TABLE];

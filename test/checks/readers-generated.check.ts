@@ -1,10 +1,9 @@
 import { globSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runLocalQuery } from '../../infra/cli/query/local.ts';
-import { readConfig } from '../../infra/config/config.ts';
-import { STATE_MACHINE, startCloudFormation } from '../infra/knowledge/executions/step-functions.ts';
+import { startDeployedTables } from '../infra/cli/support.ts';
 import { runCommand } from '../support/cli.ts';
 import { startFastWorkflow } from '../support/run-export.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -12,8 +11,6 @@ import type { Workflow } from '../support/workflow.ts';
 import { installPython } from './python.ts';
 
 const python = await installPython();
-
-const OUTPUTS = { stateMachine: STATE_MACHINE, bucket: 'ads-bucket', database: 'ads', workgroup: 'ads' };
 
 const ended = new AsyncDisposableStack();
 let workflow: Workflow;
@@ -43,15 +40,9 @@ async function writeContract(options: readonly string[]): Promise<string> {
   return file;
 }
 
-async function deploy(): Promise<void> {
-  await startCloudFormation(readConfig().stack, OUTPUTS);
-  vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
-  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
-}
-
 describe('the contract', () => {
   it('of the deployed tables is one of the standard', async () => {
-    await deploy();
+    await startDeployedTables();
     await python(['check_contract.py', await writeContract([])]);
   });
 
@@ -95,7 +86,7 @@ describe('the dbt project', () => {
   });
 
   it('compiles for Athena to SQL that parses as Athena and Trino', async () => {
-    await deploy();
+    await startDeployedTables();
     const { cwd, dbt } = await writeProject([]);
     await dbt('compile', '--no-introspect', '--no-populate-cache');
     const files = globSync('target/compiled/**/*.sql', { cwd }).map((file) => join(cwd, file));

@@ -1,17 +1,10 @@
-import { beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { readConfig } from '../../../infra/config/config.ts';
 import { runCommand } from '../../support/cli.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { STATE_MACHINE, startCloudFormation } from '../knowledge/executions/step-functions.ts';
+import { startDeployedTables } from './support.ts';
 
-const OUTPUTS = { stateMachine: STATE_MACHINE, bucket: 'ads-bucket', database: 'ads' };
-
-beforeEach(async () => {
-  await startCloudFormation(readConfig().stack, OUTPUTS);
-  vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
-  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
-});
+beforeEach(startDeployedTables);
 
 interface Element {
   readonly name: string;

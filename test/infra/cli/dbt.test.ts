@@ -1,24 +1,12 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { readConfig } from '../../../infra/config/config.ts';
 import { runCommand } from '../../support/cli.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { STATE_MACHINE, startCloudFormation } from '../knowledge/executions/step-functions.ts';
+import { startDeployedTables } from './support.ts';
 
-const OUTPUTS = {
-  stateMachine: STATE_MACHINE,
-  bucket: 'ads-bucket',
-  database: 'ads',
-  workgroup: 'ads-group',
-};
-
-beforeEach(async () => {
-  await startCloudFormation(readConfig().stack, OUTPUTS);
-  vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
-  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
-});
+beforeEach(startDeployedTables);
 
 async function writeProject(dir = join(temporaryDirectory(), 'ads')) {
   const end = await runCommand(['dbt', dir]);

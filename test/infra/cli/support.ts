@@ -13,7 +13,7 @@ import type { SandboxOptions } from '../../../infra/sandbox/settings.ts';
 import { startCommand } from '../../support/cli.ts';
 import { startFaultySecrets } from '../../support/faulty-services.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { startCloudFormation } from '../knowledge/executions/step-functions.ts';
+import { STATE_MACHINE, startCloudFormation } from '../knowledge/executions/step-functions.ts';
 
 export type Platform = Awaited<ReturnType<typeof startPlatform>>;
 
@@ -34,6 +34,14 @@ export async function startPlatform(options: SandboxOptions = {}) {
   const { directory, file } = await writeTemporary('credential.json', credential);
   const readStored = async () => JSON.parse(await readFile(file, 'utf8')) as Record<string, string>;
   return { sandbox, directory, file, readStored };
+}
+
+/** A stack with tables, as CloudFormation describes it. */
+export async function startDeployedTables(): Promise<void> {
+  const tables = { bucket: 'ads-bucket', database: 'ads', workgroup: 'ads-group' };
+  await startCloudFormation(readConfig().stack, { stateMachine: STATE_MACHINE, ...tables });
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
 }
 
 /** A deployed account, whose credential is in a local Secrets Manager. */
