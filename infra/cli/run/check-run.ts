@@ -28,6 +28,8 @@ export interface LocalRunOptions extends PlatformOptions, RequestOptions {
   readonly again?: string;
   /** For the sandbox of the run. */
   readonly restatedDays?: number;
+  /** Runs, each a day later. */
+  readonly daily?: number;
 }
 
 interface RunOptions extends LocalRunOptions {

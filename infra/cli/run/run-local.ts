@@ -28,11 +28,29 @@ import { lockFolder } from './out-lock.ts';
  * @throws UsageError with every fault of the command line, the request and cdk.json, before anything is
  * started
  */
-export async function runLocal(
+export async function runLocal(name: string | undefined, given: LocalRunOptions): Promise<LocalOutcome> {
+  const { daily = 1 } = given;
+  const first = Math.max(Date.now() - (daily - 1) * DAY_MS, (await newestChange(given.out)) ?? 0);
+  for (let day = 1; ; day += 1) {
+    const run = await runOnce(name, given, first + (day - 1) * DAY_MS);
+    if (day === daily || run.outcome.outcome !== 'delivered') return run;
+  }
+}
+
+interface LocalOutcome {
+  readonly outcome: Outcome;
+  readonly next: string;
+  readonly query?: string | undefined;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+async function runOnce(
   name: string | undefined,
   given: LocalRunOptions,
-): Promise<{ readonly outcome: Outcome; readonly next: string; readonly query?: string | undefined }> {
-  const { clock, warnings: ofClock } = await createClock(given);
+  earliest: number,
+): Promise<LocalOutcome> {
+  const { clock, warnings: ofClock } = await createClock(given, earliest);
   const { input, requests, options, warnings } = await checkRun(name, given, new Date(clock.now()));
   warnings.push(...ofClock);
   for (const warning of warnings) warn(warning);
@@ -71,30 +89,32 @@ export async function runLocal(
  * A run with --speed leaves times in the future. The clock starts after them, because an export's table keeps
  * the report that was created last.
  */
-async function createClock({
-  out,
-  speed,
-}: Pick<LocalRunOptions, 'out' | 'speed'>): Promise<{ clock: Clock; warnings: string[] }> {
-  const newest = await newestChange(out);
-  if (newest === undefined || newest < Date.now()) return { clock: scaledClock(speed), warnings: [] };
+async function createClock(
+  { out, speed, daily = 1 }: LocalRunOptions,
+  earliest: number,
+): Promise<{ clock: Clock; warnings: string[] }> {
+  const newest = (await newestChange(out)) ?? 0;
+  if (daily > 1) return { clock: scaledClock(speed, Math.max(earliest, newest + 1)), warnings: [] };
+  if (newest < Date.now()) return { clock: scaledClock(speed), warnings: [] };
   const start = new Date(newest + 1);
   const warning = `${out} has times in the future, from a run with --speed; this run's clock starts at ${start.toISOString()}`;
   return { clock: scaledClock(speed, start.getTime()), warnings: [warning] };
 }
 
-/** A minute: two runs, one after the other, show restated days. */
+/** A minute: two runs, one after the other, show restated days. With --daily, a day is one. */
 const RESTATED_EVERY_HOURS = 1 / 60;
 
 async function createPlatformAccess(
-  { baseUrl, revision, credential, restatedDays: days }: LocalRunOptions,
+  { baseUrl, revision, credential, restatedDays: days, daily = 1 }: LocalRunOptions,
   clock: Clock,
   requests: readonly ExportRequest[],
 ) {
   if (baseUrl !== undefined && revision !== undefined && credential !== undefined)
     return { baseUrl, revision, credential: { file: credential }, async [Symbol.asyncDispose]() {} };
+  const everyHours = daily > 1 ? 24 : RESTATED_EVERY_HOURS;
   const sandbox = await startSandbox({
     ...servingOptions(clock.speed, requests),
-    ...(days !== undefined && { report: { restated: { days, everyHours: RESTATED_EVERY_HOURS } } }),
+    ...(days !== undefined && { report: { restated: { days, everyHours } } }),
     now: clock.now,
   });
   const secret = { client_id: sandbox.clientId, client_secret: sandbox.clientSecret };

@@ -35,6 +35,11 @@ export function createCommand(): Command {
         "each run changes the sandbox's days until n days after their end",
       ).argParser(wholeNumber(0, 9_999)),
     )
+    .addOption(
+      localOption('--daily <n>', 'run once for each of the last n days, as a schedule does').argParser(
+        wholeNumber(1, 999),
+      ),
+    )
     .addHelpText('after', "\n'npm start' is 'run --local'. Without a name or --input, it exports an example.")
     .action(run);
 }

@@ -224,10 +224,14 @@ it('a sandbox has the advertisers of the request, and restates days from run to 
   const day = addDays(new Date().toISOString().slice(0, 10), -2);
   const range = ['--from', day, '--to', addDays(day, 1)];
   const args = [...range, '--out', out, '--speed', '300', '--restated-days', '3', '--json'];
-  const run = async (name: string) =>
-    JSON.parse((await runCommand(['run', name, '--local', ...args])).stdout);
+  const run = async (name: string, ...options: readonly string[]) =>
+    JSON.parse((await runCommand(['run', name, '--local', ...args, ...options])).stdout);
   expect(await run('monthly-totals')).toMatchObject({ outcome: 'delivered', restated: 0 });
   expect(await run('monthly-totals')).toMatchObject({ outcome: 'delivered', restated: 1 });
+  expect(await run('monthly-totals', '--daily', '2')).toMatchObject({ outcome: 'delivered', restated: 1 });
+  const sql = 'SELECT count(DISTINCT report_created_at::DATE) AS dates FROM ledger';
+  const { stdout } = await runCommand(['query', '--local', '--out', out, '--json', sql]);
+  expect(JSON.parse(stdout).rows).toEqual([{ dates: '2' }]);
   // The export of `npm start` has a name too.
   expect(await run('example')).toMatchObject({ outcome: 'delivered', account: 'sandbox' });
 });
