@@ -15,6 +15,17 @@ export const REPORT = {
   metrics: ['spend'],
 };
 
+/** The inputs of the other kinds. */
+export const PURCHASES = {
+  name: 'purchases',
+  account: 'acme',
+  kind: 'purchases',
+  advertiser_id: ADVERTISER,
+  start_date: '2026-01-01',
+  end_date: '2026-10-01',
+};
+export const LIST = { name: 'campaigns', account: 'acme', kind: 'list', resource: 'campaigns' };
+
 /** {@link REPORT} with the defaults filled in. */
 export const NORMALIZED_REPORT = {
   ...REPORT,

@@ -154,15 +154,6 @@ it.each<[string, (folder: Folder) => Promise<unknown>, string, RegExp]>([
     /^npm run export -- run daily --local --out \S+ --from \S+ --to \S+ --only-missing$/,
   ],
   [
-    'a deleted month',
-    async ({ run, remove }) => {
-      await run(BOTH_WEEKS);
-      await remove('sandbox.2025-10.parquet');
-    },
-    'not_in_table',
-    /^npm run export -- rebuild /,
-  ],
-  [
     'an export of the config that never ran',
     (folder) => configure(folder, {}),
     'absent',

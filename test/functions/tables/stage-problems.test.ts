@@ -21,13 +21,13 @@ describe('a file is delivered without its table if it has', () => {
     [
       '3.7 as a count',
       rowsWith({ impressions: 3.7 }),
-      'row 2 has "3.7" in the column impressions, where bigint belongs',
+      '"3.7" in the column impressions, where bigint belongs',
     ],
     ['a long count', rowsWithJson('impressions', '12345678901234567890'), 'has "12345678901234567890"'],
     [
-      'an id of 17 digits and a point as a count',
+      'an id with a point as a count',
       rowsWithJson('impressions', '12345678901234567.0'),
-      'row 2 has "1.2345678901234568e+16"',
+      '"1.2345678901234568e+16"',
     ],
     ['money of 13 digits', rowsWith({ spend: 1234567890123 }), 'row 2 has "1234567890123"'],
     ['a text as a number', rowsWith({ spend: 'n/a' }), 'row 2 has "n/a" in the column spend'],
@@ -48,7 +48,7 @@ describe('a file is delivered without its table if it has', () => {
     [
       'a timestamp as a date',
       rowsWith({ date: '2026-10-01T00:00:00Z' }),
-      'row 2 has "2026-10-01T00:00:00Z" in the column date, where a date belongs',
+      'in the column date, where a date belongs',
     ],
     ['February 30', rowsWith({ date: '2026-02-30' }), 'row 2 has "2026-02-30" in the column date'],
     ['no date', rowsWith({ date: null }), 'row 2 has no value in the column date'],
@@ -61,31 +61,19 @@ describe('a file is delivered without its table if it has', () => {
     [
       'Spend next to spend',
       rowsWith({ Spend: 2 }),
-      'several fields have the same name, whatever its case: "spend", "Spend"',
+      'have the same name, whatever its case: "spend", "Spend"',
     ],
     ['SPEND in a row', JSON.stringify([ROW, { ...ROW, spend: undefined, SPEND: 2 }]), '"spend", "SPEND"'],
-    [
-      'a repeated field',
-      rowsWith({}).replace(/"spend":1,(?=[^{]*$)/, '"spend":1,"spend":2,'),
-      '"spend", "spend"',
-    ],
-    [
-      'a repeated field in all rows',
-      JSON.stringify([ROW]).replace('"spend":1', '"spend":1,"spend":2'),
-      '"spend", "spend"',
-    ],
+    ['a field twice', rowsWithJson('x', '1,"spend":2'), '"spend", "spend"'],
+    ['a field twice in all rows', '[{"date":"2026-10-01","spend":1,"spend":2}]', '"spend", "spend"'],
     [
       'several arrays of objects',
       JSON.stringify({ a: [ROW], data: { b: [ROW] } }),
       /^the file is an object with several arrays of objects; set "rows" to .* It begins with "{\\"a\\":\[{/,
     ],
+    ['several of one name', '{"a":[{"spend":1}],"a":[{"spend":1}]}', 'several arrays of objects'],
     [
-      'several arrays of objects under one name',
-      `{"a":[${JSON.stringify(ROW)}],"a":[${JSON.stringify(ROW)}]}`,
-      'several arrays of objects',
-    ],
-    [
-      'no array where the request says',
+      'no array there',
       JSON.stringify({ a: [ROW] }),
       'no array at "data.items"; set "rows"',
       { rows: 'data.items' },
@@ -94,7 +82,7 @@ describe('a file is delivered without its table if it has', () => {
     [
       'CSV with other delimiters',
       CSV.replaceAll(',', ';'),
-      `the first line of the CSV file names no column: "date;campaign_id;spend;impressions"`,
+      'names no column: "date;campaign_id;spend;impressions"',
       AS_CSV,
     ],
     ['CSV without a header', CSV.replace(`${FIRST}\n`, ''), 'names no column: "2026-10-01", "b"', AS_CSV],
@@ -102,7 +90,7 @@ describe('a file is delivered without its table if it has', () => {
     [
       'a CSV row with more fields',
       csvWith('2026-10-03,a,1,2,3'),
-      'a line of the CSV file has more fields than the first one',
+      'has more fields than the first one',
       AS_CSV,
     ],
     [
@@ -112,19 +100,14 @@ describe('a file is delivered without its table if it has', () => {
       AS_CSV,
     ],
     ['CSV without a column', 'date,campaign_id,spend\n2026-10-01,a,1\n', 'no row has "impressions"', AS_CSV],
-    [
-      'CSV whose lines end with a carriage return',
-      `${CSV.replace('\n', ',country\n')}`.replaceAll('\n', '\r'),
-      'lines of the CSV file end with a carriage return alone',
-      AS_CSV,
-    ],
+    ['CSV with carriage returns', CSV.replaceAll('\n', '\r'), 'end with a carriage return alone', AS_CSV],
     ['half of an emoji', rowsWith({ campaign_id: 'a\ud83d' }), 'a text of the file has half of a character'],
     ['items of the named array that are no objects', '{"rows":[1]}', 'no row has "date"', { rows: 'rows' }],
     ['an empty CSV with a column missing', 'date,campaign_id,spend\n', 'no row has "impressions"', AS_CSV],
     [
       'several of these',
       csvWith('2026-10-01,a,x,1').replace('impressions', 'Spend'),
-      /several fields.*"spend", "Spend"; no row has "impressions"; row 2 has "x"/,
+      /"spend", "Spend"; no row has "impressions"; row 2/,
       AS_CSV,
     ],
   ])('%s', async (_, body, problem, given) => {
@@ -164,9 +147,9 @@ it.each<[string, string | Buffer, RegExp, Given?]>([
   ['has an open quote in CSV', csvWith('2026-10-03,"a,1,2'), /Quoted field unterminated/, AS_CSV],
   ['has an open quote in its header', CSV.replace('date,', 'date,"'), /Quoted field unterminated/, AS_CSV],
   [
-    'has an open quote and others',
+    'has other quotes',
     csvWith('2026-10-03,"a",1,2').replace('date,', 'date,"'),
-    /Trailing quote on quoted field is malformed/,
+    /Trailing quote on quoted field/,
     AS_CSV,
   ],
   ['is labeled as gzip', '[]', /labeled as gzip/, { content_encoding: 'gzip' }],
@@ -177,9 +160,9 @@ it.each<[string, string | Buffer, RegExp, Given?]>([
   ['has another date and a wrong value', rowsWith({ date: '2026-10-04', spend: 'x', Spend: 1 }), /outside/],
   ['has another date and lacks a metric', '[{"date":"2026-10-04"}]', /outside/],
   [
-    'is an object without rows or metrics',
+    'is an object without rows',
     '{"error":"x","campaign_id":1,"details":["y"]}',
-    /holds no row: it has "error", "campaign_id", "details"\. If .* set "rows" of the request/,
+    /it has "error", "campaign_id", "details"\. If .* set "rows"/,
   ],
   ['is an object with an empty array', '{"error":"x","status":"FAILED","rows":[]}', /set "rows" of/],
   ['has sums beside an empty array', '{"spend":0,"impressions":0,"rows":[]}', /set "rows" of/],

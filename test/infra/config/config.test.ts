@@ -90,66 +90,49 @@ describe('the config', () => {
     expect(found.sort()).toEqual(named.trim().split(/\s+/).sort());
   });
 
-  it.each([
+  it.each<[object, ...string[]]>([
+    [{ stack: 'Ads' }, 'stack: must be 1 to 63 characters of a-z, 0-9 and -, the first a letter'],
+    [{ basurl: 'x' }, 'basurl: is not a setting (did you mean base_url?)'],
+    [{ accounts: {}, exports: [] }, 'accounts: must not be empty'],
     [
-      'capitals in the name of the stack, which would share its database with another one',
-      { stack: 'Ads' },
-      'stack: must be 1 to 63 characters of a-z, 0-9 and -, the first a letter',
-    ],
-    ['an unknown field', { basurl: 'x' }, 'basurl: is not a setting (did you mean base_url?)'],
-    ['no account', { accounts: {}, exports: [] }, 'accounts: must not be empty'],
-    [
-      'an export of an account that there is not',
       { exports: [{ ...daily, accounts: ['acne'] }] },
       'exports[0].accounts: acne is not one of accounts (acme, globex)',
     ],
-    ...['eur', 'ZZZ'].map((code): [string, object, string] => [
-      `the currency ${code}`,
+    ...['eur', 'ZZZ'].map((code): [object, string] => [
       { accounts: { ...accounts, acme: { ...accounts.acme, currency: code } } },
       'accounts.acme.currency: must be the code of a currency in ISO 4217, such as EUR',
     ]),
+    [{ accounts: { ...accounts, acme: {} } }, 'accounts.acme.advertiser_ids: is missing'],
     [
-      'a report whose account has no advertisers',
-      { accounts: { ...accounts, acme: {} } },
-      'accounts.acme.advertiser_ids: is missing',
-    ],
-    [
-      'advertisers that an account repeats',
       { accounts: { ...accounts, globex: { advertiser_ids: [ADVERTISER, ADVERTISER] } } },
       `accounts.globex.advertiser_ids: must not repeat ${ADVERTISER}`,
     ],
     [
-      'advertisers of an export with several accounts',
       { exports: [{ ...daily, accounts: undefined, advertiser_ids: [ADVERTISER] }] },
       'exports[0].advertiser_ids: needs an export of one account, and this one has 2',
     ],
     [
-      'two exports of one name in an account',
       { exports: [daily, { ...backfill, accounts: undefined, name: 'daily' }] },
       'exports[1].name: there is another export acme/daily',
     ],
     [
-      'runs with fixed dates',
       { exports: [{ ...backfill, end_date: undefined, runs: [{ schedule: 'rate(1 day)' }] }] },
       'exports[0].start_date: cannot be combined with runs, which have a period',
       'exports[0].runs[0].period: is missing',
     ],
     [
-      'runs with a fixed day of the snapshot',
       { exports: [{ ...LIST, snapshot_date: '2026-10-01' }] },
       'exports[0].snapshot_date: cannot be combined with runs, which have a period',
     ],
-    ...[true, '2026-11-21T06:00:00Z'].map((only_missing): [string, object, string] => [
-      `runs with only_missing ${only_missing}`,
+    ...[true, '2026-11-21T06:00:00Z'].map((only_missing): [object, string] => [
       { exports: [{ ...daily, only_missing }] },
       'exports[0].only_missing: cannot be combined with runs, which have a period',
     ]),
-    ...['grant_type', 'refresh_token', 'client_secret'].map((name): [string, object, string] => [
-      `the refresh parameter ${name}`,
+    ...['grant_type', 'refresh_token', 'client_secret'].map((name): [object, string] => [
       { refresh_parameters: { [name]: 'x', audience: 'y' } },
       `refresh_parameters.${name}: must not be set here: the export sends it itself`,
     ]),
-  ])('refuses %s', (_, changes, ...faults) => {
+  ])('refuses %j: %s', (changes, ...faults) => {
     expect(faultsWith({ ...changes })).toEqual(faults);
   });
 

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { faultsOf, parsed } from '../../../support/requests.ts';
+import { faultsOf, LIST, parsed } from '../../../support/requests.ts';
 
-const list = { name: 'campaigns', account: 'acme', kind: 'list', resource: 'campaigns' };
 const normalized = {
-  ...list,
+  ...LIST,
   limit: 5000,
   filters: {},
   max_parallel: 1,
@@ -13,11 +12,11 @@ const normalized = {
 
 describe('a list (contract 4.6, 8)', () => {
   it('is a snapshot of today in the largest pages by default', () => {
-    expect(parsed(list)).toStrictEqual({ request: normalized, warnings: [] });
+    expect(parsed(LIST)).toStrictEqual({ request: normalized, warnings: [] });
   });
 
   it('asks whether its resource is mistyped', () => {
-    expect(parsed({ ...list, resource: 'campaings' }).warnings).toEqual([
+    expect(parsed({ ...LIST, resource: 'campaings' }).warnings).toEqual([
       'resource: not documented, so the platform decides: campaings (did you mean campaigns?)',
     ]);
   });
@@ -26,12 +25,12 @@ describe('a list (contract 4.6, 8)', () => {
     [{ snapshot_date: '2026-02-28' }, '2026-02-28', '2026-03-01'],
     [{ scheduled_at: '2026-11-21T01:00:00Z', time_zone: 'America/New_York' }, '2026-11-20', '2026-11-21'],
   ])('takes its day from %j', (fields, start_date, end_date) => {
-    expect(parsed({ ...list, ...fields }).request).toEqual({ ...normalized, start_date, end_date });
+    expect(parsed({ ...LIST, ...fields }).request).toEqual({ ...normalized, start_date, end_date });
   });
 
   it('sends each filter as text', () => {
     const filters = { status: 'active', archived: false, min: 7, share: 0.5, 'created_at[lt]': '2026' };
-    expect(parsed({ ...list, filters })).toMatchObject({
+    expect(parsed({ ...LIST, filters })).toMatchObject({
       request: {
         filters: { status: 'active', archived: 'false', min: '7', share: '0.5', 'created_at[lt]': '2026' },
       },
@@ -58,7 +57,7 @@ describe('a list (contract 4.6, 8)', () => {
     [{ start_date: '2026-01-01' }, 'start_date: is not a field of a request'],
     [{ options: {} }, 'options: is not a field of a request'],
   ])('36: is refused with %j', (change, fault) => {
-    expect(faultsOf({ ...list, ...change })).toEqual([fault]);
+    expect(faultsOf({ ...LIST, ...change })).toEqual([fault]);
   });
 
   it.each([
@@ -66,6 +65,6 @@ describe('a list (contract 4.6, 8)', () => {
     { limit: 5000, resource: 'Impression_tracking-2', items: 'data.items', revision: '2026-05-01' },
     { resource: 'a'.repeat(64), filters: {} },
   ])('is accepted with %j', (change) => {
-    expect(parsed({ ...list, ...change }).request).toEqual({ ...normalized, ...change });
+    expect(parsed({ ...LIST, ...change }).request).toEqual({ ...normalized, ...change });
   });
 });

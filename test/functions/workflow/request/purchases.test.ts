@@ -1,29 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import { ADVERTISER, faultsOf, parsed } from '../../../support/requests.ts';
-
-const purchases = {
-  name: 'purchases',
-  account: 'acme',
-  kind: 'purchases',
-  advertiser_id: ADVERTISER,
-  start_date: '2026-01-01',
-  end_date: '2026-10-01',
-};
+import { ADVERTISER, faultsOf, PURCHASES, parsed } from '../../../support/requests.ts';
 
 describe('a purchase query (contract 2.4)', () => {
   it.each([
     {},
     { options: { currency: 'USD' }, revision: '2026-05-01' },
   ])('keeps its fields: %j', (fields) => {
-    const request = { ...purchases, options: {}, max_parallel: 1, ...fields };
-    expect(parsed({ ...purchases, ...fields })).toStrictEqual({ request, warnings: [] });
+    const request = { ...PURCHASES, options: {}, max_parallel: 1, ...fields };
+    expect(parsed({ ...PURCHASES, ...fields })).toStrictEqual({ request, warnings: [] });
   });
 
   it.each([
     ['one day, whether or not its end is exclusive', '2026-01-01', '2026-01-01'],
     ['4,500 days', '2014-01-01', '2026-04-28'],
   ])('may span %s', (_, start_date, end_date) => {
-    expect(faultsOf({ ...purchases, start_date, end_date })).toEqual([]);
+    expect(faultsOf({ ...PURCHASES, start_date, end_date })).toEqual([]);
   });
 
   it.each([
@@ -41,6 +32,6 @@ describe('a purchase query (contract 2.4)', () => {
     ],
     [{ max_parallel: 1 }, 'max_parallel: is not a field of a request'],
   ])('36: is refused with %j', (change, fault) => {
-    expect(faultsOf({ ...purchases, ...change })).toEqual([fault]);
+    expect(faultsOf({ ...PURCHASES, ...change })).toEqual([fault]);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MAX_REQUEST_BYTES, parseRequest } from '../../../../functions/workflow/request/request.ts';
-import { faultsOf, NORMALIZED_REPORT, parsed, REPORT } from '../../../support/requests.ts';
+import { faultsOf, LIST, NORMALIZED_REPORT, PURCHASES, parsed, REPORT } from '../../../support/requests.ts';
 
 const NOW = new Date('2026-11-21T06:00:00Z');
 
@@ -55,12 +55,9 @@ describe('36: a faulty request', () => {
     [
       'a purchase query',
       {
-        name: 'purchases',
-        account: 'acme',
-        kind: 'purchases',
+        ...PURCHASES,
         advertiser_id: 'x',
         metrics: ['spend'],
-        start_date: '2026-01-01',
         end_date: '2025-01-01',
         options: { start_date: 'x' },
       },
@@ -69,9 +66,7 @@ describe('36: a faulty request', () => {
     [
       'a list',
       {
-        name: 'campaigns',
-        account: 'acme',
-        kind: 'list',
+        ...LIST,
         resource: 'a/b',
         limit: 5001,
         items: '.',

@@ -113,26 +113,12 @@ describe('a query of the deployed tables', () => {
     if (starts === 3) expect(await rowsOf(await runAthenaQuery(sql, PLACE, 1))).toHaveLength(2);
   });
 
+  const denied = 'AWS could not run the query (AccessDeniedException): User x may not.';
   it.each([
-    [
-      'InvalidRequestException',
-      "line 1:1: mismatched input 'SELEC'",
-      "line 1:1: mismatched input 'SELEC'",
-      'Correct the query.',
-    ],
-    [
-      'InvalidRequestException',
-      'WorkGroup exports is not found.',
-      'WorkGroup exports is not found.',
-      'Deploy the stack with tables',
-    ],
-    [
-      'AccessDeniedException',
-      'User x may not',
-      'AWS could not run the query (AccessDeniedException): User x may not.',
-      'ReaderPolicyArn',
-    ],
-  ])('that AWS refuses with %s, %s, fails with plain words', async (__type, message, happened, todo) => {
+    ['InvalidRequestException', "line 1:1: mismatched input 'SELEC'", 'Correct the query.'],
+    ['InvalidRequestException', 'WorkGroup exports is not found.', 'Deploy the stack with tables'],
+    ['AccessDeniedException', 'User x may not', 'ReaderPolicyArn', denied],
+  ])('that AWS refuses with %s, %s, fails with plain words', async (__type, message, todo, happened = message) => {
     await startAthena({ refused: { __type, message, Message: message } });
     await expect(runAthenaQuery(SELECT, PLACE, 1)).rejects.toMatchObject({
       name: 'CommandFailed',
