@@ -40,10 +40,7 @@ const EMPTY = { start_date: '2026-10-05', end_date: '2026-10-06' };
 function blocksOf(file: string, heading: string) {
   const text = readFileSync(new URL(`../../functions/${file}`, import.meta.url), 'utf8');
   const [section = ''] = text.split(`\n${heading}\n`)[1]?.split(/\n## /) ?? [];
-  return [...section.matchAll(/```(\w+)\n(.*?)```/gs)].map(([, language, code = '']) => ({
-    language,
-    code,
-  }));
+  return [...section.matchAll(/```(\w+)\n(.*?)```/gs)].map(([, language, code = '']) => ({ language, code }));
 }
 const BLOCKS = blocksOf('TABLES.md', '## Reading them');
 

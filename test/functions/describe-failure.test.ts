@@ -132,11 +132,8 @@ describe('DescribeFailure of an export whose windows failed', () => {
   });
 
   it('says only what happened if there is one window', async () => {
-    const { failure } = await failExport({
-      ...planned,
-      windows: createWindows(1),
-      results: [failed(reportOf(0))],
-    });
+    const one = { windows: createWindows(1), results: [failed(reportOf(0))] };
+    const { failure } = await failExport({ ...planned, ...one });
     expect(failure.happened).toBe('Window 0 is stuck.');
   });
 

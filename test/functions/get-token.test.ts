@@ -112,10 +112,7 @@ describe('GetToken', () => {
 });
 
 it('fails at once if the host of base_url does not exist, unless it gave this account a token before', async () => {
-  const failure = new PlatformUnavailable('It did not answer.', {
-    code: 'ENOTFOUND',
-    host: 'api.exmaple.com',
-  });
+  const failure = new PlatformUnavailable('No answer.', { code: 'ENOTFOUND', host: 'api.exmaple.com' });
   const { dependencies, window, clock } = start({ failure });
   await expect(getToken(window, dependencies)).rejects.toMatchObject({
     name: 'RequestRefused',

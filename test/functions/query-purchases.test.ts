@@ -73,10 +73,7 @@ describe('QueryPurchases', () => {
     const body = ' {"purchases":[12345678901234567890]}\n';
     const content_type = 'application/json; charset=utf-8';
     const { access, server, readObject } = await start(withLength(body, { 'content-type': content_type }));
-    const before = {
-      ...state,
-      request: { ...request, options: { currency: 'USD', start_date: '1999-01-01' } },
-    };
+    const before = { ...state, request: { ...request, options: { currency: 'USD', start_date: 'x' } } };
     const token = { ...state.token, unproven: true };
     const caught = { Error: 'CopyFailed' };
     const saved = await queryPurchases({ ...before, token, throttled: 2, caught }, access);

@@ -10,13 +10,8 @@ import type { Workflow } from './workflow.ts';
 
 /** Goes through the consent screen, and returns the text of a credential secret with a refresh token. */
 export async function logIn({ sandbox }: Pick<Workflow, 'sandbox'>): Promise<string> {
-  const redirectUri = 'http://127.0.0.1:1/callback';
-  const asked = {
-    client_id: sandbox.clientId,
-    redirect_uri: redirectUri,
-    scope: 'reporting:read',
-    state: 'state',
-  };
+  const redirect_uri = 'http://127.0.0.1:1/callback';
+  const asked = { client_id: sandbox.clientId, redirect_uri, scope: 'reporting:read', state: 'state' };
   const body = new URLSearchParams({ decision: 'allow' });
   const consent = await fetch(consentUrl(sandbox, asked), { method: 'POST', body, redirect: 'manual' });
   const code = new URL(consent.headers.get('location') ?? '').searchParams.get('code') ?? '';
@@ -25,7 +20,7 @@ export async function logIn({ sandbox }: Pick<Workflow, 'sandbox'>): Promise<str
   const { refreshToken } = await requestToken(platform, client, {
     grant_type: 'authorization_code',
     code,
-    redirect_uri: redirectUri,
+    redirect_uri,
   });
   return JSON.stringify({ ...client, refresh_token: refreshToken });
 }

@@ -198,12 +198,7 @@ describe.each(CALLS)('%s', (operation, doing, permission, call) => {
       message: expect.stringContaining(
         `The function's role needs ${permission}, and the key that encrypts it. AWS refused to ${doing} bucket ${BUCKET} (${name}).`,
       ),
-      facts: {
-        aws_error: name,
-        status: 403,
-        aws_request_id: expect.stringMatching(/^[\w-]{36}$/),
-        permission,
-      },
+      facts: { aws_error: name, status: 403, aws_request_id: expect.stringMatching(/^[\w-]+$/), permission },
     });
   });
 

@@ -159,12 +159,12 @@ test('16–28: breaks, expired URLs, slow hosts, short calls and kills in any or
   });
   await fc.assert(
     fc.asyncProperty(scenario, async ({ turns, changes = 0, cuts, ...file }) => {
-      const before = Array.from({ length: changes }, (_, at) => turns[at] ?? {});
+      const old = Array.from({ length: changes }, (_, at) => turns[at] ?? {});
       const after = Array.from({ length: changes && 20 }, () => changed);
       await using copying = await startCopying({
         ...file,
         body,
-        turns: changes ? [...before, ...after] : turns,
+        turns: changes ? [...old, ...after] : turns,
       });
       const { object, error, openUploads } = await copying.save(cuts);
       expect(error).toBeUndefined();

@@ -5,13 +5,8 @@ const windows = ['2026-10-01', '2026-10-02', '2026-10-03'].map((start_date) => (
   start_date,
   end_date: '2026-11-01',
 }));
-const delivered = windows.map((window) => ({
-  outcome: 'delivered',
-  window,
-  key: 'k',
-  manifest_key: 'm',
-  bytes: 1,
-}));
+const fields = { outcome: 'delivered', key: 'k', manifest_key: 'm', bytes: 1 };
+const delivered = windows.map((window) => ({ ...fields, window }));
 const [first, second, third] = delivered;
 
 it('the outcomes of windows are in the order of the plan, each once', () => {

@@ -98,20 +98,10 @@ it.each<[string, readonly Delivery[], readonly Attempt[], string]>([
   ['leaves them also if it was killed', [before], killed, 'not_renewed not_renewed not_renewed'],
   ['delivered some of its days itself', [before, own], failed, 'present not_renewed not_renewed'],
   ['is made good day by day', [before, firstDay], killed, 'present not_renewed not_renewed'],
-  [
-    '52: is settled by a later look-back, if no day is missing',
-    [before, six],
-    failed,
-    'present present present',
-  ],
+  ['52: is settled by a later look-back without a gap', [before, six], failed, 'present present present'],
   ['is not settled by a shorter look-back', [before, seven], failed, 'not_renewed not_renewed present'],
   ['is not settled by one while a day is missing', [six], failed, 'failed present present'],
-  [
-    'does not count for days that it was not to replace',
-    [before],
-    [past, failure],
-    'present present present',
-  ],
+  ['does not count for days it was not to replace', [before], [past, failure], 'present present present'],
   ['of another request does not count', [before], [other, failure], 'present present present'],
 ])('an export that was asked for and failed, or that ended without a word, %s', (_, deliveries, attempts, states) => {
   expect(judgeDays(days, { deliveries, attempts, hash: 'own' }).join(' ')).toBe(states);

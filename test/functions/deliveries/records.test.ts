@@ -70,13 +70,8 @@ describe('readRecords', () => {
     const run = { version: '1', execution: 'e' };
     const since = '2026-10-09T06:00:00Z';
     texts.set(planKey(request, range), JSON.stringify({ ...run, since, request_hash: 'h', request: asked }));
-    const report = {
-      ...run,
-      failed_at: PUBLISHED,
-      error: 'LoginRequired',
-      happened: 'No.',
-      faults: ['It ended.'],
-    };
+    const words = { error: 'LoginRequired', happened: 'No.', faults: ['It ended.'] };
+    const report = { ...run, failed_at: PUBLISHED, ...words };
     texts.set(failureKey(request, range), JSON.stringify(report));
     const { plans, failures } = await readRecords(store, request, october(6, 8));
     expect(plans).toMatchObject([{ ...range, at: since, execution: 'e', request_hash: 'h', request: asked }]);
@@ -94,11 +89,8 @@ describe('readRecords', () => {
 
   it('finds the request of a manifest of version 0.1.0, which names no hash', async () => {
     const body = { ...october(1, 3), ...sentRequest(request, october(1, 3)), currency: 'USD' };
-    const { store } = createBucketOf([window], {
-      request_hash: undefined,
-      export_request: undefined,
-      request: body,
-    });
+    const old = { request_hash: undefined, export_request: undefined, request: body };
+    const { store } = createBucketOf([window], old);
     const own = requestHash({ ...request, options: { currency: 'USD' } }, target);
     expect((await readRecords(store, request)).deliveries).toMatchObject([{ request_hash: own }]);
   });

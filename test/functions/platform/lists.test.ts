@@ -83,12 +83,8 @@ test.each([401, 500])('a list fails if the second request answers %i', async (st
 
 test('contract 8: filters are sent with each page and cannot replace limit or offset', async () => {
   await using server = await campaigns(4);
-  await collect(server.url, { limit: 3, filters: { 'created_at[lt]': '2026-10-01T00:00:00Z', limit: '9' } });
-  expect(queryOf(server.requests[1])).toEqual({
-    'created_at[lt]': '2026-10-01T00:00:00Z',
-    limit: '3',
-    offset: '3',
-  });
+  await collect(server.url, { limit: 3, filters: { 'created_at[lt]': '2026-10-01', limit: '9' } });
+  expect(queryOf(server.requests[1])).toEqual({ 'created_at[lt]': '2026-10-01', limit: '3', offset: '3' });
 });
 
 test('contract 4.6: the items are found in a bare array, in the only array, and at the configured path', async () => {

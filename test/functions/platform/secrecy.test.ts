@@ -67,10 +67,7 @@ const servers: Record<string, Answer> = {
     error: { type: 'x', detail: { [text]: 'no', validation: { [text]: { [text]: 'no' } } } },
   })),
   'a detail that echoes': status(500, (text) => ({ error: { type: 'x', detail: text } })),
-  'an OAuth body that echoes': status(400, (error_description) => ({
-    error: 'invalid_client',
-    error_description,
-  })),
+  'an OAuth body that echoes': status(400, (error_description) => ({ error: 'a_code', error_description })),
   'an invalid success': status(200, (text) => ({ id: { text }, access_token: [text], status: text })),
   'another success': status(202, (text) => text),
   'HTML that echoes': (seen, response) => response.writeHead(502).end(`<html>${echo(seen)}</html>`),

@@ -62,13 +62,8 @@ export interface Snapshot {
 /** Tables in a local S3. */
 export async function startTables(options: TestS3Options = {}) {
   const s3 = await startTestS3(options);
-  const client = {
-    endpoint: s3.endpoint,
-    region: 'eu-west-1',
-    credentials: CREDENTIALS,
-    forcePathStyle: true,
-  };
-  const store = createObjectStore({ BUCKET, BUCKET_OWNER: ACCOUNT }, client);
+  const sdk = { endpoint: s3.endpoint, region: 'eu-west-1', credentials: CREDENTIALS, forcePathStyle: true };
+  const store = createObjectStore({ BUCKET, BUCKET_OWNER: ACCOUNT }, sdk);
   const catalog = { getTable: async () => TABLE };
   const workOn = async (body: string, kind: { format?: string; content_type: string }) => {
     const folder = join(mkdtempSync(join(s3.directory, 'curate-')), 'scratch');
@@ -164,10 +159,7 @@ function stateOf({
   };
 }
 
-function listState(
-  { execution, copied_at }: Pick<Snapshot, 'execution' | 'copied_at'>,
-  rows: number,
-): SavedWindow {
+function listState({ execution, copied_at }: Omit<Snapshot, 'items'>, rows: number): SavedWindow {
   const { request: _, ...state } = windowOf([]);
   const start_date = copied_at.slice(0, 10);
   const window = { start_date, end_date: addDays(start_date, 1) };

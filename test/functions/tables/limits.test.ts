@@ -41,11 +41,7 @@ it.each<[string, () => string | Buffer, object, Given?]>([
     { rows: 2, table_problem: 'row 1 has no value in the column date, where a date belongs' },
   ],
   ['a value nested 3,000 deep', () => BODY.replace('"a"', deep), { rows: 1, warnings: [] }],
-  [
-    'a number of 120 MB',
-    () => gzipSync(BODY.replace('"a"', '7'.repeat(120_000_000))),
-    { table_problem: LONG_ROW },
-  ],
+  ['a long number', () => gzipSync(BODY.replace('"a"', '7'.repeat(120e6))), { table_problem: LONG_ROW }],
   ['a line of 60 MB', () => `${Object.keys(ROW)}\n2026-10-01,${LARGE}`, { table_problem: LONG_LINE }, AS_CSV],
   [
     '200 columns',

@@ -58,14 +58,8 @@ const deliveries: fc.Arbitrary<readonly Delivery[]> = fc.array(
   { minLength: 1, maxLength: 6 },
 );
 
-const PLAIN = {
-  first: 0,
-  length: 2,
-  hash: 'h',
-  accept_empty: false,
-  isRepeated: false,
-  isParallel: false,
-} as const;
+const ONCE = { isRepeated: false, isParallel: false } as const;
+const PLAIN = { first: 0, length: 2, hash: 'h', accept_empty: false, ...ONCE } as const;
 
 const EXAMPLES: readonly (readonly Delivery[])[] = [
   // A report, and a newer one that empties its days.

@@ -83,12 +83,7 @@ it.each<[string, string, object, Given?]>([
   ['lines by their type', '{"rows":[{}]}', { layout: 'lines' }, { content_type: 'application/x-ndjson' }],
   ['an array deeper than two keys', '{"a":{"b":{"c":[{}]}}}', { layout: 'lines' }],
   ['an array in an array', '{"a":[["x",{"b":[{}]}]]}', { layout: 'lines' }],
-  [
-    'a header with a line break',
-    '"a\n""b",c\n1,2\n',
-    { layout: 'csv', header: ['a\n"b', 'c'] },
-    { format: 'CSV' },
-  ],
+  ['header of two lines', '"a\n""b",c\n1,2\n', { layout: 'csv', header: ['a\n"b', 'c'] }, { format: 'CSV' }],
 ])('knows the layout of %s', async (_, body, expected, given) => {
   expect(await find(body, given)).toMatchObject(expected);
 });

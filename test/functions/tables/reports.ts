@@ -62,12 +62,8 @@ export async function stage(body: string | Buffer, given: Given = {}): Promise<S
   const columns = given.schema?.columns ?? SCHEMA.columns;
   using database = await openDatabase(folder, signal, columns.length);
   const path = join(folder, 'rows.parquet');
-  const facts = await stageReport(database, file, path, {
-    window: WINDOW,
-    schema: SCHEMA,
-    columns,
-    ...others,
-  });
+  const asked = { window: WINDOW, schema: SCHEMA, columns, ...others };
+  const facts = await stageReport(database, file, path, asked);
   return { facts, path };
 }
 

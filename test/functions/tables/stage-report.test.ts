@@ -41,10 +41,7 @@ it.each<[string, string | Buffer, Given?]>([
   ['an object that holds the array', JSON.stringify({ total: 3, rows: ROWS, meta: { note: ']' } })],
   ['such an object on several lines', JSON.stringify({ rows: ROWS, 'a[': '}' }, null, 2)],
   ['an array one object deeper', JSON.stringify({ message: 'OK', data: { total: 3, rows: ROWS } })],
-  [
-    'an array beside other lists',
-    JSON.stringify({ errors: [], error: null, metrics: ['spend'], rows: ROWS }),
-  ],
+  ['an array beside lists', JSON.stringify({ errors: [], error: null, metrics: ['spend'], rows: ROWS })],
   ['a named array', JSON.stringify({ rows: [{ x: 1 }], a: { b: { c: ROWS } } }), { rows: 'a.b.c' }],
   [
     'one beside a longer one',
@@ -94,21 +91,13 @@ describe('the table takes', () => {
     ],
     ['5.0 as a count', rowsWithJson('impressions', '5.0'), { impressions: '5' }],
     ['1e5 as a count', rowsWithJson('impressions', '1e5'), { impressions: '100000' }],
-    [
-      'a long id',
-      rowsWithJson('campaign_id', '123456789012345678901'),
-      { campaign_id: '123456789012345678901' },
-    ],
+    ['an id', rowsWithJson('campaign_id', '123456789012345678901'), { campaign_id: '123456789012345678901' }],
     ['a small number', rowsWith({ spend: 0.000015 }), { spend: '0.000015' }],
     ['a double, rounded', rowsWithJson('spend', '64.34567799999999'), { spend: '64.345678' }],
     ['many decimals in a text, rounded', rowsWith({ spend: '0.1234567' }), { spend: '0.123457' }],
     ['a tiny number, rounded', rowsWithJson('spend', '1e-20'), { spend: '0.000000' }],
     ['a large number', rowsWithJson('spend', '1.23456789015e10'), { spend: '12345678901.500000' }],
-    [
-      'negative numbers',
-      rowsWith({ spend: -1.5, impressions: -1 }),
-      { spend: '-1.500000', impressions: '-1' },
-    ],
+    ['negatives', rowsWith({ spend: -1.5, impressions: -1 }), { spend: '-1.500000', impressions: '-1' }],
     [
       'names in another order',
       JSON.stringify([ROW, { impressions: 2, spend: 3, campaign_id: 'b', date: '2026-10-02' }]),

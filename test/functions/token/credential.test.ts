@@ -8,11 +8,7 @@ describe('32: parseCredential', () => {
     ['a list', '["canary"]', 'the credential is not a JSON object'],
     ['a missing field', '{"client_id":"canary"}', 'client_secret is missing or not a string'],
     ['an empty value', '{"client_id":"","client_secret":"canary"}', 'client_id is empty'],
-    [
-      'a line break in a value',
-      '{"client_id":"a","client_secret":"canary\\n"}',
-      'client_secret contains a line break',
-    ],
+    ['a line break', '{"client_id":"a","client_secret":"canary\\n"}', 'client_secret contains a line break'],
     ['a space in an API key', '{"api_key":"canary canary"}', 'api_key is empty, or contains a space'],
   ])('refuses %s, with the name of the field and without its value', (_, text, expected) => {
     const error = refusalOf(text);

@@ -22,11 +22,7 @@ describe('an error', () => {
 
   it('fits into a Cause and keeps the first facts', () => {
     const faults = Array.from({ length: 10 }, (_, at) => `${at}`.repeat(1_000));
-    const error = new RequestRefused('"'.repeat(20_000), {
-      request_id: 'r-1',
-      faults,
-      more: 'x'.repeat(9_000),
-    });
+    const error = new RequestRefused('"'.repeat(2e4), { request_id: 'r-1', faults, more: 'x'.repeat(9_000) });
     const { happened, facts } = readMessage(error.message);
     expect(happened).toBe('"'.repeat(6_000));
     expect(facts).toEqual({ request_id: 'r-1', faults: faults.slice(0, 5) });

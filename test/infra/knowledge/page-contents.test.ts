@@ -14,7 +14,7 @@ import { startExecutions } from './executions/step-functions.ts';
 
 const NOW = new Date('2026-10-13T12:00:00.000Z');
 
-const REQUEST = { dimensions: ['campaign_name'], metrics: ['clicks', 'spend'] };
+const request = { dimensions: ['campaign_name'], metrics: ['clicks', 'spend'] };
 
 /** One row for each of these days of October. */
 function rowsOf(days: readonly number[], spend: number) {
@@ -32,17 +32,12 @@ function statesOf({ days }: PageExport): Record<string, string[]> {
 it('shows what missing, status and query show of overlapping, restated, held and failed runs', async () => {
   const folder = await openFolder();
   const { out } = folder;
-  await deliver(folder, {
-    request: REQUEST,
-    days: [1, 8],
-    created: 1,
-    rows: rowsOf([1, 2, 3, 4, 5, 6, 7], 1.5),
-  });
+  await deliver(folder, { request, days: [1, 8], created: 1, rows: rowsOf([1, 2, 3, 4, 5, 6, 7], 1.5) });
   await rebuild(['daily', '--local', '--out', out]);
-  await deliver(folder, { request: REQUEST, days: [5, 8], created: 2, rows: rowsOf([5, 6], 2.25) });
+  await deliver(folder, { request, days: [5, 8], created: 2, rows: rowsOf([5, 6], 2.25) });
   await rebuild(['daily', '--local', '--out', out]);
-  await deliver(folder, { request: REQUEST, days: [9, 9], created: 3, rows: rowsOf([9], 1) });
-  await deliver(folder, { request: REQUEST, account: 'globex', days: [1, 12], created: 4, rows: [] });
+  await deliver(folder, { request, days: [9, 9], created: 3, rows: rowsOf([9], 1) });
+  await deliver(folder, { request, account: 'globex', days: [1, 12], created: 4, rows: [] });
   await rebuild(['daily', '--account', 'globex', '--local', '--out', out]);
   const failure = { ...FAILURE, account: 'acme', export: 'daily', execution: 'e-5' };
   const key = 'exports/account=acme/export=daily/start_date=2026-10-11/end_date=2026-10-13/_failure.json';
@@ -145,7 +140,7 @@ it('shows the exports of a stack, the one that failed first, from the ledger and
 it('names the object of the ledger that is damaged', async () => {
   const folder = await openFolder();
   const { out } = folder;
-  await deliver(folder, { request: REQUEST, days: [1, 2], created: 1, rows: rowsOf([1, 2], 1) });
+  await deliver(folder, { request, days: [1, 2], created: 1, rows: rowsOf([1, 2], 1) });
   const key = ledgerKey({ account: 'acme', name: 'daily' }, '2026-10');
   await mkdir(join(out, BUCKET, 'tables/ledger'), { recursive: true });
   await writeFile(join(out, BUCKET, key), 'a text');

@@ -43,10 +43,7 @@ export async function send(
 /** Starts a sandbox whose clock moves only with `pass`, and a client of what the contract shows. */
 export async function startClient(options: SandboxOptions = {}) {
   let time = Date.parse('2026-11-21T06:00:00Z');
-  const sandbox = await startSandbox({
-    now: () => time,
-    ...options,
-  });
+  const sandbox = await startSandbox({ now: () => time, ...options });
   onTestFinished(() => sandbox[Symbol.asyncDispose]());
   const pass = (seconds: number) => {
     time += seconds * 1000;

@@ -54,13 +54,7 @@ describe('36: a faulty request', () => {
     ['duplicates', { ...REPORT, metrics: ['x', 'x', 7] }, ['metrics[2]', 'metrics']],
     [
       'a purchase query',
-      {
-        ...PURCHASES,
-        advertiser_id: 'x',
-        metrics: ['spend'],
-        end_date: '2025-01-01',
-        options: { start_date: 'x' },
-      },
+      { ...PURCHASES, advertiser_id: 'x', metrics: [], end_date: '2025-01-01', options: { start_date: 'x' } },
       ['advertiser_id', 'metrics', 'end_date', 'options.start_date'],
     ],
     [

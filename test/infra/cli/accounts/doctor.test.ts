@@ -79,10 +79,7 @@ test('5.2: a dead refresh token asks for a new login', async () => {
   const { file, sandbox, readStored } = await startPlatform();
   await writeFile(file, JSON.stringify({ ...(await readStored()), refresh_token: 'canary-dead' }));
   const checks = await diagnosePlatform(sandbox.baseUrl, file);
-  expect(checks[1]).toMatchObject({
-    status: 'fault',
-    todo: expect.stringContaining('login --account acme'),
-  });
+  expect(checks[1]).toMatchObject({ status: 'fault', todo: expect.stringContaining('login --account acme') });
   expect(JSON.stringify(checks)).not.toContain('canary');
 });
 

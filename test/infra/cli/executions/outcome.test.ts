@@ -5,13 +5,7 @@ import { adviseLocally, outcomeOf } from '../../../../infra/knowledge/executions
 
 const NEXT = 'npm run export -- resume daily-1';
 
-const REPORT = {
-  version: '1',
-  error: 'RequestRefused',
-  happened: 'No.',
-  todo: 'Correct it.',
-  execution: 'daily-1',
-};
+const REPORT = { version: '1', error: 'RequestRefused', happened: 'No.', todo: 'Fix.', execution: 'daily-1' };
 
 function failedWith(report: object): string {
   const end = { name: 'daily-1', status: 'FAILED', cause: JSON.stringify(report) };
@@ -54,7 +48,7 @@ describe('the printed outcome', () => {
       'request_id: req_1, req_2',
       'Failure report: s3://b/exports/k/_failure.json',
       'More: infra/RUNBOOK.md#requestrefused',
-      'What to do: Correct it.',
+      'What to do: Fix.',
       'Then: npm run export -- resume daily-1',
     ]);
   });

@@ -9,10 +9,7 @@ import { type FakeExecution, STATE_MACHINE, startCloudFormation } from './step-f
 const BUCKET = { Bucket: 'exports', ExpectedBucketOwner: '123456789012' };
 
 /** A deployed bucket with these objects. @param name in the outputs of the stack */
-export async function startBucket(
-  objects: Readonly<Record<string, unknown>>,
-  name = BUCKET.Bucket,
-): Promise<void> {
+export async function startBucket(objects: Readonly<Record<string, unknown>>, name = BUCKET.Bucket) {
   const server = await startS3({
     directory: temporaryDirectory(),
     buckets: [BUCKET.Bucket],
