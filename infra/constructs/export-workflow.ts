@@ -256,18 +256,18 @@ function allowChildExecutions(machine: sfn.StateMachine): void {
   // A separate policy: it names the state machine, which depends on its role's default policy.
   new Policy(machine, 'ChildExecutionsPolicy', {
     roles: [machine.role],
-    statements: [
-      new PolicyStatement({ actions, resources: [arn] }),
-      new PolicyStatement({
-        actions: ['events:PutTargets', 'events:PutRule', 'events:DescribeRule'],
-        resources: [
-          Stack.of(machine).formatArn({
-            service: 'events',
-            resource: 'rule',
-            resourceName: 'StepFunctionsGetEventsForStepFunctionsExecutionRule',
-          }),
-        ],
-      }),
-    ],
+    statements: [new PolicyStatement({ actions, resources: [arn] })],
   });
+  const rule = Stack.of(machine).formatArn({
+    service: 'events',
+    resource: 'rule',
+    resourceName: 'StepFunctionsGetEventsForStepFunctionsExecutionRule',
+  });
+  // In the default policy: Step Functions makes the rule when the state machine is created or updated.
+  machine.addToRolePolicy(
+    new PolicyStatement({
+      actions: ['events:PutTargets', 'events:PutRule', 'events:DescribeRule'],
+      resources: [rule],
+    }),
+  );
 }

@@ -109,6 +109,10 @@ describe('permissions', () => {
       `events:PutRule ${rule}`,
       `events:PutTargets ${rule}`,
     ]);
+    // Without the rule, Step Functions refuses to create or update the state machine.
+    const machine = resourcesOf(stack, 'AWS::StepFunctions::StateMachine').get('WorkflowStateMachine');
+    const before = machine?.DependsOn?.map((id) => stack.template.Resources[id].Properties);
+    expect(JSON.stringify(before)).toContain('StepFunctionsGetEventsForStepFunctionsExecutionRule');
     const anywhere = actions.filter((line) => line.endsWith(' *')).map((line) => line.split(':', 1)[0]);
     expect([...new Set(anywhere)]).toEqual(['logs', 'xray']);
     expect(actions.filter((line) => /^(s3|secretsmanager|sqs|iam):/.test(line))).toEqual([]);
