@@ -7,14 +7,17 @@ import type { Folder } from '../knowledge/bucket.ts';
 import { loadConfig } from '../knowledge/config.ts';
 import { readDeployment, requireOutput, stackName } from '../knowledge/deployment.ts';
 import { findDocumentedTables } from '../knowledge/tables.ts';
-import { examples, option } from './options.ts';
+import { option } from './options.ts';
 import { toYaml } from './yaml.ts';
+
+/** Without `-s`, npm writes two lines of its own. */
+const EXAMPLE = '\nExample:\n  npm run -s export -- contract > ads.odcs.yaml';
 
 export function createCommand(): Command {
   return new Command('contract')
     .option('--local', 'of the tables of the runs of this machine')
     .addOption(option.out())
-    .addHelpText('after', examples('contract > ads.odcs.yaml', 'contract --local > ads.odcs.yaml'))
+    .addHelpText('after', EXAMPLE)
     .action(async (folder: Folder) => {
       const tables = await findDocumentedTables(folder);
       const server = folder.local ? localServer(folder) : await athenaServer();

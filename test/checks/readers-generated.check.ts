@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runLocalQuery } from '../../infra/cli/query/local.ts';
 import { startDeployedTables } from '../infra/cli/support.ts';
@@ -90,7 +90,7 @@ describe('the dbt project', () => {
     const { cwd, dbt } = await writeProject([]);
     await dbt('compile', '--no-introspect', '--no-populate-cache');
     const files = globSync('target/compiled/**/*.sql', { cwd }).map((file) => join(cwd, file));
-    expect(files).toHaveLength(15);
+    expect(files.map((file) => basename(file))).toContain('ad_report_export__campaign_report.sql');
     const queries = files.map((file) => readFileSync(file, 'utf8'));
     await python(['parse_queries.py'], { stdin: JSON.stringify(queries) });
   });
