@@ -87,11 +87,9 @@ export function startSecretsManager({
 }: SecretsManagerOptions): Promise<LoopbackServer> {
   return startJsonService((operation, parameters: Parameters) => {
     const { SecretId = '' } = parameters;
-    const name = SecretId.startsWith('arn:') ? SecretId.split(':').slice(6).join(':') : SecretId;
-    const secret = secrets.get(name);
+    const secret = secrets.get(SecretId);
     if (!secret) throw notFound("Secrets Manager can't find the specified secret.");
-    const facts = { ARN: `arn:aws:secretsmanager:local:000000000000:secret:${name}`, Name: name };
-    return { ...facts, ...answerTo(operation, secret, parameters) };
+    return answerTo(operation, secret, parameters);
   }, now);
 }
 

@@ -37,9 +37,7 @@ export function requireRevision({ headers }: Incoming): void {
 /** Contract 7.2. @throws Refusal 403 */
 export function requireScope({ scopes }: Grant, scope: string): void {
   if (scopes.includes(scope)) return;
-  throw new Refusal(403, 'insufficient_scope', `The token lacks the scope ${scope}.`, {
-    headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
-  });
+  throw new Refusal(403, 'insufficient_scope', `The token lacks the scope ${scope}.`);
 }
 
 /** The advertisers of the account that the grant covers (contract 5.5). */
@@ -61,7 +59,5 @@ function findApiKey({ credentials, now }: SandboxState, apiKey: string): Grant {
 }
 
 function unauthorized(message: string): Refusal {
-  return new Refusal(401, 'token_invalid', message, {
-    headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
-  });
+  return new Refusal(401, 'token_invalid', message);
 }

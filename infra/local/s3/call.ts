@@ -22,7 +22,6 @@ export type Upload = {
   key: string;
   folder: string;
   described: Pick<ObjectMeta, 'contentType' | 'contentEncoding'>;
-  initiated: string;
   parts: Map<number, Part>;
 };
 

@@ -69,15 +69,11 @@ export async function listObjects({ directory, bucket, query }: Call): Promise<A
   const page = keys.slice(0, limit);
   const more = keys.length > page.length;
   const listing = {
-    Name: bucket,
-    Prefix: prefix,
-    KeyCount: page.length,
-    MaxKeys: limit,
     IsTruncated: more,
     NextContinuationToken: more ? page.at(-1) : undefined,
     Contents: page.map((Key) => {
       const { lastModified, etag, bytes } = readMeta({ directory, bucket, key: Key });
-      return { Key, LastModified: lastModified, ETag: etag, Size: bytes, StorageClass: 'STANDARD' };
+      return { Key, LastModified: lastModified, ETag: etag, Size: bytes };
     }),
   };
   return { status: 200, body: xml('ListBucketResult', listing) };

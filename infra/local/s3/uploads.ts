@@ -30,7 +30,6 @@ export async function createUpload(call: Call): Promise<Answer> {
     key,
     folder,
     described: describedBy(call),
-    initiated: new Date(call.now()).toISOString(),
     parts: new Map(),
   };
   uploads.set(upload.id, upload);
@@ -66,19 +65,11 @@ export async function listParts(call: Call): Promise<Answer> {
   const page = parts.slice(0, limit);
   const more = parts.length > page.length;
   const listing = {
-    Bucket: upload.bucket,
-    Key: upload.key,
-    UploadId: upload.id,
-    PartNumberMarker: after,
     // S3 names one on its last page too, and 0 on a page without parts.
     NextPartNumberMarker: page.at(-1)?.number ?? 0,
-    MaxParts: limit,
     IsTruncated: more,
-    ChecksumAlgorithm: 'CRC32',
-    ChecksumType: 'FULL_OBJECT',
     Part: page.map(({ number, etag, bytes, crc32 }) => ({
       PartNumber: number,
-      LastModified: upload.initiated,
       ETag: etag,
       Size: bytes,
       ChecksumCRC32: base64Crc(crc32),
