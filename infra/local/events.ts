@@ -2,17 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { appendFile } from 'node:fs/promises';
 
 /** An event as EventBridge delivers it. */
-export interface BusEvent {
-  readonly version: '0';
-  readonly id: string;
-  readonly 'detail-type': string;
-  readonly source: string;
-  readonly account: string;
-  readonly time: string;
-  readonly region: string;
-  readonly resources: readonly string[];
-  readonly detail: unknown;
-}
+export type BusEvent = ReturnType<typeof toEvent>;
 
 export interface EventBus {
   /** All events so far, in order. */
@@ -30,29 +20,30 @@ interface Entry {
 /** An event bus that appends each event to a file, one per line. */
 export function createEventBus(
   file: string,
-  { account, region }: { readonly account: string; readonly region: string },
+  place: { readonly account: string; readonly region: string },
   now: () => number,
 ): EventBus {
   const events: BusEvent[] = [];
-  const toEvent = ({ DetailType, Source, Detail }: Entry): BusEvent => ({
-    version: '0',
-    id: randomUUID(),
-    'detail-type': DetailType,
-    source: Source,
-    account,
-    // EventBridge writes whole seconds.
-    time: new Date(now()).toISOString().replace(/\.\d+Z$/, 'Z'),
-    region,
-    resources: [],
-    detail: Detail,
-  });
   return {
     events,
     async putEvents(input) {
       const { Entries } = input as { Entries: readonly Entry[] };
-      const put = Entries.map(toEvent);
+      const put = Entries.map((entry) => ({ ...toEvent(entry, now()), ...place }));
       await appendFile(file, put.map((event) => `${JSON.stringify(event)}\n`).join(''));
       events.push(...put);
     },
+  };
+}
+
+function toEvent({ Source, DetailType, Detail }: Entry, now: number) {
+  return {
+    version: '0',
+    id: randomUUID(),
+    'detail-type': DetailType,
+    source: Source,
+    // EventBridge writes whole seconds.
+    time: new Date(now).toISOString().replace(/\.\d+Z$/, 'Z'),
+    resources: [],
+    detail: Detail,
   };
 }
