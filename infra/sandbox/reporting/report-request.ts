@@ -5,29 +5,20 @@ import { findDimension, findMetric } from '../../../functions/workflow/request/d
 import { date } from '../../../functions/workflow/request/fields.ts';
 import { readAs, type Violation } from '../envelope.ts';
 
-// The limits and the renamed dimensions are a second opinion on what functions send, on purpose.
+// The limits are a second opinion on what functions send, on purpose.
 
 const MAX_DAYS = 45;
-
-/** Contract 9.5. */
-const RENAMED: ReadonlyMap<unknown, string> = new Map([
-  ['conv_integration_id', 'event_source_id'],
-  ['conv_integration_os', 'event_source_platform'],
-]);
 
 /** Serves every name of the dictionary: the contract's lists are incomplete. Names are in lower case. */
 const nameIn = (find: (name: string) => unknown) =>
   z.string().check(
     z.refine((name) => name === name.toLowerCase() && find(name) !== undefined, {
-      error: ({ input }) => `${input}: is ${RENAMED.has(input) ? `now ${RENAMED.get(input)}` : 'unknown'}`,
+      error: ({ input }) => `${input}: is unknown`,
     }),
   );
 
 const listOf = (item: z.ZodMiniType<string>, least: number) =>
-  z.array(item).check(
-    z.minLength(least, 'must not be empty'),
-    z.refine((items) => new Set(items).size === items.length, 'must not list a value twice'),
-  );
+  z.array(item).check(z.minLength(least, 'must not be empty'));
 
 type Granted = readonly { readonly id: string }[];
 
