@@ -40,17 +40,11 @@ export interface LocalOptions {
   readonly versioned?: boolean;
   /** Replace settings of all functions. */
   readonly settings?: SettingTexts;
-  /** Default: runs each function in processes of its own. */
-  readonly createFunction?: CreateFunction;
+  /** Changes a function before it is created. Tests put proxies before the services that it calls. */
+  readonly changeFunction?: (spec: FunctionSpec) => FunctionSpec;
 }
 
 const EMPTY: TableConfig = { exports: [], accounts: {} };
-
-export type CreateFunction = (
-  spec: FunctionSpec,
-  clock: Clock,
-  log: (line: LogLine) => void,
-) => LocalFunction;
 
 type OnStart = (execution: Execution, input: JsonObject) => void;
 
@@ -119,16 +113,15 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
     AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.endpoint,
     AWS_ENDPOINT_URL_GLUE: glue.endpoint,
   });
-  const create = options.createFunction ?? createFunction;
-  const functions = assembly.functions.map((spec) =>
-    started.use(
-      create(
-        { ...spec, environment: { ...spec.environment, ...environment }, scratch: join(out, SCRATCH) },
-        clock,
-        (line) => void logs.push(line),
-      ),
-    ),
-  );
+  const { changeFunction = (spec) => spec } = options;
+  const functions = assembly.functions.map((each) => {
+    const spec = {
+      ...each,
+      environment: { ...each.environment, ...environment },
+      scratch: join(out, SCRATCH),
+    };
+    return started.use(createFunction(changeFunction(spec), clock, (line) => void logs.push(line)));
+  });
 
   const bus = createEventBus(join(out, 'events.jsonl'), { account: ACCOUNT, region: REGION }, clock.now);
   const history = createHistory(out);

@@ -6,7 +6,6 @@ import { fileURLToPath } from 'node:url';
 import { type Assembly, loadAssembly, prepareAssembly } from '../../infra/local/assembly/assembly.ts';
 import { scaledClock } from '../../infra/local/clock.ts';
 import type { EventBus } from '../../infra/local/events.ts';
-import { createFunction } from '../../infra/local/lambda/lambda.ts';
 import type { FunctionSpec } from '../../infra/local/lambda/lambda-instance.ts';
 import { TaskError } from '../../infra/local/lambda/task-error.ts';
 import { type LocalRun, type SettingTexts, startLocal } from '../../infra/local/run.ts';
@@ -85,7 +84,7 @@ export async function startWorkflow(options: WorkflowOptions = {}): Promise<Work
       assembly: { ...assembly, functions: options.shortTimeouts ? preload(functions, out) : functions },
       ...(options.settings && { settings: options.settings }),
       ...(options.versioned && { versioned: true }),
-      createFunction: (spec, ...rest) => createFunction(services.connect(spec), ...rest),
+      changeFunction: services.connect,
     }),
   );
   const { s3, secrets } = services;

@@ -87,8 +87,6 @@ export async function listObjects({ directory, bucket, query }: Call): Promise<A
 export function checkConditions(call: Call): void {
   const absent = call.header('if-none-match');
   const etag = call.header('if-match');
-  if (absent !== undefined && absent !== '*')
-    throw new S3Error('NotImplemented', 'If-None-Match supports * only');
   const isRefused = absent === undefined ? etag !== undefined && readMeta(call).etag !== etag : exists(call);
   if (isRefused)
     throw new S3Error('PreconditionFailed', 'At least one of the pre-conditions you specified did not hold');
