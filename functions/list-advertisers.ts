@@ -11,7 +11,7 @@ import { uuid } from './workflow/request/fields.ts';
 import { PAGE_LIMIT } from './workflow/request/list.ts';
 import type { ReportRequest } from './workflow/request/request.ts';
 import { READS, readSettingObject } from './workflow/settings.ts';
-import type { Newcomers, Window } from './workflow/state-parts.ts';
+import type { Newcomers } from './workflow/state-parts.ts';
 import { type ExportPlan, PlanOfAll } from './workflow/states.ts';
 
 /** Ids in the state. The object has all. */
@@ -74,14 +74,12 @@ async function readIds(
   const warnings: string[] = [];
   for await (const page of listPages(connection, authorization, wanted, (text) => warnings.push(text)))
     for (const item of page) {
-      const { data } = uuid.safeParse(Object(item)[field]);
-      if (data !== undefined) ids.add(data);
-      else {
+      const { data: id } = uuid.safeParse(Object(item)[field]);
+      if (id === undefined) {
         const happened = `An item of ${resource} has no UUID in its field ${field}.`;
-        throw new AnswerUnreadable(`${happened} Name the field with the setting advertisers_list.`, {
-          account,
-        });
+        throw new AnswerUnreadable(`${happened} Name it with the setting advertisers_list.`, { account });
       }
+      ids.add(id);
     }
   if (ids.size > 0) return { ids: [...ids].sort(), warnings };
   const happened = `The platform lists no advertiser of account ${account}, so there is nothing to report.`;
@@ -109,22 +107,11 @@ async function findNewcomers(
   const before = new Set(last.advertiser_ids);
   const all = ids.filter((id) => !before.has(id));
   if (all.length === 0) return undefined;
-  const windows = (await listWindows(store, request)).flatMap((key) => windowOf(key) ?? []);
-  const history = daysBefore(request, windows);
+  const [oldest = ''] = await listWindows(store, request);
+  const { start_date: end_date } = request;
+  const { start_date = end_date } = windowOf(oldest) ?? {};
+  const history = start_date < end_date ? { start_date, end_date } : undefined;
   return { count: all.length, advertiser_ids: all.slice(0, MAX_NAMED), ...(history && { history }) };
-}
-
-/**
- * The days of earlier windows, without those that the request exports at their end.
- *
- * @param windows by their start
- */
-function daysBefore({ start_date, end_date }: Window, windows: readonly Window[]): Window | undefined {
-  const first = windows[0]?.start_date ?? start_date;
-  const isLater = windows.some((window) => window.end_date > end_date);
-  const ends = isLater ? windows.map((window) => window.end_date) : [start_date];
-  const last = ends.sort().at(-1) ?? '';
-  return first < last ? { start_date: first, end_date: last } : undefined;
 }
 
 export const handler = createHandler(READS.ListAdvertisers, PlanOfAll, listAdvertisers, (settings) => ({

@@ -26,7 +26,7 @@ export const Newcomers = z.object({
   count: z.number(),
   /** The first of them. */
   advertiser_ids: z.array(z.string()),
-  /** The days that were exported without them. Absent if there are none. */
+  /** From the first exported day to the run that found them. Absent if there are no days before it. */
   history: z.optional(Window),
 });
 export type Newcomers = z.infer<typeof Newcomers>;

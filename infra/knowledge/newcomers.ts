@@ -1,4 +1,3 @@
-import pMap from 'p-map';
 import { nameNewcomers } from '../../functions/decisions/newcomers.ts';
 import { AdvertiserList } from '../../functions/deliveries/advertisers.ts';
 import { covers } from '../../functions/deliveries/judge.ts';
@@ -9,9 +8,6 @@ import type { Folder } from './bucket.ts';
 import type { FoundExport } from './exports.ts';
 import { byNewest, type JudgedRange, type Remedy } from './missing-days.ts';
 import { exportDaysCommand } from './next-command.ts';
-
-/** Lists that are read at the same time. */
-const PARALLEL = 4;
 
 /** Ids that the words name. */
 const MAX_NAMED = 5;
@@ -41,16 +37,16 @@ export async function findNewcomers(
     .sort()
     .toReversed();
   if (newest === undefined || older.length === 0) return undefined;
-  const { advertiser_ids: ids = [], newcomers } = (await readList(store, newest)) ?? {};
-  const lacking = await pMap(
-    older,
-    async (key) => {
-      const known = new Set((await readList(store, key))?.advertiser_ids ?? ids);
-      const lacked = ids.filter((id) => !known.has(id));
-      return { lacked, days: lacked.length > 0 ? (byList.get(key) ?? []).map(({ day }) => day) : [] };
-    },
-    { concurrency: PARALLEL },
-  );
+  // Undefined if somebody removed it.
+  const read = async (key: string) =>
+    AdvertiserList.safeParse(parseJson((await store.getText(key)) ?? '')).data;
+  const { advertiser_ids: ids = [], newcomers } = (await read(newest)) ?? {};
+  const compared = older.map(async (key) => {
+    const known = new Set((await read(key))?.advertiser_ids ?? ids);
+    const lacked = ids.filter((id) => !known.has(id));
+    return { lacked, days: lacked.length > 0 ? (byList.get(key) ?? []).map(({ day }) => day) : [] };
+  });
+  const lacking = await Promise.all(compared);
   const ranges = groupDays(lacking.flatMap((each) => each.days).sort());
   const [first, last] = [ranges[0], ranges.at(-1)];
   if (!first || !last) return undefined;
@@ -66,12 +62,4 @@ export async function findNewcomers(
     ranges: ranges.map((range) => ({ ...range, days: daysOf(range).length, reason })),
     command: exportDaysCommand(named, { start_date, end_date: last.end_date }, folder, []),
   };
-}
-
-/** @returns undefined if somebody removed it */
-async function readList(
-  store: Pick<RecordStore, 'getText'>,
-  key: string,
-): Promise<AdvertiserList | undefined> {
-  return AdvertiserList.safeParse(parseJson((await store.getText(key)) ?? '')).data;
 }
