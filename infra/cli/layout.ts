@@ -29,7 +29,9 @@ export function alignColumns(
   rows: readonly (readonly string[])[],
   numbers: readonly number[] = [],
 ): string[] {
-  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => stringWidth(row[column] ?? ''))));
+  const widths = rows[0]?.map((_, column) =>
+    rows.reduce((widest, row) => Math.max(widest, stringWidth(row[column] ?? '')), 0),
+  );
   const pad = (cell: string, column: number) => {
     const space = ' '.repeat((widths?.[column] ?? 0) - stringWidth(cell));
     return numbers.includes(column) ? space + cell : cell + space;

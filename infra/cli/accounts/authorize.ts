@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { consentUrl, requestToken } from '../../../functions/platform/oauth.ts';
@@ -133,12 +133,13 @@ function describeRefusal(error: unknown): unknown {
  * @throws CommandFailed
  */
 function readCode(url: URL, state: string): string {
-  if (!hasState(url, state))
+  const { searchParams } = url;
+  const states = searchParams.getAll('state');
+  if (states.length !== 1 || states[0] !== state)
     throw new CommandFailed(
       'The pasted address does not have the state that this login sent.',
       'Log in again, and paste the address that the browser shows after this login.',
     );
-  const { searchParams } = url;
   const error = searchParams.get('error');
   if (error !== null) {
     throw new CommandFailed(
@@ -149,15 +150,4 @@ function readCode(url: URL, state: string): string {
   const [code, ...others] = searchParams.getAll('code');
   if (code && others.length === 0) return code;
   throw new CommandFailed('The redirect has neither exactly one code nor an error.', 'Log in again.');
-}
-
-function hasState({ searchParams }: URL, state: string): boolean {
-  const [found = '', ...others] = searchParams.getAll('state');
-  return others.length === 0 && areEqual(found, state);
-}
-
-/** Compares in constant time. The digests have equal lengths, as timingSafeEqual requires. */
-function areEqual(one: string, other: string): boolean {
-  const digest = (text: string) => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(one), digest(other));
 }

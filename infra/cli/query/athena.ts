@@ -17,11 +17,6 @@ import type { QueryResult, Value } from './result.ts';
 /** A query takes seconds, and a person waits. */
 const POLL_EVERY_MS = 1_000;
 
-const MAX_TRIES = 3;
-
-/** Statements that may be repeated: they write nothing. */
-const SELECT = /^[\s(]*(SELECT|WITH)\b/i;
-
 const PERMISSIONS = "what the managed policy of the stack's output ReaderPolicyArn allows";
 
 /** The workgroup was deleted or disabled, or this user may not write to the bucket of its results. */
@@ -48,21 +43,13 @@ export async function runAthenaQuery(
 ): Promise<QueryResult | undefined> {
   const athena = new AthenaClient({ region });
   const start = { QueryString: sql, WorkGroup, QueryExecutionContext: { Database } };
-  for (let tries = 1; ; tries += 1) {
-    try {
-      const { QueryExecutionId = '' } = await athena.send(new StartQueryExecutionCommand(start));
-      const execution = await followQuery(athena, QueryExecutionId, pollEvery);
-      return execution && (await readQueryResult(athena, execution));
-    } catch (error) {
-      const failure = toCommandFailed(error);
-      if (tries === MAX_TRIES || !isUnreadable(failure.happened) || !SELECT.test(sql)) throw failure;
-    }
+  try {
+    const { QueryExecutionId = '' } = await athena.send(new StartQueryExecutionCommand(start));
+    const execution = await followQuery(athena, QueryExecutionId, pollEvery);
+    return execution && (await readQueryResult(athena, execution));
+  } catch (error) {
+    throw toCommandFailed(error);
   }
-}
-
-/** Athena cannot open or read an object: a run replaced it during the query, or it is damaged. */
-function isUnreadable(reason: string): boolean {
-  return /^HIVE_(FILESYSTEM_ERROR|CANNOT_OPEN_SPLIT|CURSOR_ERROR|BAD_DATA)/.test(reason);
 }
 
 function toCommandFailed(error: unknown): CommandFailed {
@@ -129,8 +116,11 @@ function readValue(type: string, text: string | undefined): Value {
   return Number.isFinite(number) ? number : text;
 }
 
+/** Athena cannot open or read an object: a run replaced it during the query, or it is damaged. */
+const UNREADABLE = /^HIVE_(FILESYSTEM_ERROR|CANNOT_OPEN_SPLIT|CURSOR_ERROR|BAD_DATA)/;
+
 function queryFailed(reason: string): CommandFailed {
-  if (isUnreadable(reason))
+  if (UNREADABLE.test(reason))
     return new CommandFailed(
       toPrintable(reason),
       'Repeat the query when no export writes the table. If it fails again, the object is damaged: see TableProblems in infra/RUNBOOK.md.',

@@ -23,9 +23,8 @@ const HOW_TO_GET_TABLES =
   "Run 'npm start' for an example, or 'npm start -- NAME' for an export of cdk.json; or give another --out. " +
   "'npm run export -- missing NAME --local' says why a delivered file is not in its table.";
 
-/** DuckDB cannot read a file, which a run may have replaced during the query: the query is repeated. */
+/** DuckDB cannot read a file: it is damaged, or a run replaced it during the query. */
 const UNREADABLE = /^Invalid (Input )?Error/;
-const MAX_TRIES = 3;
 
 /**
  * Runs a query with DuckDB on the tables that local runs left in a folder.
@@ -35,7 +34,7 @@ const MAX_TRIES = 3;
  * @throws CommandFailed with DuckDB's message if the query fails
  * @throws TableProblem if an object is damaged
  */
-export async function runLocalQuery(sql: string, out: string, tries = 1): Promise<QueryResult> {
+export async function runLocalQuery(sql: string, out: string): Promise<QueryResult> {
   const tables = findTables(out);
   const { connection, close } = await openDatabase();
   const named = tablesNamedIn(sql, tables);
@@ -57,7 +56,6 @@ export async function runLocalQuery(sql: string, out: string, tries = 1): Promis
     const error = thrown as Error;
     if (error instanceof UsageError || error instanceof TableProblem) throw error;
     if (!UNREADABLE.test(error.message)) throw describeQueryFailure(error, tables, out);
-    if (tries < MAX_TRIES) return runLocalQuery(sql, out, tries + 1);
     const paths = [...(ledger ? [ledger] : []), ...read].flatMap((table) => table.paths);
     const path = await findDamaged((sql) => connection.run(sql), paths, error);
     throw path === undefined ? describeQueryFailure(error, tables, out) : damaged(path);

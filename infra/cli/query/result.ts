@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import Papa from 'papaparse';
-import stringWidth from 'string-width';
 import { toPrintable, toPrintableJson } from '../../knowledge/errors.ts';
 import { alignColumns, printLines } from '../layout.ts';
 
@@ -57,23 +56,13 @@ const FORMATS: Readonly<Record<Format, (result: QueryResult) => Pieces>> = {
 
 const NUMBER = /^(u?(tiny|small|big|huge)?int(eger)?|decimal|double|float|real)\b/i;
 
-/** Aligns numbers to the right. A column becomes wider when a piece has a wider value. */
+/** Aligns numbers to the right. Only a table has to know all rows before it shows the first one. */
 export async function* formatTable({ columns, rows }: QueryResult): Pieces {
   const numbers = columns.flatMap(({ type }, at) => (NUMBER.test(type) ? [at] : []));
+  const all = (await Array.fromAsync(rows)).flat();
+  const cells = all.map((row) => row.map((value) => toPrintable(cellText(value))));
   const header = columns.map(({ name }) => toPrintable(name));
-  let widest: readonly string[] | undefined;
-  for await (const piece of rows) {
-    const cells = piece.map((row) => row.map((value) => toPrintable(cellText(value))));
-    const lines = [widest ?? header, ...cells];
-    const table = alignColumns(lines, numbers).slice(widest ? 1 : 0);
-    yield table.map((line) => `${line}\n`).join('');
-    widest = header.map((_, at) => lines.map((line) => line[at] ?? '').reduce(wider));
-  }
-  if (!widest) yield `${header.join('  ')}\n`;
-}
-
-function wider(one: string, other: string): string {
-  return stringWidth(other) > stringWidth(one) ? other : one;
+  for (const line of alignColumns([header, ...cells], numbers)) yield `${line}\n`;
 }
 
 function cellText(value: Value): string {

@@ -85,21 +85,11 @@ export interface LocalRunFacts extends PlatformOptions {
   readonly out: string;
 }
 
-/** The code of the local S3's answer, if the folder is full or cannot be written. */
-const DISK_ERROR = /\((ENOSPC|EDQUOT|EACCES|EPERM|EROFS)\)/;
-
 /** Says what to do next on this machine. A failure report speaks of secrets, functions and AWS. */
 export function adviseLocally<
   Failed extends { readonly error: string; readonly happened: string; readonly todo: string },
 >(failure: Failed, run: LocalRunFacts): Failed {
-  const [, code] = DISK_ERROR.exec(failure.happened) ?? [];
-  if (code === undefined) return { ...failure, todo: localStep(failure.error, run) ?? failure.todo };
-  const isFull = code === 'ENOSPC' || code === 'EDQUOT';
-  return {
-    ...failure,
-    happened: `The folder ${run.out} ${isFull ? 'has no room for it' : 'cannot be written'} (${code}).`,
-    todo: `${isFull ? 'Make room in it' : 'Let this user write to it'}, then run the export again.`,
-  };
+  return { ...failure, todo: localStep(failure.error, run) ?? failure.todo };
 }
 
 /** @returns undefined if the step of the failure report fits */

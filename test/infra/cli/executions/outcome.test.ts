@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { asServiceError } from '../../../../functions/aws/service-error.ts';
 import { describeOutcome } from '../../../../infra/cli/executions/outcome.ts';
 import { adviseLocally, outcomeOf } from '../../../../infra/knowledge/executions/outcome.ts';
 
@@ -124,18 +123,4 @@ it.each([
   const run = { account: 'acme', out: 'out', baseUrl: 'http://127.0.0.1:80', credential: 'c.json' };
   const failure = { error, happened: 'No.', todo: 'Do this.' };
   expect(adviseLocally(failure, run)).toEqual({ ...failure, todo });
-});
-
-it.each([
-  ['ENOSPC', 'has no room for it (ENOSPC).', 'Make room in it, then run the export again.'],
-  ['EROFS', 'cannot be written (EROFS).', 'Let this user write to it, then run the export again.'],
-])('says after %s that the folder of the run %s', (code, what, todo) => {
-  const { message } = asServiceError(Object.assign(new Error(), { name: code }), 'write k to bucket b', 'p');
-  const failure = {
-    error: code === 'ENOSPC' ? 'DiskFull' : 'AccessRefused',
-    happened: `1 of 2 windows were not delivered. ${message}`,
-    todo: '',
-  };
-  const happened = `The folder o ${what}`;
-  expect(adviseLocally(failure, { account: 'acme', out: 'o' })).toEqual({ ...failure, happened, todo });
 });

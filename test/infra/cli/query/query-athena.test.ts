@@ -99,18 +99,14 @@ describe('a query of the deployed tables', () => {
   });
 
   it.each([
-    ['HIVE_BAD_DATA', 3, SELECT, 'see TableProblems'],
-    ['HIVE_CURSOR_ERROR', 3, SELECT, 'Repeat the query'],
-    ['HIVE_FILESYSTEM_ERROR', 1, `INSERT INTO copy ${SELECT}`, 'Repeat the query'],
-    ['HIVE_METASTORE_ERROR', 1, SELECT, 'Correct the query'],
-  ])('that ends with %s is started %i times, and then says what to do: %s', async (code, starts, sql, todo) => {
+    ['HIVE_BAD_DATA', 'see TableProblems'],
+    ['HIVE_CURSOR_ERROR', 'Repeat the query'],
+    ['HIVE_METASTORE_ERROR', 'Correct the query'],
+  ])('that ends with %s says what to do: %s', async (code, todo) => {
     const failed = { State: 'FAILED', StateChangeReason: `${code}: s3://bucket/tables/x.parquet` };
-    const { calls } = await startAthena({ states: [failed] });
-    const end = runAthenaQuery(sql, PLACE, 1);
+    await startAthena({ states: [failed] });
+    const end = runAthenaQuery(SELECT, PLACE, 1);
     await expect(end).rejects.toMatchObject({ todo: expect.stringContaining(todo) });
-    expect(calls.filter(({ operation }) => operation === 'StartQueryExecution')).toHaveLength(starts);
-    await startAthena({ states: [failed, failed, { State: 'SUCCEEDED' }] });
-    if (starts === 3) expect(await rowsOf(await runAthenaQuery(sql, PLACE, 1))).toHaveLength(2);
   });
 
   const denied = 'AWS could not run the query (AccessDeniedException): User x may not.';

@@ -36,23 +36,6 @@ describe('the formats', () => {
     );
   });
 
-  it('widen a column of a table for a value that comes after the first piece', async () => {
-    const rows = [
-      ['a', '1', 1],
-      ['longer than all', '2', 2],
-      ['b', '3', 3],
-    ];
-    expect(await format(formatTable, rows)).toBe(
-      [
-        'name  spend  spend',
-        'a         1      1',
-        'longer than all      2      2',
-        'b                    3      3',
-        '',
-      ].join('\n'),
-    );
-  });
-
   it('keep every column in JSON, also if two have the same name', async () => {
     expect(JSON.parse(await format(formatJson))).toEqual({
       columns: [

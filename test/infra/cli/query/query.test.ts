@@ -1,7 +1,6 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { runLocalQuery } from '../../../../infra/cli/query/local.ts';
 import { runCommand } from '../../../support/cli.ts';
 import { ledgerRows, shownDay, writeParquet } from '../../../support/ledger-rows.ts';
@@ -107,20 +106,6 @@ describe('a local query', () => {
     expect(rows.map(({ name }) => name)).toContain('hostile_days');
     expect(rows.filter(({ name }) => /COPY/.test(String(name)))).toEqual([]);
     expect(existsSync(file)).toBe(false);
-  });
-
-  it('reads a table again if a run replaces an object meanwhile', async () => {
-    const out = await writeTables();
-    const path = join(out, 'bucket/tables/daily-campaigns/007.2026-10.parquet');
-    const object = readFileSync(path);
-    writeFileSync(path, object.subarray(0, -20));
-    const create = DuckDBInstance.create.bind(DuckDBInstance);
-    const opened = vi.spyOn(DuckDBInstance, 'create').mockImplementation((...options) => {
-      if (opened.mock.calls.length === 3) writeFileSync(path, object);
-      return create(...options);
-    });
-    expect((await ask('SELECT count(*) AS days FROM daily_campaigns', out)).rows).toEqual([{ days: '2' }]);
-    expect(opened).toHaveBeenCalledTimes(3);
   });
 
   it('refuses a folder in which two stacks left the same table, because each day would count twice', async () => {
