@@ -1,4 +1,4 @@
-import { addDays, type DateRange } from '../../functions/workflow/request/dates.ts';
+import { addDays } from '../../functions/workflow/request/dates.ts';
 import { findMetric } from '../../functions/workflow/request/dictionary.ts';
 import type { FinalAfter } from '../config/exports.ts';
 import type { Folder } from './bucket.ts';
@@ -38,43 +38,32 @@ export function judgeMonths(
   return [...Map.groupBy(judged, ({ day }) => day.slice(0, 'YYYY-MM'.length))].map(([month, all]) => {
     const of = (wanted: string | undefined) => all.filter(({ kind }) => kind === wanted);
     const unverified = of('unverified');
-    const [first, last] = [unverified[0]?.day, unverified.at(-1)?.day];
-    const range: DateRange | undefined =
-      first && last ? { start_date: first, end_date: addDays(last, 1) } : undefined;
-    const from = unverified
-      .map(({ same_since = '' }) => same_since)
-      .sort()
-      .at(-1);
-    return {
-      month,
+    const counts = {
       final: of('final').length,
       changing: of('changing').length,
       unverified: unverified.length,
       lacking: of('lacking').length + of(undefined).length,
-      ...(range &&
-        from && {
-          verify: {
-            command: exportDaysCommand(named, range, folder, []),
-            from: addDays(from, final_after_days),
-          },
-        }),
     };
+    const [first, last] = [unverified[0], unverified.at(-1)];
+    if (!first || !last) return { month, ...counts };
+    const range = { start_date: first.day, end_date: addDays(last.day, 1) };
+    const [newest = ''] = unverified
+      .map(({ same_since = '' }) => same_since)
+      .sort()
+      .reverse();
+    const command = exportDaysCommand(named, range, folder, []);
+    return { month, ...counts, verify: { command, from: addDays(newest, final_after_days) } };
   });
 }
 
-/** Such as `final`, or `3 days unverified, 2 changing`. */
+/** Such as `final`, or `3 days unverified, 1 day changing`. */
 export function describeFinality({ unverified, changing, lacking }: MonthFinality): string {
-  const counts = [
-    [unverified, 'unverified'],
-    [changing, 'changing'],
-    [lacking, 'lacking'],
-  ] as const;
-  const [first, ...others] = counts.filter(([many]) => many > 0).map(([many, word]) => ({ many, word }));
-  if (!first) return 'final';
-  const days = first.many === 1 ? 'day' : 'days';
-  return [`${first.many} ${days} ${first.word}`, ...others.map(({ many, word }) => `${many} ${word}`)].join(
-    ', ',
-  );
+  const counts = Object.entries({ unverified, changing, lacking }).filter(([, many]) => many > 0);
+  return counts.map(([word, many]) => `${countDays(many)} ${word}`).join(', ') || 'final';
+}
+
+function countDays(days: number): string {
+  return `${days} ${days === 1 ? 'day' : 'days'}`;
 }
 
 /** Changes that are named, of spend first. */
@@ -89,13 +78,7 @@ export function describeClose({ closed_on, days, changes }: ClosedMonth): string
     .slice(0, MAX_CHANGES)
     .map(([name, change]) => {
       const digits = findMetric(name)?.unit === 'money' ? 2 : 0;
-      const format = new Intl.NumberFormat('en', {
-        signDisplay: 'always',
-        minimumFractionDigits: digits,
-        maximumFractionDigits: 2,
-      });
-      return `${name} ${format.format(change)}`;
+      return `${name} ${change > 0 ? '+' : ''}${change.toFixed(digits)}`;
     });
-  const many = `${days} ${days === 1 ? 'day' : 'days'}`;
-  return `closed on ${closed_on}; since the close: ${[many, ...named].join(', ')}`;
+  return `closed on ${closed_on}; since the close: ${[countDays(days), ...named].join(', ')}`;
 }

@@ -2,6 +2,7 @@ import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
+import pMap from 'p-map';
 import { literal, openDatabase } from '../../../functions/tables/database.ts';
 import { mergeObject, parquet, timestamp } from '../../../functions/tables/merge.ts';
 import { addDays } from '../../../functions/workflow/request/dates.ts';
@@ -26,17 +27,6 @@ interface CloseOptions extends ExportPlace {
   readonly json?: true;
 }
 
-/** What became of the month of one export. */
-interface Closed {
-  readonly account: string;
-  readonly name: string;
-  readonly outcome: 'closed' | 'closed before' | 'refused';
-  /** The reason of a refusal, with the days in words. */
-  readonly problem?: string;
-  /** The commands that make the days final. */
-  readonly todo?: readonly string[];
-}
-
 export function createCommand(): Command {
   return new Command('close')
     .argument('<month>', 'such as 2026-10', parseMonth)
@@ -50,10 +40,16 @@ export function createCommand(): Command {
     .addHelpText('after', examples('close 2026-10', 'query --saved since-close'))
     .action(async (month: string, name: string | undefined, options: CloseOptions) => {
       const exports = await close(month, name, options);
-      const outcome = exports.some((each) => each.outcome === 'refused') ? 'refused' : 'ok';
-      if (options.json) printDocument({ outcome, month, exports });
-      else printLines(exports.flatMap((each) => describeClosed(month, each)));
-      process.exitCode = outcome === 'ok' ? DELIVERED : FAILED;
+      const isRefused = exports.some((each) => each.outcome === 'refused');
+      if (options.json) printDocument({ outcome: isRefused ? 'refused' : 'ok', month, exports });
+      else
+        printLines(
+          exports.flatMap(({ account, name, todo }) => [
+            `${account}/${name}  ${month} ${todo[0]}`,
+            ...todo.slice(1),
+          ]),
+        );
+      process.exitCode = isRefused ? FAILED : DELIVERED;
     });
 }
 
@@ -62,82 +58,58 @@ function parseMonth(text: string): string {
   return text;
 }
 
-async function close(month: string, name: string | undefined, options: CloseOptions): Promise<Closed[]> {
+/** @returns of each export what became of its month, and what to do next */
+async function close(month: string, name: string | undefined, options: CloseOptions) {
   const now = new Date();
   const from = `${month}-01`;
   const to = `${addDays(from, 31).slice(0, 'YYYY-MM'.length)}-01`;
   await using reading = await openToRead(options);
   await using _lock = options.local ? await lockFolder(options.out) : undefined;
-  const found = (await findExports(name, options, reading, now, from)).filter(
-    ({ table }) => table?.kind === 'report',
-  );
+  const all = await findExports(name, options, reading, now, from);
+  const found = all.filter(({ table }) => table?.kind === 'report');
   if (found.length === 0) throw new UsageError(['no report with a table to close']);
   const config = loadConfig();
   const since = found.map(({ request }) => [`${request.account}.${request.name}`, from] as const);
   const readDays = await readLedger(reading, new Map(since), config, now);
   await using bucket = await openBucket(options);
-  const closed: Closed[] = [];
-  for (const each of found) {
-    const { request, table, named } = each;
-    const { account } = request;
+  const closeOne = async (each: FoundExport) => {
+    const { account, name } = each.request;
     const judged = await judgeRange(each, shownReader(reading), { from, to }, now);
-    const { days } = readDays(table?.table ?? '', account);
-    const [state] = judgeMonths(judged, days, { named: { ...named, account }, config, account }, options);
-    const words = state && describeFinality(state);
-    if (!state || (words !== 'final' && !options.anyway)) {
-      const { command, from: on } = state?.verify ?? {};
-      const todo = [
-        ...(command ? [`from ${on} on: ${command}`] : []),
-        ...(state?.lacking === 0 ? [] : [missingCommand({ account, name: request.name }, options)]),
-      ];
-      closed.push({
-        account,
-        name: request.name,
-        outcome: 'refused',
-        problem: words ?? 'the table shows none of its days',
-        todo,
-      });
-    } else {
-      const outcome = await keep(month, each, bucket, now, options.again === true);
-      closed.push({ account, name: request.name, outcome });
-    }
-  }
-  return closed;
+    const { days } = readDays(name, account);
+    const [state] = judgeMonths(
+      judged,
+      days,
+      { named: { ...each.named, account }, config, account },
+      options,
+    );
+    const words = state ? describeFinality(state) : 'no day is in the table';
+    const isKept = state && (words === 'final' || options.anyway);
+    if (isKept) return { account, name, ...(await keep(month, each, bucket, now, options.again)) };
+    const verify = state?.verify && `  from ${state.verify.from} on: ${state.verify.command}`;
+    const missing = state?.lacking !== 0 && `  ${missingCommand({ account, name }, options)}`;
+    const todo = [`is not closed: ${words}. --anyway closes it all the same`, verify, missing];
+    return { account, name, outcome: 'refused', todo: todo.filter((line) => typeof line === 'string') };
+  };
+  return await pMap(found, closeOne, { concurrency: 1 });
 }
 
 /** Writes what the ledger says that the days show, unless the month was closed before. */
-async function keep(
-  month: string,
-  { request }: FoundExport,
-  bucket: Bucket,
-  now: Date,
-  again: boolean,
-): Promise<'closed' | 'closed before'> {
+async function keep(month: string, { request }: FoundExport, bucket: Bucket, now: Date, again = false) {
   const { signal } = new AbortController();
   await using scratch = await mkdtempDisposable(join(tmpdir(), 'close-'));
   const folder = scratch.path;
   const ledger = join(folder, 'ledger.parquet');
   await bucket.getFile(ledgerKey(request, month), ledger, signal);
   using database = await openDatabase(folder, signal);
-  const columns = LEDGER_COLUMNS.map(({ name }) => name);
-  const rows = `SELECT ${columns} FROM (
+  const rows = `SELECT ${LEDGER_COLUMNS.map(({ name }) => name)} FROM (
     SELECT * REPLACE (${literal(CLOSED)} AS outcome, ${timestamp(now.toISOString())} AS copied_at),
       rank() OVER (PARTITION BY date ORDER BY report_created_at DESC, report_id DESC) AS age
     FROM ${parquet(ledger)} WHERE outcome = 'shown') WHERE age = 1 ORDER BY date, metric`;
-  return await mergeObject(
-    { database, store: bucket, folder, signal },
-    closedKey(request, month),
-    async (old) =>
-      old && !again ? { result: 'closed before' as const } : { next: { rows }, result: 'closed' as const },
-  );
-}
-
-function describeClosed(month: string, { account, name, outcome, problem, todo = [] }: Closed): string[] {
-  const line = `${account}/${name}  ${month} `;
-  if (outcome === 'closed') return [`${line}is closed. Later, 'query --saved since-close' says what changed`];
-  if (outcome === 'closed before') return [`${line}was closed before: --again replaces what it showed then`];
-  return [
-    `${line}is not closed: ${problem}. --anyway closes it all the same`,
-    ...todo.map((command) => `  ${command}`),
-  ];
+  const merging = { database, store: bucket, folder, signal };
+  return await mergeObject(merging, closedKey(request, month), async (old) => {
+    const before = ['was closed before: --again replaces what it showed then'];
+    if (old && !again) return { result: { outcome: 'closed before', todo: before } };
+    const todo = ["is closed. Later, 'query --saved since-close' says what changed"];
+    return { next: { rows }, result: { outcome: 'closed', todo } };
+  });
 }

@@ -29,10 +29,11 @@ import { lockFolder } from './out-lock.ts';
  * started
  */
 export async function runLocal(name: string | undefined, given: LocalRunOptions): Promise<LocalOutcome> {
-  const { daily = 1 } = given;
-  const first = Math.max(Date.now() - (daily - 1) * DAY_MS, (await newestChange(given.out)) ?? 0);
-  for (let day = 1; ; day += 1) {
-    const run = await runOnce(name, given, first + (day - 1) * DAY_MS);
+  const { daily = 1, out } = given;
+  const now = Date.now();
+  let start = daily === 1 ? now : Math.max(now - (daily - 1) * DAY_MS, ((await newestChange(out)) ?? 0) + 1);
+  for (let day = 1; ; day += 1, start += DAY_MS) {
+    const run = await runOnce(name, given, start);
     if (day === daily || run.outcome.outcome !== 'delivered') return run;
   }
 }
@@ -48,9 +49,9 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 async function runOnce(
   name: string | undefined,
   given: LocalRunOptions,
-  earliest: number,
+  start: number,
 ): Promise<LocalOutcome> {
-  const { clock, warnings: ofClock } = await createClock(given, earliest);
+  const { clock, warnings: ofClock } = await createClock(given, start);
   const { input, requests, options, warnings } = await checkRun(name, given, new Date(clock.now()));
   warnings.push(...ofClock);
   for (const warning of warnings) warn(warning);
@@ -90,15 +91,14 @@ async function runOnce(
  * the report that was created last.
  */
 async function createClock(
-  { out, speed, daily = 1 }: LocalRunOptions,
-  earliest: number,
+  { out, speed }: LocalRunOptions,
+  start: number,
 ): Promise<{ clock: Clock; warnings: string[] }> {
   const newest = (await newestChange(out)) ?? 0;
-  if (daily > 1) return { clock: scaledClock(speed, Math.max(earliest, newest + 1)), warnings: [] };
-  if (newest < Date.now()) return { clock: scaledClock(speed), warnings: [] };
-  const start = new Date(newest + 1);
-  const warning = `${out} has times in the future, from a run with --speed; this run's clock starts at ${start.toISOString()}`;
-  return { clock: scaledClock(speed, start.getTime()), warnings: [warning] };
+  if (newest < start) return { clock: scaledClock(speed, start), warnings: [] };
+  const after = new Date(newest + 1);
+  const warning = `${out} has times in the future, from a run with --speed; this run's clock starts at ${after.toISOString()}`;
+  return { clock: scaledClock(speed, after.getTime()), warnings: [warning] };
 }
 
 /** A minute: two runs, one after the other, show restated days. With --daily, a day is one. */

@@ -236,7 +236,7 @@ it('the text has a line for each fact, and ends with the commands that tell more
     '  newest day  2026-11-20',
     '  days        2 of 61 days are not delivered, 1 held, 3 of an older request until 2026-10-09 without clicks',
     '  2026-10     final',
-    '  2026-11     1 day unverified, 14 changing, 2 lacking',
+    '  2026-11     1 day unverified, 14 days changing, 2 days lacking',
     '  2026-09     closed on 2026-10-09; since the close: 4 days, spend +312.20, clicks -3',
     '  2026-10     closed on 2026-10-09, unchanged since',
     '  newcomers   2 days are without 1 new advertiser: a',
