@@ -83,35 +83,18 @@ describe('CurateReport', () => {
     expect(calls).toEqual(['read report.json v7', 'put tables/daily/acme.2026-11.parquet', LEDGER]);
   });
 
-  const lacks = new AccessRefused('AWS refused to read table daily. The role needs glue:GetTable.');
+  const fail = (error: Error) => () => {
+    throw error;
+  };
+  const lacks = fail(new AccessRefused('AWS refused to read table daily. The role needs glue:GetTable.'));
+  const lacksMessage = /^table daily is not written: .*glue:GetTable; see TableProblems in infra/;
+  const full = fail(new TableProblem('the file needs more storage'));
+  const other = () => ({ ...SCHEMA, requests: { acme: 'another' } });
   it.each<[string, Conditions, RegExp, boolean]>([
-    [
-      '41: Glue refuses',
-      {
-        table: () => {
-          throw lacks;
-        },
-      },
-      /^table daily is not written: .*glue:GetTable; see TableProblems in infra/,
-      true,
-    ],
+    ['41: Glue refuses', { table: lacks }, lacksMessage, true],
     ['42: there is no table', { table: () => undefined }, /no such table/, false],
-    [
-      '42: another request is configured',
-      { table: () => ({ ...SCHEMA, requests: { acme: 'another' } }) },
-      /the request differs/,
-      false,
-    ],
-    [
-      '46: the storage is full',
-      {
-        month: () => {
-          throw new TableProblem('the file needs more storage');
-        },
-      },
-      /not written.*storage; see/,
-      true,
-    ],
+    ['42: another request is configured', { table: other }, /the request differs/, false],
+    ['46: the storage is full', { month: full }, /not written.*storage; see/, true],
   ])('counts the rows, writes no day and warns if %s', async (_, conditions, warning, isProblem) => {
     const { after, calls } = await curate(conditions);
     expect(after).toMatchObject({ object: { rows: 1 }, curated: { sums: { spend: '1' } } });

@@ -200,18 +200,15 @@ describe('DescribeFailure of an export whose windows failed', () => {
 
 describe('DescribeFailure of an export whose windows did not fail', () => {
   const { account, name, start_date, end_date } = request;
-  const result = { version: '1', kind: 'report', account, name, start_date, end_date, bucket: 'b' };
+  const sums = { bucket: 'b', bytes: 1, warnings: [] };
+  const result = { version: '1', kind: 'report', account, name, start_date, end_date, ...sums };
   const both = [0, 1].map(delivered);
 
   it.each<[string, object, object]>([
     ['before its windows had ended', planned, {}],
     ['after delivery', { ...planned, windows: createWindows(2), results: both }, { windows_delivered: 2 }],
     ['without windows to export', { ...planned, windows: [], results: [] }, { windows_delivered: 0 }],
-    [
-      '31: when it could not be announced',
-      { ...result, bytes: 1, warnings: [], windows: both },
-      { windows_delivered: 2 },
-    ],
+    ['31: when it could not be announced', { ...result, windows: both }, { windows_delivered: 2 }],
   ])('writes its report at the key of the whole range: %s', async (_, state, windows) => {
     const caught = { Error: 'States.Timeout', Cause: 'It timed out.' };
     const { failure, written } = await failExport({ ...state, caught });

@@ -26,24 +26,16 @@ export function lambdaNow(): Lambda {
   return asLambda(SETTINGS);
 }
 
+const noDependencies = () => ({});
+
 /** A handler that checks for a window's state. */
 export function windowHandler(run: (state: WindowState) => unknown) {
-  return createHandler(
-    READS.CheckReport,
-    WindowState,
-    async (state) => run(state),
-    () => ({}),
-  );
+  return createHandler(READS.CheckReport, WindowState, async (state) => run(state), noDependencies);
 }
 
 /** A handler that accepts any state. */
 export function anyHandler(run: () => unknown) {
-  return createHandler(
-    READS.CheckReport,
-    z.unknown(),
-    async () => run(),
-    () => ({}),
-  );
+  return createHandler(READS.CheckReport, z.unknown(), async () => run(), noDependencies);
 }
 
 export function failingHandler(error: unknown) {

@@ -70,11 +70,8 @@ describe('the log line of a successful call', () => {
     const reports = [reportRef('r1'), reportRef('r2')];
     const output = { ...window, status: 'ready', wait_seconds: 30, reports, ready_id: 'r2' } as const;
     const state = { ...window, status: 'pending', reports: [reportRef('r1')] };
-    await lambda.call(
-      windowHandler(() => output),
-      state,
-      2,
-    );
+    const handler = windowHandler(() => output);
+    await lambda.call(handler, state, 2);
     const ended = { status: 'ready', wait_seconds: 30, report_ids: ['r1', 'r2'], ready_id: 'r2' };
     expect(lambda.lines()).toEqual([{ ...DONE, ...ABOUT, report_id: 'r1', attempt: 3, ...ended }]);
   });
@@ -93,12 +90,8 @@ describe('the log line of a successful call', () => {
     [{ request: 'x', execution: 'e' }, {}, { execution: 'e' }],
     [{ execution: 'e' }, { outcome: 'delivered' }, { execution: 'e', status: 'delivered' }],
   ])('is also written for the state %j and the output %j', async (state, output, line) => {
-    expect(
-      await lambda.call(
-        anyHandler(() => output),
-        state,
-      ),
-    ).toEqual(output);
+    const handler = anyHandler(() => output);
+    expect(await lambda.call(handler, state)).toEqual(output);
     expect(lambda.lines()).toEqual([{ ...DONE, attempt: 1, ...line }]);
   });
 
@@ -153,10 +146,8 @@ describe('a step that fails', () => {
 describe('a log field', () => {
   async function lineOf(fields: Record<string, unknown>) {
     const run = async (_: unknown, { log }: Common) => log.info('seen', fields);
-    await lambda.call(
-      createHandler(READS.CheckReport, z.unknown(), run, () => ({})),
-      {},
-    );
+    const handler = createHandler(READS.CheckReport, z.unknown(), run, () => ({}));
+    await lambda.call(handler, {});
     return lambda.lines()[0];
   }
 

@@ -104,10 +104,10 @@ test.each([
   ['no array', { data: {} }, {}, 'no single array of items (none): name its path with the setting "items"'],
   ['two arrays', { a: [], b: [] }, {}, 'no single array of items (a, b)'],
   [
-    'a nested array next to another',
-    { data: { items: [{ id: 1 }] }, warnings: [] },
+    'a nested array beside one',
+    { data: { items: [1] }, notes: [] },
     {},
-    'no single array of items (data.items, warnings): name its path',
+    'array of items (data.items, notes)',
   ],
   ['no array at the path', { data: [] }, { items: 'data.items' }, 'no array at "data.items"'],
   ['nothing on the path', {}, { items: 'data.more.items' }, 'no array at "data.more.items"'],

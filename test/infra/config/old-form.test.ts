@@ -4,6 +4,7 @@ import { parseRequest } from '../../../functions/workflow/request/request.ts';
 import { type InvalidConfig, parseConfig } from '../../../infra/config/config.ts';
 import { requestOf } from '../../../infra/config/exports.ts';
 import { createCheckout } from '../../support/checkout.ts';
+import { LIST } from '../../support/requests.ts';
 import { deliver, openFolder } from '../knowledge/deliveries.ts';
 
 const PLATFORM = 'api.platform.example/v1';
@@ -15,13 +16,16 @@ const [ACME, GLOBEX, INITECH, OTHER] = [
 ];
 const ACME_HASH = '4d8d8f8bb9da2cf5aa7ef1620a00c71c4f186ad4436358c99b8dfa0aa9fb664a';
 const SIX = 'cron(0 6 * * ? *)';
-const DAILY = {
-  name: 'daily',
-  period: 'last_28_days',
-  metrics: ['spend', 'clicks'],
-  columns: { clicks: 'bigint' },
-};
+const SPEND = { metrics: ['spend', 'clicks'], columns: { clicks: 'bigint' } };
+const DAILY = { name: 'daily', period: 'last_28_days', ...SPEND };
 const MONTHLY = { name: 'monthly', account: 'acme', period: 'previous_month', metrics: ['clicks', 'spend'] };
+
+const ATTRIBUTION = { attribution: '7d' };
+const IN_BERLIN = { expression: SIX, time_zone: 'Europe/Berlin' };
+const PAUSED = { expression: SIX, enabled: false };
+const WEEKLY = { expression: 'rate(7 days)', time_zone: 'Europe/Berlin', expect_every_hours: 168 };
+const YEAR = { start_date: '2025-01-01', end_date: '2026-01-01', time_zone: 'UTC' };
+const ONE_ADVERTISER = { name: 'one-advertiser', ...YEAR, table: false };
 
 /** A config of version 0.2.0. */
 const OLD = {
@@ -33,43 +37,12 @@ const OLD = {
   reserve_token_concurrency: true,
   alarm_emails: ['ops@example.com'],
   exports: [
-    {
-      ...DAILY,
-      account: 'acme',
-      advertiser_ids: [ACME],
-      schedule: { expression: SIX, time_zone: 'Europe/Berlin' },
-    },
+    { ...DAILY, account: 'acme', advertiser_ids: [ACME], schedule: IN_BERLIN },
     { ...DAILY, account: 'globex', advertiser_ids: [GLOBEX], schedule: { expression: SIX } },
-    {
-      ...DAILY,
-      account: 'initech',
-      advertiser_ids: [INITECH],
-      options: { attribution: '7d' },
-      schedule: { expression: SIX, enabled: false },
-    },
-    {
-      ...MONTHLY,
-      table: 'daily',
-      advertiser_ids: [ACME],
-      schedule: { expression: 'rate(7 days)', time_zone: 'Europe/Berlin', expect_every_hours: 168 },
-    },
-    {
-      name: 'one-advertiser',
-      account: 'globex',
-      start_date: '2025-01-01',
-      end_date: '2026-01-01',
-      time_zone: 'UTC',
-      table: false,
-      advertiser_ids: [OTHER],
-      metrics: ['spend'],
-    },
-    {
-      name: 'campaigns',
-      account: 'initech',
-      kind: 'list',
-      resource: 'campaigns',
-      schedule: { expression: 'rate(1 day)', time_zone: 'UTC' },
-    },
+    { ...DAILY, account: 'initech', advertiser_ids: [INITECH], options: ATTRIBUTION, schedule: PAUSED },
+    { ...MONTHLY, table: 'daily', advertiser_ids: [ACME], schedule: WEEKLY },
+    { ...ONE_ADVERTISER, account: 'globex', advertiser_ids: [OTHER], metrics: ['spend'] },
+    { ...LIST, account: 'initech', schedule: { expression: 'rate(1 day)', time_zone: 'UTC' } },
     { name: 'sales', account: 'initech', kind: 'purchases', period: 'yesterday', advertiser_id: INITECH },
   ],
 };
