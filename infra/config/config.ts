@@ -113,7 +113,7 @@ export const ConfigFile = z.strictObject({
     .default(LOG_RETENTION_DAYS),
   alarm_emails: z
     .array(z.email('must be an e-mail address'))
-    .refine(isDistinct, 'must not repeat an address')
+    .refine((all) => new Set(all).size === all.length, 'must not repeat an address')
     .default([]),
   alarm_topic_arn: z.string().regex(TOPIC_ARN, 'must be the ARN of a standard SNS topic').optional(),
   runbook_url: z.url({ protocol: /^https$/, error: 'must be an https URL' }).optional(),
@@ -178,10 +178,6 @@ export function parseConfig(context: unknown): Config {
   if (!parsed.success || faults.length > 0) throw new InvalidConfig([...new Set(faults)]);
   const { exports, accounts } = parsed.data;
   return { ...parsed.data, exports: exports.flatMap((each) => expandExport(each, accounts)) };
-}
-
-function isDistinct(names: readonly string[]): boolean {
-  return new Set(names).size === names.length;
 }
 
 /** Refuses plain http and loopback. The local run allows them: it replaces base_url after this check. */

@@ -1,5 +1,5 @@
 import { InvalidInput } from '../../functions/workflow/errors.ts';
-import { isObject, type JsonObject } from '../../functions/workflow/json.ts';
+import { fieldsOf, type JsonObject } from '../../functions/workflow/json.ts';
 import { parseRequest } from '../../functions/workflow/request/request.ts';
 import {
   ADVERTISER_COLUMN,
@@ -175,8 +175,4 @@ export function columnNameFaults({ columns, request }: TableSource): string[] {
         : [],
     ),
   ];
-}
-
-function fieldsOf(value: unknown): JsonObject {
-  return isObject(value) ? value : {};
 }

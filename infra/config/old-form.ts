@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../functions/workflow/json.ts';
+import { fieldsOf, type JsonObject } from '../../functions/workflow/json.ts';
 
 // The config of version 0.2.0, in which `accounts` is a list. A later release deletes this file.
 
@@ -54,8 +54,4 @@ function convertExport(
     table: table === false ? false : undefined,
     runs: period === undefined && schedule === undefined ? undefined : [run],
   };
-}
-
-function fieldsOf(value: unknown): JsonObject {
-  return isObject(value) ? value : {};
 }

@@ -50,7 +50,8 @@ function answerTo(
 }
 
 /**
- * Applies If-Match, then Range (RFC 9110, 13 and 14). Several ranges get the whole object, as on S3.
+ * Applies If-Match, then Range (RFC 9110, 13 and 14). Several ranges get the whole object, as on S3, and so
+ * does the end of a file, which no client asks for.
  */
 function readRange({ file, request }: Report, call: Call, fault: FaultEffect): Answer | Download {
   const type = request.format === 'CSV' ? 'text/csv' : 'application/json';
@@ -63,10 +64,10 @@ function readRange({ file, request }: Report, call: Call, fault: FaultEffect): A
       'At least one of the pre-conditions you specified did not hold',
     );
   }
-  const [, from = '', to = ''] = (!fault.ignore_range && range?.match(/^bytes=(\d*)-(\d*)$/)) || [];
-  if (from === '' && to === '') return { status: 200, headers, file, start: 0, end: file.length };
-  const start = from === '' ? Math.max(0, file.length - Number(to)) : Number(from);
-  const end = from === '' || to === '' ? file.length : Math.min(file.length, Number(to) + 1);
+  const [, from, to = ''] = (!fault.ignore_range && range?.match(/^bytes=(\d+)-(\d*)$/)) || [];
+  if (from === undefined) return { status: 200, headers, file, start: 0, end: file.length };
+  const start = Number(from);
+  const end = to === '' ? file.length : Math.min(file.length, Number(to) + 1);
   if (start >= end) {
     const refused = xmlError(416, 'InvalidRange', 'The requested range is not satisfiable');
     return { ...refused, headers: { ...refused.headers, 'content-range': `bytes */${file.length}` } };
