@@ -50,8 +50,20 @@ export type Manifest = z.infer<typeof Manifest>;
 /** Only {@link writeManifest} writes one. @returns undefined if the text is no manifest */
 export function parseManifest(text: string | undefined): Manifest | undefined {
   const manifest = parseJson(text ?? '');
-  return Object(manifest).version === '1' ? (manifest as Manifest) : undefined;
+  return Needed.safeParse(manifest).success ? (manifest as Manifest) : undefined;
 }
+
+/** The fields that tell a delivery. */
+const Needed = z.pick(Manifest, {
+  version: true,
+  key: true,
+  start_date: true,
+  end_date: true,
+  copied_at: true,
+  published_at: true,
+  checksum: true,
+  request: true,
+});
 
 /** When a window's report was created. A list or a query has no report: it is made when it is copied. */
 export function createdAt({ report_created_at, copied_at }: Manifest): string {

@@ -61,6 +61,8 @@ export type Plan = z.infer<typeof Plan>;
 /** Everything that tells what was asked of an export, and what became of it. */
 export interface ExportRecords {
   readonly deliveries: readonly StoredDelivery[];
+  /** The keys of manifests that cannot be read. Their windows count as not delivered. */
+  readonly damaged: readonly string[];
   readonly failures: readonly StoredFailure[];
   readonly plans: readonly StoredPlan[];
   /** The first day of the oldest window that has a file or a manifest. */
@@ -92,8 +94,11 @@ export async function readRecords(
   // A plan may begin long before the range.
   const failures = new Set([...failed, ...plans.map((plan) => failureKey(request, plan))]);
   const manifests = wanted.filter((key) => key.endsWith(`/${MANIFEST}`));
+  const deliveries = await readAll(manifests, (key) => readDelivery(store, key));
+  const read = new Set(deliveries.map((each) => manifestKey(request, each)));
   return {
-    deliveries: await readAll(manifests, (key) => readDelivery(store, key)),
+    deliveries,
+    damaged: manifests.filter((key) => !read.has(key)),
     failures: await readAll(failures, (key) => readFailure(store, key)),
     plans,
     oldest: windowOf(wanted.find((key) => !key.endsWith(`/${FAILURE}`)) ?? '')?.start_date,

@@ -9,11 +9,9 @@ import { requestOf } from '../../functions/deliveries/manifest.ts';
 import { type DateRange, dateIn, daysOf, groupDays } from '../../functions/workflow/request/dates.ts';
 import { ALL } from '../../functions/workflow/request/report.ts';
 import type { ExportRequest, ReportRequest } from '../../functions/workflow/request/request.ts';
-import type { Folder } from './bucket.ts';
 import { UsageError } from './errors.ts';
 import type { FoundExport } from './exports.ts';
 import type { ShownReader } from './months.ts';
-import { exportDaysCommand, type NamedExport, rebuildCommand } from './next-command.ts';
 
 /** Days that a person asked for, instead of all. */
 export interface AskedDays {
@@ -22,7 +20,7 @@ export interface AskedDays {
   readonly to?: string;
 }
 
-interface Days extends DateRange {
+export interface Days extends DateRange {
   readonly days: number;
 }
 
@@ -39,7 +37,7 @@ export interface JudgedRange extends DateRange {
 }
 
 /** Days in a row that need the same. */
-interface MissingRange extends Days {
+export interface MissingRange extends Days {
   readonly reason: Exclude<DayState, 'present'>;
   /** The problem of the table, or what an older request left out, if it is known. */
   readonly problem?: string;
@@ -59,6 +57,8 @@ export interface MissingDays extends Days, LackingDays {
   readonly name: string;
   /** Days. */
   readonly counts: Readonly<Record<Lack, number>>;
+  /** The keys of manifests that cannot be read. */
+  readonly damaged: readonly string[];
 }
 
 export const LACK_WORDS: Readonly<Record<Lack, string>> = {
@@ -116,7 +116,7 @@ export async function judgeRange(
 }
 
 export function groupMissing(
-  { request: { account, name } }: FoundExport,
+  { request: { account, name }, damaged }: FoundExport,
   { start_date, end_date, days }: JudgedRange,
 ): MissingDays {
   const alike = Map.groupBy(days, ({ state, problem }) => `${state} ${problem}`);
@@ -133,7 +133,17 @@ export function groupMissing(
     ranges.filter((each): each is MissingRange => lackOf(each.reason) === lack),
   );
   const counts = forEach((lack) => lacking[lack].reduce((sum, { days }) => sum + days, 0));
-  return { outcome: 'ok', account, name, start_date, end_date, days: days.length, counts, ...lacking };
+  return {
+    outcome: 'ok',
+    account,
+    name,
+    start_date,
+    end_date,
+    days: days.length,
+    counts,
+    ...lacking,
+    damaged,
+  };
 }
 
 /** Names the metrics and advertisers that a request asks for and its older form did not. */
@@ -197,55 +207,4 @@ export function byNewest(one: Delivery, other: Delivery): number {
 /** The reason why days lack something, in words. */
 export function describeReason({ reason, problem }: MissingRange): string {
   return [REASONS[reason], problem ?? []].flat().join(': ');
-}
-
-/** A command to paste, for the days from the first range to the last one. */
-export interface Remedy {
-  readonly aim: string;
-  /** Each with its reason in words. */
-  readonly ranges: readonly (Days & { readonly reason: string })[];
-  readonly command: string;
-}
-
-/** The commands that bring the days, and empty the held ones. */
-export function findRemedies(
-  { not_delivered, not_in_table, not_renewed, held, older_request }: LackingDays,
-  named: NamedExport,
-  folder: Folder,
-): Remedy[] {
-  const rebuild = (acceptEmpty: boolean) => (range: DateRange) =>
-    rebuildCommand(named, range, folder, acceptEmpty);
-  const exportDays = (range: DateRange) => exportDaysCommand(named, range, folder);
-  const isUnannounced = ({ reason }: MissingRange) => reason === 'unannounced';
-  const toExport = [...not_delivered.filter((each) => !isUnannounced(each)), ...not_renewed].toSorted(
-    (one, other) => one.start_date.localeCompare(other.start_date),
-  );
-  return [
-    remedy('To add them to the table:', not_in_table, rebuild(false)),
-    remedy('To export them:', toExport, exportDays),
-    remedy('To export again what is not announced:', not_delivered.filter(isUnannounced), (range) =>
-      exportDaysCommand(named, range, folder, []),
-    ),
-    remedy('To empty the held days in the table:', held, rebuild(true)),
-    remedy(
-      'To export them as the request is now (plan with the same options says what it costs):',
-      older_request,
-      exportDays,
-    ),
-  ].flat();
-}
-
-function remedy(
-  aim: string,
-  ranges: readonly MissingRange[],
-  commandOf: (range: DateRange) => string,
-): Remedy[] {
-  const [first, last] = [ranges[0], ranges.at(-1)];
-  if (!first || !last) return [];
-  const command = commandOf({ start_date: first.start_date, end_date: last.end_date });
-  const inWords = ranges.map((range) => {
-    const { start_date, end_date, days } = range;
-    return { start_date, end_date, days, reason: describeReason(range) };
-  });
-  return [{ aim, ranges: inWords, command }];
 }

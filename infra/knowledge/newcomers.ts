@@ -6,8 +6,9 @@ import { parseJson } from '../../functions/workflow/json.ts';
 import { daysOf, groupDays } from '../../functions/workflow/request/dates.ts';
 import type { Folder } from './bucket.ts';
 import type { FoundExport } from './exports.ts';
-import { byNewest, type JudgedRange, type Remedy } from './missing-days.ts';
+import { byNewest, type JudgedRange } from './missing-days.ts';
 import { exportDaysCommand } from './next-command.ts';
+import type { Remedy } from './remedies.ts';
 
 /** Ids that the words name. */
 const MAX_NAMED = 5;

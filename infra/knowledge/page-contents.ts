@@ -8,8 +8,9 @@ import { loadConfig } from './config.ts';
 import { readDeployment } from './deployment.ts';
 import type { FoundExport } from './exports.ts';
 import type { ClosedMonth, CurvePoint, LedgerDay } from './ledger-days.ts';
-import { findRemedies, LACKS, type Remedy } from './missing-days.ts';
+import { LACKS } from './missing-days.ts';
 import { explainCommand, queryCommand } from './next-command.ts';
+import { findRemedies, type Remedy } from './remedies.ts';
 import { type ReadExport, readExports } from './status.ts';
 import { documentTables } from './tables.ts';
 

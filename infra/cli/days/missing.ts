@@ -5,7 +5,6 @@ import { type ExportPlace, type FoundExport, findConfigured, findExport } from '
 import type { AskedDays } from '../../knowledge/missing-days.ts';
 import {
   describeReason,
-  findRemedies,
   groupMissing,
   judgeRange,
   LACK_WORDS,
@@ -13,6 +12,7 @@ import {
   type MissingDays,
 } from '../../knowledge/missing-days.ts';
 import { shownReader } from '../../knowledge/months.ts';
+import { findRemedies } from '../../knowledge/remedies.ts';
 import { printDocument, printLines } from '../layout.ts';
 import { examples, option } from '../options.ts';
 
@@ -54,7 +54,7 @@ function describeMissing(missing: MissingDays, { named }: FoundExport, folder: F
 
 /** Such as `3 of 31 days are not delivered, 2 held, 9 of an older request until 2026-11-19 without clicks`. */
 export function describeCounts(missing: MissingDays): string {
-  const { counts, days, older_request: older } = missing;
+  const { counts, days, older_request: older, damaged } = missing;
   const others = LACKS.slice(1).flatMap((lack) =>
     counts[lack] > 0 ? [`${counts[lack]} ${LACK_WORDS[lack]}`] : [],
   );
@@ -65,5 +65,6 @@ export function describeCounts(missing: MissingDays): string {
     [`${counts.not_delivered} of ${days} days are not delivered`, ...others].join(', '),
     ...until,
     ...lacking,
+    ...(damaged.length > 0 ? [`(manifests that cannot be read: ${damaged.join(', ')})`] : []),
   ].join(' ');
 }

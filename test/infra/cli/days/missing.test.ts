@@ -33,6 +33,7 @@ it('names the days, why, and the commands that mend them', async () => {
     not_in_table: [{ start_date: '2026-10-08', end_date: '2026-10-10', days: 2, reason: 'not_in_table' }],
     not_renewed: [],
     older_request: [],
+    damaged: [],
     held: [{ start_date: '2026-10-06', end_date: '2026-10-08', days: 2, reason: 'held' }],
   });
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { platformName } from '../../../../functions/decisions/request-hash.ts';
 import { manifestKey, planKey } from '../../../../functions/workflow/keys.ts';
 import { addDays } from '../../../../functions/workflow/request/dates.ts';
-import { parseRequest } from '../../../../functions/workflow/request/request.ts';
+import { type ExportRequest, parseRequest } from '../../../../functions/workflow/request/request.ts';
 import { describeStatus } from '../../../../infra/cli/days/status.ts';
 import { readConfig } from '../../../../infra/config/config.ts';
 import { requestOf as configuredRequest } from '../../../../infra/config/exports.ts';
@@ -43,6 +43,7 @@ function lacking(ranges: Partial<LackingDays>): MissingDays {
     outcome: 'ok' as const,
     account: 'acme',
     name: 'daily',
+    damaged: [],
   };
   const none = { not_delivered: [], not_in_table: [], not_renewed: [], held: [], older_request: [] };
   const lacks = { ...none, ...ranges };
@@ -132,6 +133,25 @@ describe('status', () => {
     const [daily] = await readStatus();
     expect(daily?.last).toMatchObject({ execution: 'daily-0', outcome: 'delivered' });
     expect(called).toEqual(['ListExecutions', 'DescribeExecution']);
+  });
+
+  it.each([
+    '{"version":"1"}',
+    'half of',
+  ])('names a damaged manifest, and shows the rest: %s', async (content) => {
+    await startExecutions([]);
+    const [request, other] = [5, 6].map((day) =>
+      requestOf('daily-campaigns', `2026-10-0${day}`, `2026-10-0${day + 1}`),
+    ) as [ExportRequest, ExportRequest];
+    const key = manifestKey(other, other);
+    await startBucket({
+      [manifestKey(request, request)]: manifestOf(request, 'daily-0'),
+      [key]: Buffer.from(content),
+    });
+    const [daily, monthly] = await readStatus();
+    expect([daily.newest_day, daily.days.damaged, monthly.days.damaged]).toEqual(['2026-10-05', [key], []]);
+    const { stdout } = await runCommand(['status', 'daily-campaigns']);
+    expect(stdout).toContain(` days are not delivered (manifests that cannot be read: ${key})\n`);
   });
 
   it.each([

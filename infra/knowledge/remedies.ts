@@ -1,0 +1,55 @@
+import type { DateRange } from '../../functions/workflow/request/dates.ts';
+import type { Folder } from './bucket.ts';
+import { type Days, describeReason, type LackingDays, type MissingRange } from './missing-days.ts';
+import { exportDaysCommand, type NamedExport, rebuildCommand } from './next-command.ts';
+
+/** A command to paste, for the days from the first range to the last one. */
+export interface Remedy {
+  readonly aim: string;
+  /** Each with its reason in words. */
+  readonly ranges: readonly (Days & { readonly reason: string })[];
+  readonly command: string;
+}
+
+/** The commands that bring the days, and empty the held ones. */
+export function findRemedies(
+  { not_delivered, not_in_table, not_renewed, held, older_request }: LackingDays,
+  named: NamedExport,
+  folder: Folder,
+): Remedy[] {
+  const rebuild = (acceptEmpty: boolean) => (range: DateRange) =>
+    rebuildCommand(named, range, folder, acceptEmpty);
+  const exportDays = (range: DateRange) => exportDaysCommand(named, range, folder);
+  const isUnannounced = ({ reason }: MissingRange) => reason === 'unannounced';
+  const toExport = [...not_delivered.filter((each) => !isUnannounced(each)), ...not_renewed].toSorted(
+    (one, other) => one.start_date.localeCompare(other.start_date),
+  );
+  return [
+    remedy('To add them to the table:', not_in_table, rebuild(false)),
+    remedy('To export them:', toExport, exportDays),
+    remedy('To export again what is not announced:', not_delivered.filter(isUnannounced), (range) =>
+      exportDaysCommand(named, range, folder, []),
+    ),
+    remedy('To empty the held days in the table:', held, rebuild(true)),
+    remedy(
+      'To export them as the request is now (plan with the same options says what it costs):',
+      older_request,
+      exportDays,
+    ),
+  ].flat();
+}
+
+function remedy(
+  aim: string,
+  ranges: readonly MissingRange[],
+  commandOf: (range: DateRange) => string,
+): Remedy[] {
+  const [first, last] = [ranges[0], ranges.at(-1)];
+  if (!first || !last) return [];
+  const command = commandOf({ start_date: first.start_date, end_date: last.end_date });
+  const inWords = ranges.map((range) => {
+    const { start_date, end_date, days } = range;
+    return { start_date, end_date, days, reason: describeReason(range) };
+  });
+  return [{ aim, ranges: inWords, command }];
+}
