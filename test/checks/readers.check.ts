@@ -179,11 +179,8 @@ async function readClicks(name: string, first: string): Promise<string> {
   return python(['run_recipe.py'], { stdin, cwd });
 }
 
-it.each([
-  'pyarrow',
-  'pandas',
-  'polars',
-])('after a column was added, %s reads it once rebuild wrote every month', async (name) => {
+const LIBRARIES = ['pyarrow', 'pandas', 'polars'];
+it.each(LIBRARIES)('after a column was added, %s reads it once rebuild wrote every month', async (name) => {
   await expect(readClicks(name, '')).rejects.toThrow(/clicks/);
   const read = JSON.parse(await readClicks(name, ', NULL::BIGINT AS clicks')) as string[][];
   expect(read.at(-1)).toEqual(['2026-10-01', '7']);

@@ -64,12 +64,8 @@ describe('the runbook has a section for', () => {
     for (const { Properties } of alarms) expect(anchors).toContain(Properties.AlarmDescription.split('#')[1]);
   });
 
-  it.each([
-    ...Object.keys(errors),
-    ...AWS_ERRORS,
-    'TypeError',
-    '',
-  ])('the failure report of %j, which links to it', (name) => {
+  const ALL_ERRORS = [...Object.keys(errors), ...AWS_ERRORS, 'TypeError', ''];
+  it.each(ALL_ERRORS)('the failure report of %j, which links to it', (name) => {
     const { runbook: link } = createFailureReport({ Error: name }, { execution: 'e', now: () => new Date() });
     expect(link).toMatch(/^infra\/RUNBOOK\.md#/);
     expect(anchors).toContain(link.split('#')[1]);
@@ -92,11 +88,8 @@ it('its commands use only variables that it sets, from outputs that the stack ha
   expect(Object.values(OUTPUTS)).toEqual(expect.arrayContaining([...namesIn(blocks, /\$\(output (\w+)\)/g)]));
 });
 
-it.each([
-  'README.md',
-  'infra/COMMANDS.md',
-  'infra/RUNBOOK.md',
-])('NAME stands for an export and EXECUTION for an execution in %s', (path) => {
+const WITH_COMMANDS = ['README.md', 'infra/COMMANDS.md', 'infra/RUNBOOK.md'];
+it.each(WITH_COMMANDS)('NAME stands for an export and EXECUTION for an execution in %s', (path) => {
   const text = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
   expect(text.match(/\b(explain|resume|stop) "?\$?NAME.*/g)).toBeNull();
   expect(text.match(/\b(run|plan|missing|status|rebuild) "?\$?EXECUTION.*/g)).toBeNull();

@@ -31,10 +31,8 @@ describe('33: a call', () => {
     expect(calls()).toHaveLength(5);
   });
 
-  it.each([
-    'AccessDeniedException',
-    'DecryptionFailure',
-  ] as const)('that ends with %s fails at once and names the permission', async (answer) => {
+  const DENIALS = ['AccessDeniedException', 'DecryptionFailure'] as const;
+  it.each(DENIALS)('that ends with %s fails at once and names the permission', async (answer) => {
     const { secrets, fail, textOf } = await startAccount({ credential: OLD });
     const { version = '' } = (await secrets.read(CREDENTIAL)) ?? {};
     const replace = () => secrets.replace(CREDENTIAL, version, NEW);

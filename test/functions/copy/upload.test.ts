@@ -205,13 +205,8 @@ describe('a copy to an S3 with faults', () => {
     );
   });
 
-  test.each([
-    'BadDigest',
-    'InvalidPart',
-    'InvalidRequest',
-    'EntityTooSmall',
-    'NoSuchUpload',
-  ] as const)('26: that answers Complete with %s fails with nothing visible', async (answer) => {
+  const REFUSALS = ['BadDigest', 'InvalidPart', 'InvalidRequest', 'EntityTooSmall', 'NoSuchUpload'] as const;
+  test.each(REFUSALS)('26: that answers Complete with %s fails with nothing visible', async (answer) => {
     expectNothing(await withFaults([{ operation: 'CompleteMultipartUpload', answer }]), 'CopyFailed');
   });
 

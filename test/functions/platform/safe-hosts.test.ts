@@ -42,12 +42,8 @@ test.each([
   expect(() => checkUrl(url, deployed)).toThrow(expect.objectContaining({ name: 'DownloadRefused' }));
 });
 
-test.each([
-  'http://127.0.0.1:1/r',
-  'http://[::1]:1/r',
-  'http://localhost:1/r',
-  'https://127.0.0.1/r',
-])('a local run may use %s', (url) => {
+const LOCAL = ['http://127.0.0.1:1/r', 'http://[::1]:1/r', 'http://localhost:1/r', 'https://127.0.0.1/r'];
+test.each(LOCAL)('a local run may use %s', (url) => {
   expect(checkUrl(url, local).href).toBe(url);
 });
 
@@ -88,12 +84,8 @@ test.each([
   );
 });
 
-test.each([
-  'http://127.0.0.1',
-  'http://localhost',
-  'http://[::1]',
-  'https://localhost',
-])('21: the agent does not connect to a loopback address: %s', async (origin) => {
+const LOOPBACK = ['http://127.0.0.1', 'http://localhost', 'http://[::1]', 'https://localhost'];
+test.each(LOOPBACK)('21: the agent does not connect to a loopback address: %s', async (origin) => {
   await using server = await listen((_, response) => response.end('secret'));
   const agent = safeAgent(deployed);
   const request = agent.request({ origin: `${origin}:${server.port}`, path: '/', method: 'GET' });

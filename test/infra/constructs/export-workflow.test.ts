@@ -29,36 +29,28 @@ function firstWait(name: string, error: string): number | undefined {
 }
 
 describe('the state machine', () => {
-  it.each([
-    'CheckReport',
-    'SaveReport',
-  ])('P3: goes from a GET of a report to the next one, %s, only through WaitForReport', (name) => {
+  const GETTERS = ['CheckReport', 'SaveReport'];
+
+  it.each(GETTERS)('P3: reaches %s from a GET of a report only through WaitForReport', (name) => {
     const before = reaching(name, 'WaitForReport');
     for (const getter of ['CreateReport', 'CheckReport', 'SaveReport']) expect(before).not.toContain(getter);
   });
 
-  it.each(['CheckReport', 'SaveReport'])('P3: retries %s after 10 s or more and without jitter', (name) => {
+  it.each(GETTERS)('P3: retries %s after 10 s or more and without jitter', (name) => {
     for (const retry of window.States[name]?.Retry ?? []) {
       expect(retry.IntervalSeconds).toBeGreaterThanOrEqual(MIN_WAIT);
       expect(retry.JitterStrategy).toBe('NONE');
     }
   });
 
-  it.each([
-    'CheckReport',
-    'SaveReport',
-  ])('P3: tells %s the redrives of its own execution, and no state without a GET', (name) => {
+  it.each(GETTERS)('P3: tells %s the redrives of its own execution, and no state without a GET', (name) => {
     expect(window.States[name]?.Parameters).toMatchObject({ 'redrive_count.$': '$$.Execution.RedriveCount' });
     const told = tasks.filter(([, task]) => JSON.stringify(task).includes('RedriveCount'));
     expect(told.map(([each]) => each).sort()).toEqual(['CheckReport', 'SaveReport']);
   });
 
-  it.each([
-    'GetToken',
-    'GetWindowToken',
-    'RenewToken',
-    'CreateReport',
-  ])('7: retries %s a second after the first answer 5xx', (name) => {
+  const STEPS = ['GetToken', 'GetWindowToken', 'RenewToken', 'CreateReport'];
+  it.each(STEPS)('7: retries %s a second after the first answer 5xx', (name) => {
     expect(firstWait(name, 'PlatformUnavailable')).toBe(1);
     expect(firstWait(name, 'ServiceUnavailable')).toBe(1);
   });

@@ -44,12 +44,8 @@ describe('the alarms', () => {
     }
   });
 
-  it.each([
-    'ReportsResubmitted',
-    'TokensRefused',
-    'TableProblems',
-    'DaysHeld',
-  ])('%s watches the metric of its name', (name) => {
+  const OF_METRICS = ['ReportsResubmitted', 'TokensRefused', 'TableProblems', 'DaysHeld'];
+  it.each(OF_METRICS)('%s watches the metric of its name', (name) => {
     expect(alarms.get(name)).toMatchObject({
       Namespace: 'AdReportExport',
       MetricName: name,

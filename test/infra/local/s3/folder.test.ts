@@ -31,15 +31,8 @@ test("the newest change of an object is told by the server's clock, after a rest
   expect(await newestChange(join(s3.directory, 'absent'))).toBeUndefined();
 });
 
-test.each([
-  '../outside',
-  'a/../../b',
-  '/absolute',
-  'a//b',
-  '.meta/x',
-  '.uploads/x',
-  'a\\b',
-])('the key %s, which is no path in the folder, is refused, and nothing is stored', async (key) => {
+const NO_PATHS = ['../outside', 'a/../../b', '/absolute', 'a//b', '.meta/x', '.uploads/x', 'a\\b'];
+test.each(NO_PATHS)('the key %s is no path in the folder, and nothing is stored', async (key) => {
   await using s3 = await startTestS3();
   await expect(put(s3, key)).rejects.toMatchObject({ name: 'InvalidArgument' });
   expect(await filesIn(s3)).toEqual([]);
