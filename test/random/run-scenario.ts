@@ -194,10 +194,7 @@ type AnyCall = Call | S3Call | JsonCall;
  *
  * @param kills counts all calls @param tableKills counts those of CurateReport's that concern the table
  */
-function killAtCalls(
-  workflow: Workflow,
-  { kills, tableKills }: Pick<Scenario, 'kills' | 'tableKills'>,
-): Disposable {
+function killAtCalls(workflow: Workflow, { kills, tableKills }: Pick<Scenario, 'kills' | 'tableKills'>) {
   const { sandbox, s3, secrets, glue } = workflow;
   const journals = [sandbox, s3, secrets, glue].map(({ journal }) => journal as AnyCall[]);
   let calls = 0;
@@ -230,11 +227,7 @@ function killAll(workflow: Workflow): void {
 }
 
 /** Reads only the folders of these exports, because those of earlier scenarios may be many. */
-async function objectsOf(
-  { out, bucket, object }: Workflow,
-  account: string,
-  prefix: string,
-): Promise<Pick<Phase, 'objects' | 'published'>> {
+async function objectsOf({ out, bucket, object }: Workflow, account: string, prefix: string) {
   const keys = globSync(`exports/account=${account}/export=${prefix}-*/**/*.*`, { cwd: join(out, bucket) });
   const read = async (bytes: Promise<Buffer>, meta: string) => {
     const { contentEncoding: encoding } = JSON.parse(String(await object(meta)));

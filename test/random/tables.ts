@@ -106,12 +106,7 @@ function byAge({ report: one }: Curation, { report: other }: Curation): number {
 }
 
 /** The days of a report, in each version of its file that may have been served. */
-function sumVersions(
-  sandbox: Sandbox,
-  id: string,
-  metrics: readonly string[],
-  emptied: boolean,
-): ReadonlyMap<string, DaySums>[] {
+function sumVersions(sandbox: Sandbox, id: string, metrics: readonly string[], emptied: boolean) {
   const report = sandbox.reports().find((each) => each.id === id);
   if (!report) return [];
   const versions = Array.from({ length: report.version + 1 }, (_, number) => report.file.withVersion(number));
@@ -122,11 +117,7 @@ function sumVersions(
 /** By ETag, of a sandbox's files. The run without faults requests the same reports again. */
 const summed = new WeakMap<Sandbox, Map<string, ReadonlyMap<string, DaySums>>>();
 
-function sumFile(
-  sandbox: Sandbox,
-  file: ReportFile,
-  metrics: readonly string[],
-): ReadonlyMap<string, DaySums> {
+function sumFile(sandbox: Sandbox, file: ReportFile, metrics: readonly string[]) {
   const known = summed.get(sandbox) ?? new Map<string, ReadonlyMap<string, DaySums>>();
   const key = [file.etag, ...metrics].join();
   const sums = known.get(key) ?? sumDays(Buffer.concat([...file.read()]).toString(), metrics);

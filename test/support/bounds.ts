@@ -116,11 +116,7 @@ const EVENTS_OF_EXECUTION = 2;
  * @param entries how often each state is entered
  * @param seconds the duration of the execution
  */
-export function mostEvents(
-  machine: Machine,
-  entries: Readonly<Record<string, number>>,
-  seconds: number,
-): number {
+export function mostEvents(machine: Machine, entries: Readonly<Record<string, number>>, seconds: number) {
   const states = statesIn(machine);
   const entered = states.map(([name, state]) => (entries[name] ?? 0) * eventsOfEntry(state));
   const retries = states

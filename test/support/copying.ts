@@ -152,10 +152,7 @@ function counting(agent: Dispatcher, count: (bytes: number) => void): Dispatcher
 }
 
 /** Copies in one call and reports what it left. */
-export async function copyOnce(
-  file: FileOptions,
-  { s3, ...call }: Call & { s3?: TestS3Options } = {},
-): Promise<Outcome> {
+export async function copyOnce(file: FileOptions, { s3, ...call }: Call & { s3?: TestS3Options } = {}) {
   await using copying = await startCopying(file, s3);
   return await copying.copy(call);
 }

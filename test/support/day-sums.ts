@@ -51,11 +51,7 @@ export async function shownDays(folder: string, account: string): Promise<ShownD
  * Reads a table with DuckDB, as a person would: the rows and the sum of each metric per day. A day that the
  * table lists without rows has zeros.
  */
-export async function queryDays(
-  folder: string,
-  account: string,
-  metrics: readonly string[],
-): Promise<Map<string, DaySums>> {
+export async function queryDays(folder: string, account: string, metrics: readonly string[]) {
   const none = { rows: 0, sums: Object.fromEntries(metrics.map((metric) => [metric, 0n])) };
   const days = new Map<string, DaySums>(
     Object.keys(await shownDays(folder, account)).map((day) => [day, none]),

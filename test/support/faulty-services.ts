@@ -194,12 +194,7 @@ function refuse(
 }
 
 /** Passes a call on to the service. */
-async function forward(
-  request: IncomingMessage,
-  body: string | undefined,
-  target: string,
-  agent: Agent,
-): Promise<IncomingMessage> {
+async function forward(request: IncomingMessage, body: string | undefined, target: string, agent: Agent) {
   const { method, url: path } = request; // A URL would lose the dots of a path.
   const { hostname, port } = new URL(target);
   const headers = { ...request.headers };
@@ -244,10 +239,7 @@ async function relay(
 const WRONG_CHECKSUM = 'AAAAAA==';
 
 /** Returns what the first matching fault does, and counts down its `times`. */
-function takeFault(
-  faults: Fault[],
-  call: Partial<Omit<S3Call & JsonCall, keyof Answered>>,
-): Fault['answer'] | undefined {
+function takeFault(faults: Fault[], call: Partial<Omit<S3Call & JsonCall, keyof Answered>>) {
   const fault = faults.find(
     ({ operation, part, key, secret, times = 1 }) =>
       times > 0 &&

@@ -45,12 +45,7 @@ export interface DayFacts {
 }
 
 /** Selects rows of the ledger. */
-export function ledgerRows(
-  account: string,
-  table_name: string,
-  name: string,
-  facts: readonly DayFacts[],
-): string {
+export function ledgerRows(account: string, table_name: string, name: string, facts: readonly DayFacts[]) {
   const rows = facts.flatMap(({ date, report_id, at, copied_at = at, outcome = 'shown', values }) =>
     Object.entries(values).map(([metric, value]) => {
       const cells: Readonly<Record<string, string | number | null>> = {
