@@ -14,7 +14,7 @@ import { ACCOUNT, CREDENTIALS, REGION, startS3 } from './s3/server.ts';
 import { UPLOADS } from './s3/store.ts';
 import { createFileSecret, createMemorySecret, type Secret, startSecretsManager } from './secrets-manager.ts';
 import { createHistory, type History } from './step-functions/history.ts';
-import { createStarts, START_EXECUTION, type Starts } from './step-functions/starts.ts';
+import { runExecution, START_EXECUTION, type Start, startOnce } from './step-functions/starts.ts';
 import { createStateMachine, type Execution, type RunTask } from './step-functions/step-functions.ts';
 
 /** A credential secret: a file, which gets a rotated refresh token, or the secret's text. */
@@ -128,14 +128,14 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   started.defer(() => history.save().catch(warnOfHistory));
   const { stateMachine, interpreter } = assembly;
   const listeners: OnStart[] = [];
-  const starts = createStarts((name, input) => {
+  const start = startOnce((name, input) => {
     defineTable(input, target);
     const execution = machine.start(name, input);
     history.executions.push(execution.history);
     for (const listen of listeners) listen(execution, Object(input));
     return execution;
   });
-  const runTask = createTaskRunner(functions, bus, starts);
+  const runTask = createTaskRunner(functions, bus, start);
   const machine = started.use(createStateMachine({ ...stateMachine, interpreter, clock, runTask }));
   const running = started.move();
   let unnamed = 0;
@@ -149,7 +149,7 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
     logs,
     arrived,
     functionOf: (step) => findFunction(functions, step),
-    export: (request, name = `export-${++unnamed}`) => starts.start(name, request),
+    export: (request, name = `export-${++unnamed}`) => start(name, request),
     onStart: (listen) => void listeners.push(listen),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
@@ -197,12 +197,12 @@ function countBytes(arrived: Map<string, number>, { operation, key, bytes }: Sto
 
 const PUT_EVENTS = 'arn:aws:states:::events:putEvents';
 
-/** Runs what the stack's Task states name: its functions, or an integration that sends events or starts executions. */
-function createTaskRunner(functions: readonly LocalFunction[], bus: EventBus, starts: Starts): RunTask {
+/** Runs what the stack's Task states name: its functions, or what sends events or starts executions. */
+function createTaskRunner(functions: readonly LocalFunction[], bus: EventBus, start: Start): RunTask {
   const byArn = new Map(functions.map((each) => [each.arn, each]));
   return async (resource, input) => {
     if (resource === PUT_EVENTS) return bus.putEvents(input);
-    if (resource === START_EXECUTION) return starts.run(input);
+    if (resource === START_EXECUTION) return runExecution(start, input);
     const target = byArn.get(resource);
     if (!target) throw new Error(`The local run does not support ${resource}`);
     return target.invoke(input);
