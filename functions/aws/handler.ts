@@ -3,14 +3,7 @@ import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';
 import type * as z from 'zod/mini';
 import { ExportError } from '../workflow/errors.ts';
-import {
-  METRICS,
-  type Measurement,
-  type MetricName,
-  measureError,
-  measureStep,
-  NAMESPACE,
-} from '../workflow/measure.ts';
+import { METRICS, type Measurement, type MetricName, measureStep, NAMESPACE } from '../workflow/measure.ts';
 import { readSettings, type SettingName, type Settings } from '../workflow/settings.ts';
 import {
   type Common,
@@ -60,16 +53,14 @@ export function createHandler<N extends SettingName, S extends z.ZodMiniType, D,
     // A line can be found by execution, window and attempt.
     logger.resetKeys();
     logger.appendKeys({ step, invocation: context.awsRequestId, ...about });
-    const measure = (measurement: Measurement) => meter(measurement, about);
     try {
       const millisecondsLeft = () => context.getRemainingTimeInMillis();
       const common: Common = { log, now, millisecondsLeft, redriveCount };
       const output = await run(schema.parse(state), { ...dependencies, ...common });
       log.info('done', fieldsOfOutput(output));
-      measure(measureStep(state, output));
+      meter(measureStep(output), about);
       return output;
     } catch (thrown) {
-      measure(measureError(state, thrown, now()));
       throw logFailure(thrown, log);
     }
   };

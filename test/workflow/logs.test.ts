@@ -21,7 +21,7 @@ function linesOf({ logged, name }: Outcome): { lines: Line[]; metrics: Line[] } 
   return { lines: all.filter((line) => !line._aws), metrics: all.filter((line) => line._aws) };
 }
 
-it('lines name execution, window, report and attempt, and each request; metrics count deliveries and retries', async () => {
+it('lines name execution, window, report and attempt, and each request', async () => {
   await forgetTokens(workflow);
   const faults = [
     ...['token status=503', 'create status=401', 'create nth=2 status=500 times=2'],
@@ -36,7 +36,6 @@ it('lines name execution, window, report and attempt, and each request; metrics 
     if (OF_A_WINDOW.includes(String(line.step))) expect(line).toMatchObject({ window: WINDOW });
     if (OF_A_REPORT.includes(String(line.step))) expect(line.report_id).toMatch(/^[\w-]{36}$/);
   }
-  for (const line of metrics) expect(line).toMatchObject({ window: WINDOW, attempt: expect.any(String) });
   const failed = lines.filter(({ step, message }) => step === 'CreateReport' && message === 'failed');
   expect(failed.map(({ error }) => error)).toEqual([
     'TokenRefused',
@@ -54,5 +53,5 @@ it('lines name execution, window, report and attempt, and each request; metrics 
     expect(reported[at]?.request_id).toBe(requestId);
   }
 
-  expect(metrics).toMatchObject([{ TokensRefused: 1 }]);
+  expect(metrics).toEqual([]);
 });

@@ -97,14 +97,6 @@ function alarmConditions(
         description: 'A run had not delivered when it was due, or nobody could check. A message names it.',
       },
     }),
-    ReportsResubmitted: {
-      metric: metricOf('ReportsResubmitted', stack),
-      description: 'A report was stuck for 30 minutes or unusable, so another one was created.',
-    },
-    TokensRefused: {
-      metric: metricOf('TokensRefused', stack),
-      description: 'The platform refused an access token that should have been valid.',
-    },
     ...(hasTables && {
       TableProblems: {
         metric: metricOf('TableProblems', stack),

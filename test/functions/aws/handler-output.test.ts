@@ -14,7 +14,6 @@ function run(script: string) {
   const program = `
     console.log = (text) => process.stdout.write(JSON.stringify({ level: 'INFO', message: text }));
     const { createHandler } = await import('${HANDLER}');
-    const { TokenRefused } = await import('${HANDLER.replace('aws/handler', 'workflow/errors')}');
     const handler = createHandler(['STEP'], { parse: (state) => state }, async () => { ${script} }, () => ({}));
     const event = { state: ${JSON.stringify(state)}, retry_count: 1 };
     await handler(event, { awsRequestId: 'i-1' }).catch(() => {});`;
@@ -62,11 +61,13 @@ describe('other output', () => {
 });
 
 it('writes a metric as one line to stdout, bypassing the console that the runtime wraps', () => {
-  const metrics = run("throw new TokenRefused('401.')").lines.filter((text) => text.includes('_aws'));
+  const metrics = run("return { outcome: 'delivered', table_problem: 'x' }").lines.filter((text) =>
+    text.includes('_aws'),
+  );
   expect(metricsIn(metrics)).toEqual([
     {
       namespace: 'AdReportExport',
-      name: 'TokensRefused',
+      name: 'TableProblems',
       unit: 'Count',
       value: 1,
       dimensions: { service: 'exports-test' },

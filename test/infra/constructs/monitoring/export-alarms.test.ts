@@ -18,9 +18,7 @@ describe('the alarms', () => {
       'ExportsFailed',
       'ExportsNotStarted',
       'ExportsTimedOut',
-      'ReportsResubmitted',
       'TableProblems',
-      'TokensRefused',
     ]);
     for (const [name, { AlarmActions, OKActions }] of alarms)
       expect(readable([AlarmActions, OKActions]), name).toEqual([['<AlarmTopic>'], ['<AlarmTopic>']]);
@@ -44,8 +42,7 @@ describe('the alarms', () => {
     }
   });
 
-  const OF_METRICS = ['ReportsResubmitted', 'TokensRefused', 'TableProblems', 'DaysHeld'];
-  it.each(OF_METRICS)('%s watches the metric of its name', (name) => {
+  it.each(['TableProblems', 'DaysHeld'])('%s watches the metric of its name', (name) => {
     expect(alarms.get(name)).toMatchObject({
       Namespace: 'AdReportExport',
       MetricName: name,
