@@ -125,8 +125,10 @@ describe('P4: a window', () => {
   });
 
   it('40: ends a call of GetToken before its lease, by a clock that is 5 s ahead', () => {
-    for (const state of [machine.States.GetToken, window.States.GetWindowToken, window.States.RenewToken])
-      expect(secondsOfCall(state ?? { Type: '' }, stack) + 5).toBeLessThanOrEqual(LEASE_SECONDS);
+    const states = [machine.States.GetToken, window.States.GetWindowToken, window.States.RenewToken];
+    const seconds = states.map((state) => secondsOfCall(state ?? { Type: '' }, stack));
+    expect(Math.min(...seconds)).toBeGreaterThan(0);
+    expect(Math.max(...seconds) + 5).toBeLessThanOrEqual(LEASE_SECONDS);
   });
 
   it('ends within the 24 hours for which a URL is valid (contract 2.3, 8)', () => {

@@ -80,7 +80,7 @@ describe('the log line of a successful call', () => {
     ['the READY one of several', { ready_id: 'r2', reports: [reportRef('r1'), reportRef('r2')] }, 'r2'],
     ['the only one', { reports: [reportRef('r1')] }, 'r1'],
     ['none of several', { reports: [reportRef('r1'), reportRef('r2')] }, undefined],
-  ])('names of the reports %s', async (_, state, report_id) => {
+  ])('names one report of the window: %s', async (_, state, report_id) => {
     await lambda.call(anyHandler(vi.fn()), { ...window, ...state });
     expect(lambda.lines()[0]?.report_id).toBe(report_id);
   });

@@ -37,7 +37,9 @@ describe('the state machine', () => {
   });
 
   it.each(GETTERS)('P3: retries %s after 10 s or more and without jitter', (name) => {
-    for (const retry of window.States[name]?.Retry ?? []) {
+    const { Retry = [] } = window.States[name] ?? {};
+    expect(Retry).not.toEqual([]);
+    for (const retry of Retry) {
       expect(retry.IntervalSeconds).toBeGreaterThanOrEqual(MIN_WAIT);
       expect(retry.JitterStrategy).toBe('NONE');
     }
