@@ -84,7 +84,6 @@ const LIMITS: [string, number, (stack: Stack) => number[]][] = [
     (stack) =>
       propertiesOf(stack, 'AWS::Scheduler::Schedule').map(({ Target }) => Buffer.byteLength(Target.Input)),
   ],
-  ['name of a schedule', 64, (stack) => lengths(stack, 'AWS::Scheduler::Schedule', 'Name')],
   ['name of a secret', 512, (stack) => lengths(stack, 'AWS::SecretsManager::Secret', 'Name')],
   ['name of an alarm', 255, (stack) => lengths(stack, 'AWS::CloudWatch::Alarm', 'AlarmName')],
   ['description of an alarm', 1_024, (stack) => lengths(stack, 'AWS::CloudWatch::Alarm', 'AlarmDescription')],
