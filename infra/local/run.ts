@@ -8,7 +8,7 @@ import { type Clock, scaledClock } from './clock.ts';
 import { createEventBus, type EventBus } from './events.ts';
 import { createRequestTables, type Glue, startGlue, type TableConfig } from './glue.ts';
 import { createFunction, type LocalFunction } from './lambda/lambda.ts';
-import { type FunctionSpec, type LogLine, SCRATCH } from './lambda/lambda-instance.ts';
+import { type FunctionSpec, SCRATCH } from './lambda/lambda-instance.ts';
 import type { Stored } from './s3/call.ts';
 import { ACCOUNT, CREDENTIALS, REGION, startS3 } from './s3/server.ts';
 import { UPLOADS } from './s3/store.ts';
@@ -61,8 +61,8 @@ export interface LocalRun extends AsyncDisposable {
   readonly history: History;
   /** The bytes that have arrived in S3 so far, by key, including those of unfinished uploads. */
   readonly arrived: ReadonlyMap<string, number>;
-  /** Everything that the functions wrote. */
-  readonly logs: readonly LogLine[];
+  /** The lines that the functions wrote. */
+  readonly logs: readonly string[];
   /** @param step such as SaveReport @throws RangeError */
   functionOf(step: string): LocalFunction;
   /** Starts an execution with the request as its input. */
@@ -107,7 +107,7 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   const defineTable = createRequestTables(glue, bucket, options.config ?? EMPTY);
   const target = { platform: platformName(options.baseUrl), revision: options.revision };
 
-  const logs: LogLine[] = [];
+  const logs: string[] = [];
   const environment = environmentOf(options, {
     AWS_ENDPOINT_URL_S3: s3.endpoint,
     AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.endpoint,

@@ -149,7 +149,7 @@ export function recordJournals({ sandbox, s3, secrets, bus, logs }: Workflow): (
       s3: since(s3.journal, 2),
       secrets: since(secrets.journal, 3),
       announced: since(bus.events, 4),
-      logged: since(logs, 5).map(({ text }) => text),
+      logged: since(logs, 5),
       callsTo: (endpoint) => calls.filter((call) => call.endpoint === endpoint),
     };
   };

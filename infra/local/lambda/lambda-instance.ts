@@ -27,13 +27,6 @@ export interface FunctionSpec {
 /** The folder of `--out` for {@link FunctionSpec.scratch}: no row of a report may stay elsewhere. */
 export const SCRATCH = '.scratch';
 
-/** One line that a function wrote. */
-export interface LogLine {
-  readonly function: string;
-  readonly stream: 'stdout' | 'stderr';
-  readonly text: string;
-}
-
 /** An execution environment: a process for one invocation at a time, used again while warm. */
 export interface Instance {
   readonly busy: boolean;
@@ -51,9 +44,9 @@ const PROCESS = new URL('./lambda-process.ts', import.meta.url);
 export function startInstance(
   spec: FunctionSpec,
   { real, start, speed }: ClockAnchor,
-  log: (line: LogLine) => void,
+  log: (line: string) => void,
 ): Instance {
-  const { name, file, timeoutSeconds, memoryMb, environment, scratch: parent = tmpdir() } = spec;
+  const { file, timeoutSeconds, memoryMb, environment, scratch: parent = tmpdir() } = spec;
   mkdirSync(parent, { recursive: true });
   const scratch = mkdtempDisposableSync(join(parent, 'lambda-'));
   const data: FunctionData = { file, clock: { real, start, speed } };
@@ -73,9 +66,7 @@ export function startInstance(
   // Rejects if the process cannot be started.
   const ended = once(child, 'exit').catch(() => {});
   for (const stream of ['stdout', 'stderr'] as const)
-    createInterface({ input: child[stream] as Readable }).on('line', (text) =>
-      log({ function: name, stream, text }),
-    );
+    createInterface({ input: child[stream] as Readable }).on('line', log);
   let alive = true;
   let settle: ((answer: Answer) => void) | undefined;
   const receive = (answer: Answer) => {

@@ -1,5 +1,5 @@
 import type { ClockAnchor } from '../clock.ts';
-import { type FunctionSpec, type Instance, type LogLine, startInstance } from './lambda-instance.ts';
+import { type FunctionSpec, type Instance, startInstance } from './lambda-instance.ts';
 
 /** Instances of a function: one for each parallel window by default. */
 const MAX_INSTANCES = 8;
@@ -28,7 +28,7 @@ export interface LocalFunction extends AsyncDisposable {
 export function createFunction(
   spec: FunctionSpec,
   clock: ClockAnchor,
-  log: (line: LogLine) => void,
+  log: (line: string) => void,
 ): LocalFunction {
   const { name, arn } = spec;
   const waiting: ((instance: Instance) => void)[] = [];

@@ -50,7 +50,7 @@ it('40: fifty executions that start at once wait for the one that renews, also w
   const runs = Array.from({ length: 50 }, (_, n) =>
     slower.run(slower.request({ name: `at-once-${n}`, table: false })),
   );
-  const waiting = () => slower.logs.some(({ text }) => text.includes('Another call is renewing the token'));
+  const waiting = () => slower.logs.some((text) => text.includes('Another call is renewing the token'));
   await vi.waitUntil(waiting, { timeout: 30_000 });
   expect(await slower.functionOf('GetToken').kill()).toBeGreaterThanOrEqual(1);
   expect((await Promise.all(runs)).map(({ status }) => status)).toEqual(runs.map(() => 'SUCCEEDED'));
