@@ -1,33 +1,26 @@
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import type { Folder } from '../knowledge/bucket.ts';
 import { UsageError } from '../knowledge/errors.ts';
 import { readPage } from '../knowledge/page-contents.ts';
 import { renderPage } from '../page/render.ts';
 import { printLines } from './layout.ts';
-import { examples } from './options.ts';
+import { examples, option } from './options.ts';
 
-interface PageOptions {
+interface PageOptions extends Folder {
   readonly to?: string;
-  readonly out: string;
-  readonly deployed?: true;
-  readonly stack?: string;
-  readonly region?: string;
 }
 
 export function createCommand(): Command {
   return new Command('page')
-    .addOption(new Option('--out <dir>', 'the folder of the local runs').default('out').conflicts('deployed'))
-    .option('--local', 'show the runs of this machine, as without any option')
-    .addOption(new Option('--deployed', 'show the deployed stack').conflicts('local'))
-    .option('--to <file>', "the file to write (default: index.html in the runs' folder)")
-    .addHelpText('after', examples('page', 'page --deployed --to exports.html'))
-    .action(async ({ to, out, ...options }: PageOptions) => {
-      const { deployed, stack, region } = options;
-      const isDeployed = deployed ?? (stack !== undefined || region !== undefined);
-      if (isDeployed && to === undefined) throw new UsageError(['the page of a stack needs --to FILE']);
-      const folder: Folder = isDeployed ? { out } : { local: true, out };
+    .option('--to <file>', 'the file to write (default with --local: index.html in --out)')
+    .option('--local', 'show the runs of this machine')
+    .addOption(option.out())
+    .addHelpText('after', examples('page --to exports.html', 'page --local'))
+    .action(async ({ to, ...folder }: PageOptions) => {
+      if (!folder.local && to === undefined)
+        throw new UsageError(['the page of a stack needs --to FILE; for that of this machine, use --local']);
       printLines([describePage(await writePage(folder, to))]);
     });
 }

@@ -13,19 +13,18 @@ it('writes the page of a stack to the file that is named', async () => {
   await startExecutions([FAILED]);
   await startBucket({ [FAILURE_KEY]: FAILURE });
   const to = join(temporaryDirectory(), 'page.html');
-  const { status, stdout, stderr } = await runCommand(['page', '--deployed', '--to', to]);
+  const { status, stdout, stderr } = await runCommand(['page', '--to', to]);
   expect([status, stdout, stderr]).toEqual([0, `See it: ${to}\n`, '']);
   expect(await readFile(to, 'utf8')).toMatch(/the stack ad-report-export in .*ReportStuck.*explain daily-1/s);
   expect(await readdir(dirname(to))).toEqual(['page.html']);
 });
 
 it.each([
-  [['--deployed'], 'the page of a stack needs --to FILE'],
-  [['--stack', 'other'], 'the page of a stack needs --to FILE'],
-  [['--deployed', '--out', 'x'], "option '--out <dir>' cannot be used with option '--deployed'"],
+  [[], 'the page of a stack needs --to FILE; for that of this machine, use --local'],
+  [['--to', 'x', '--out', 'x'], '--out can only be used with --local'],
   [['--local', '--stack', 'x'], "option '--stack <name>' cannot be used with option '--local'"],
-  [['--out', 'nowhere'], 'no run has begun in --out nowhere: repeat its command, or name'],
-  [['--deployed', '--to', '/no/such/page.html'], '/no/such/page.html cannot be written (ENOENT)'],
+  [['--local', '--out', 'nowhere'], 'no run has begun in --out nowhere: repeat its command, or name'],
+  [['--to', '/no/such/page.html'], '/no/such/page.html cannot be written (ENOENT)'],
 ])('exits 2 with the arguments %j', async (args, expected) => {
   await startExecutions([]);
   await startBucket({});
