@@ -1,6 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { anchorsIn } from './support/anchors.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const DOCUMENTS = globSync(['*.md', '.github/**/*.md', '{functions,infra,test}/**/*.md'], {
@@ -9,17 +10,6 @@ const DOCUMENTS = globSync(['*.md', '.github/**/*.md', '{functions,infra,test}/*
 
 function linesOf(path: string): string[] {
   return readFileSync(join(ROOT, path), 'utf8').trimEnd().split('\n');
-}
-
-/** The anchors that GitHub gives the headings. */
-function anchorsOf(path: string): string[] {
-  const headings = linesOf(path).flatMap((line) => /^#+ (.+)$/.exec(line)?.[1] ?? []);
-  return headings.map((heading) =>
-    heading
-      .toLowerCase()
-      .replaceAll(/[^a-z0-9 _-]/g, '')
-      .replaceAll(' ', '-'),
-  );
 }
 
 it.each(
@@ -62,7 +52,10 @@ describe.each(DOCUMENTS)('%s', (path) => {
       const target = file === '' ? path : normalize(join(path, '..', file));
       expect([link, existsSync(join(ROOT, target))]).toEqual([link, true]);
       if (anchor !== undefined)
-        expect([link, anchorsOf(target)]).toEqual([link, expect.arrayContaining([anchor])]);
+        expect([link, anchorsIn(linesOf(target).join('\n'))]).toEqual([
+          link,
+          expect.arrayContaining([anchor]),
+        ]);
     }
   });
 });

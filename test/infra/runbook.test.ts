@@ -9,6 +9,7 @@ import {
 import { errors } from '../../functions/workflow/errors.ts';
 import { CONFIG_KEY, OUTPUTS, readContext } from '../../infra/config/config.ts';
 import { retries } from '../../infra/constructs/retries.ts';
+import { anchorsIn } from '../support/anchors.ts';
 import { resourcesOf, synthesizeStack } from '../support/stack.ts';
 
 const runbook = readFileSync(new URL('../../infra/RUNBOOK.md', import.meta.url), 'utf8');
@@ -20,14 +21,9 @@ function sectionsOf(chapter: string): string[] {
   return [...own.matchAll(/^### (.+)$/gm)].map(([, heading = '']) => heading);
 }
 
-/** The anchors that GitHub gives the headings, and those of the rows of a table. */
+/** Those of the headings, and those of the rows of a table. */
 const anchors = [
-  ...[...runbook.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
-    heading
-      .toLowerCase()
-      .replaceAll(/[^a-z0-9 _-]/g, '')
-      .replaceAll(' ', '-'),
-  ),
+  ...anchorsIn(runbook),
   ...[...runbook.matchAll(/<a id="([^"]+)"><\/a>/g)].map(([, id]) => id),
 ];
 

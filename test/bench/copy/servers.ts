@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type RequestListener, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { finished } from 'node:stream/promises';
 import { xml } from '../../../infra/local/s3/answers.ts';
 import { type Operation, readAddress } from '../../../infra/local/s3/call.ts';
+import { startServer } from '../../support/listen.ts';
 
 // Runs in a process of its own, as `source` or as `s3`. Sends its port.
 
@@ -64,12 +64,8 @@ function startSource(): Promise<number> {
   });
 }
 
-/** @returns the port */
-function start(listener: RequestListener): Promise<number> {
-  const server = createServer(listener);
-  return new Promise((resolve) => {
-    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
-  });
+async function start(listener: RequestListener): Promise<number> {
+  return (await startServer(createServer(listener))).port;
 }
 
 function send(response: ServerResponse, blocks: number): void {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { consentUrl, requestToken } from '../../../functions/platform/oauth.ts';
+import { requestToken } from '../../../functions/platform/oauth.ts';
 import { createTokenRequest } from '../../../functions/token/grant.ts';
 import {
   AnswerUnreadable,
@@ -23,19 +23,6 @@ async function answered(status: number, body: unknown, headers: Record<string, s
   );
   return requestToken(platformAt(server.url), CLIENT, form).finally(() => server[Symbol.asyncDispose]());
 }
-
-test('contract 4.2: the consent URL keeps the prefix of the base URL and has the five parameters', () => {
-  const asked = {
-    client_id: 'client 1',
-    redirect_uri: 'http://127.0.0.1:8910/callback?a=1',
-    scope: 'reporting:read campaigns:read',
-    state: 'a+b/c=',
-  };
-  const url = consentUrl({ baseUrl: 'https://ads.example/api/' }, asked);
-  expect(url.origin + url.pathname).toBe('https://ads.example/api/oauth2/auth');
-  expect(Object.fromEntries(url.searchParams)).toEqual({ ...asked, response_type: 'code' });
-  expect(url.search).not.toContain('+');
-});
 
 test('contract 4.1, 9.3: client credentials are sent as a form with Basic, without X-Service-Revision', async () => {
   await using server = await listen((_seen, response) => json(response, 200, GRANTED));

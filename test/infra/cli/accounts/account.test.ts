@@ -37,14 +37,10 @@ describe('a credential in a file', () => {
     expect(await readStored()).toEqual({ ...CLIENT, note: 'changed', refresh_token: TOKEN });
   });
 
-  test.each([
-    ['{"client_id":"canary-id"}', /client_secret is missing/],
-    ['{"api_key":"canary-key"}', /has no client_id/],
-    ['canary, no JSON', /is not a JSON object/],
-  ])('that cannot log in is refused without being quoted: %s', async (content, message) => {
-    const { account } = await createFile(content);
+  test('that cannot log in is refused without being quoted', async () => {
+    const { account } = await createFile('{"api_key":"canary-key"}');
     const error: unknown = await readClient(account).catch((one) => one);
-    expect(String(error)).toMatch(message);
+    expect(String(error)).toMatch(/has no client_id/);
     expect(String(error)).not.toContain('canary');
   });
 });

@@ -44,14 +44,11 @@ test('finds everything that an export needs, and creates no report', async () =>
 });
 
 describe('the secret', () => {
-  test.each([
-    [{ client_id: 'canary-id' }, 'client_secret is missing'],
-    [{ client_id: 'canary\n', client_secret: 'canary' }, 'client_id contains a line break'],
-    ['canary', 'is not a JSON object'],
-  ])('is faulty and not quoted: %j', async (credential, found) => {
+  test('is faulty and not quoted', async () => {
+    const credential = { client_id: 'canary\n', client_secret: 'canary' };
     const { checks, sandbox } = await examine({}, { credential });
     expect(checks).toMatchObject([{ check: 'secret', status: 'fault', todo: expect.any(String) }]);
-    expect(checks[0]?.found).toContain(found);
+    expect(checks[0]?.found).toContain('client_id contains a line break');
     expect(JSON.stringify(checks)).not.toContain('canary');
     expect(sandbox.journal).toEqual([]);
   });
