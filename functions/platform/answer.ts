@@ -1,5 +1,5 @@
 import type { Facts } from '../workflow/errors.ts';
-import { isObject, type JsonObject } from '../workflow/json.ts';
+import { fieldsOf, isObject, type JsonObject } from '../workflow/json.ts';
 
 export interface Call {
   readonly method: 'GET' | 'POST';
@@ -79,13 +79,13 @@ export const UNNAMED = 'unnamed error';
 /** Reads any answer that is not a success, HTML and empty bodies included, as the error of contract 7.1. */
 export function readRefusal(answer: Answer): Refusal {
   const body = errorBody(answer);
-  const envelope = objectOf(body.error);
+  const envelope = fieldsOf(body.error);
   const { detail } = envelope;
   return {
     type: toSentence(envelope.type ?? body.error) ?? UNNAMED,
     reason: toSentence(envelope.message ?? body.error_description),
     detail: typeof detail === 'string' ? detail : toJson(detail),
-    validation: listValidation(Array.isArray(detail) ? detail : objectOf(detail).validation),
+    validation: listValidation(Array.isArray(detail) ? detail : fieldsOf(detail).validation),
   };
 }
 
@@ -97,15 +97,11 @@ export function errorBody({ text = '', call: { secrets } }: Head & { readonly te
     return Object.fromEntries(Object.entries(value).map(([name, inner]) => [clean(name, secrets), inner]));
   };
   try {
-    return objectOf(JSON.parse(text, cleanValue));
+    return fieldsOf(JSON.parse(text, cleanValue));
   } catch {
     // Not JSON, or nested too deep for the stack.
     return {};
   }
-}
-
-export function objectOf(value: unknown): JsonObject {
-  return isObject(value) ? value : {};
 }
 
 /**
@@ -113,7 +109,7 @@ export function objectOf(value: unknown): JsonObject {
  * only the header. An id is one word; other text could be an echo.
  */
 export function requestIdOf(answer: Head & { readonly text?: string }): string | undefined {
-  const inBody = isSuccess(answer) ? undefined : objectOf(errorBody(answer).error).request_id;
+  const inBody = isSuccess(answer) ? undefined : fieldsOf(errorBody(answer).error).request_id;
   const header = cleanSentence(headerOf(answer, 'x-request-id') ?? '', answer.call.secrets);
   const ids = [toSentence(inBody), header];
   return ids.find((id) => id !== undefined && /^\S+$/.test(id));

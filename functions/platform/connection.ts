@@ -14,8 +14,6 @@ export interface Connection {
   readonly baseUrl: string;
   readonly dispatcher: Dispatcher;
   readonly timeouts?: Partial<typeof TIMEOUTS>;
-  /** Milliseconds since the epoch, for a Retry-After that is a date. Default: Date.now. */
-  readonly now?: () => number;
   /** Gets one line per request. Its request_id is kept for all later lines. */
   readonly log?: Pick<Log, 'info' | 'warn' | 'keep'>;
 }

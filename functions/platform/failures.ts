@@ -22,7 +22,6 @@ import {
   requestIdOf,
   retryAfterOf,
 } from './answer.ts';
-import type { Connection } from './connection.ts';
 
 // The errors of a call (contract 7.2), as the state machine acts on them.
 
@@ -30,11 +29,7 @@ import type { Connection } from './connection.ts';
 const GATEWAY_STATUSES = [502, 504];
 
 /** The error of an answer with another status than 2xx. */
-export function refused(
-  answer: Answer,
-  { now }: Pick<Connection, 'now'>,
-  refusal: Refusal = readRefusal(answer),
-): ExportError {
+export function refused(answer: Answer, refusal: Refusal = readRefusal(answer)): ExportError {
   const { call, status } = answer;
   const { type, validation: faults = [] } = refusal;
   const facts: Facts = { request_id: requestIdOf(answer), status, type, ...call.facts, faults };
@@ -44,7 +39,7 @@ export function refused(
     return new AnswerLost(`${happened}. A report may exist.`, facts);
   // A window waits for a 429 in a Wait state.
   if (status >= 500 || [408, 429].includes(status))
-    return new PlatformUnavailable(`${happened}.`, { ...facts, retry_after: retryAfterOf(answer, now) });
+    return new PlatformUnavailable(`${happened}.`, { ...facts, retry_after: retryAfterOf(answer) });
   return new RequestRefused(`${happened}${explain(refusal, answer)}`, facts);
 }
 

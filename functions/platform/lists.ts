@@ -3,7 +3,7 @@ import type { ListRequest } from '../workflow/request/request.ts';
 import type { Answer } from './answer.ts';
 import { type Authorization, type Platform, segment } from './connection.ts';
 import { parseBody, unreadable } from './failures.ts';
-import { callApi } from './request.ts';
+import { apiCall, requireSuccess, send } from './request.ts';
 
 /** Bytes: 5,000 items of 12 kB. A page is read into memory, and a Lambda has room for a few of them. */
 const PAGE_CAP = 64 * 1024 * 1024;
@@ -14,10 +14,11 @@ type List = Pick<ListRequest, 'resource' | 'limit' | 'filters' | 'items'>;
 /**
  * Requests the pages of a list in order, one at a time, until one is empty (contract 4.6, 8). An item may
  * come twice, because the order may change between requests. Numbers that JavaScript cannot hold stay as they
- * were sent. Throws what {@link callApi} throws, and AnswerUnreadable if the items cannot be found, or if
- * limit or offset has no effect.
+ * were sent.
  *
  * @param warn gets the reason if items may be missing
+ * @throws what {@link send} and {@link requireSuccess} throw; AnswerUnreadable if the items cannot be found, or
+ *   if limit or offset has no effect
  */
 export async function* listPages(
   platform: Platform,
@@ -62,7 +63,7 @@ async function readPage(
   const query = { ...filters, limit: String(limit), offset: String(offset) };
   const about = { path: `/${segment(resource)}`, query, doing: `listing ${resource}` };
   const get = { method: 'GET', ...about } as const;
-  const answer = await callApi(platform, authorization, get, 200, PAGE_CAP);
+  const answer = requireSuccess(await send(platform, apiCall(platform, authorization, get), PAGE_CAP), 200);
   const items = findItems(answer, path);
   if (items.length > limit) throw unreadable(answer, `${items.length} items where the limit is ${limit}`);
   return { answer, items };

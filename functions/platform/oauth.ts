@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { CredentialUnusable, type ExportError, LoginRequired } from '../workflow/errors.ts';
-import { type Answer, errorBody, isSuccess, objectOf, requestIdOf, UNNAMED } from './answer.ts';
+import { fieldsOf } from '../workflow/json.ts';
+import { type Answer, errorBody, isSuccess, requestIdOf, UNNAMED } from './answer.ts';
 import { type Connection, endpoint } from './connection.ts';
 import { parseAnswer, refused, unreadable } from './failures.ts';
 import { send } from './request.ts';
@@ -88,7 +89,7 @@ export async function requestToken(
     secrets: [basic, ...secrets, ...secrets.map(formEncode)],
     doing: 'requesting a token',
   });
-  if (!isSuccess(answer)) throw tokenError(answer, platform, form.scope);
+  if (!isSuccess(answer)) throw tokenError(answer, form.scope);
   if (answer.status !== 200) throw unreadable(answer, `the status ${answer.status} instead of 200`);
   const token = parseAnswer(answer, TokenResponse);
   return {
@@ -115,12 +116,11 @@ function lifetime(expiresIn: unknown): number {
  * repeats no text of the answer except codes: a description may echo the client secret, the code or the
  * refresh token in any encoding.
  */
-function tokenError(answer: Answer, platform: Connection, scope: string | undefined): ExportError {
+function tokenError(answer: Answer, scope: string | undefined): ExportError {
   const { status } = answer;
   const { error } = errorBody(answer);
-  const type = codeIn(error) ?? codeIn(objectOf(error).type) ?? UNNAMED;
-  if (status < 400 || status >= 500 || AGAIN_LATER.includes(status))
-    return refused(answer, platform, { type });
+  const type = codeIn(error) ?? codeIn(fieldsOf(error).type) ?? UNNAMED;
+  if (status < 400 || status >= 500 || AGAIN_LATER.includes(status)) return refused(answer, { type });
   const facts = { status, type, request_id: requestIdOf(answer) };
   const happened = `The token endpoint answered ${status} (${type})`;
   if (type === 'invalid_grant')

@@ -44,7 +44,7 @@ export async function queryPurchases(
     const { headers, body } = answer;
     return { headers, body, requestId: requestIdOf(answer) };
   }
-  if (!isSuccess(answer)) throw refused(answer, platform);
+  if (!isSuccess(answer)) throw refused(answer);
   throw unreadable(answer, `the status ${answer.status} instead of ${SUCCESS.join(' or ')}`);
 }
 

@@ -70,7 +70,7 @@ export async function createReport(
   const refused = namedIn(first, all);
   const accepted = all.filter((id) => !refused.includes(id));
   const answer = refused.length > 0 && accepted.length > 0 ? await post(accepted) : first;
-  return { ...readRecord(requireSuccess(platform, answer, 201)), refused };
+  return { ...readRecord(requireSuccess(answer, 201)), refused };
 }
 
 /** The ids that a refusal names (contract 7.2). */
@@ -90,7 +90,7 @@ export async function getReport(
   const get = { method: 'GET', path: `/reports/${segment(id)}`, ...about } as const;
   const answer = await send(platform, apiCall(platform, authorization, get));
   if (answer.status === 404) return { id, status: undefined, requestId: requestIdOf(answer) };
-  const record = readRecord(requireSuccess(platform, answer, 200));
+  const record = readRecord(requireSuccess(answer, 200));
   // The rows of another report under this one's key would pass every later check.
   if (record.id !== id) throw unreadable(answer, 'the record of another report');
   return record;

@@ -41,26 +41,9 @@ export function apiCall(
   };
 }
 
-/**
- * Sends an API call and returns its answer if that has the status of success.
- *
- * @param success the status that the contract names
- * @param cap bytes; see {@link send}
- */
-export async function callApi(
-  platform: Platform,
-  authorization: Authorization,
-  request: ApiRequest,
-  success: number,
-  cap?: number,
-): Promise<Answer> {
-  const answer = await send(platform, apiCall(platform, authorization, request), cap);
-  return requireSuccess(platform, answer, success);
-}
-
 /** @throws the error of an answer that has another status, or that is over the cap */
-export function requireSuccess(platform: Platform, answer: Answer, success: number): Answer {
-  if (!isSuccess(answer)) throw refused(answer, platform);
+export function requireSuccess(answer: Answer, success: number): Answer {
+  if (!isSuccess(answer)) throw refused(answer);
   if (answer.status !== success)
     throw unreadable(answer, `the status ${answer.status} instead of ${success}`);
   if (answer.truncated) throw unreadable(answer, 'a body larger than any that the contract shows');

@@ -54,7 +54,7 @@ export async function startStep(options: SandboxOptions = {}) {
     store,
     now: clock.now,
     log,
-    platform: (revision = sandbox.revision) => ({ ...endpoint, revision, now: () => clock.now().getTime() }),
+    platform: (revision = sandbox.revision) => ({ ...endpoint, revision }),
     readToken: async () => bearer(accessToken),
   };
   return { sandbox, clock, access, objects, lines, window: windowOf(sandbox.advertiserIds) };
