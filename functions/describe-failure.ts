@@ -1,18 +1,16 @@
-import * as z from 'zod/mini';
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { createFailureReport, sectionLink, summarizeReport } from './decisions/failure-report.ts';
 import { collectOutcomes, countUndelivered, problemOf } from './decisions/outcomes.ts';
 import { failureKey } from './workflow/keys.ts';
-import { ExportRequest } from './workflow/request/request.ts';
 import { READS } from './workflow/settings.ts';
-import { Window } from './workflow/state-parts.ts';
+import type { FailureReport } from './workflow/state-parts.ts';
 import {
   DescribeFailureInput,
   type ExportFailed,
   ExportResult,
   type FailedWindow,
-  type FailureReport,
+  PublishExportInput,
   type WindowFailure,
 } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
@@ -25,15 +23,6 @@ interface Dependencies extends Pick<Common, 'log' | 'now'> {
   readonly runbookUrl: string | undefined;
 }
 
-/** The export's state after PlanExport has checked the request. `results` comes when the windows end. */
-const PlannedExport = z.object({
-  execution: z.string(),
-  windows: z.array(Window),
-  request: ExportRequest,
-  results: z.optional(z.array(z.unknown())),
-});
-type PlannedExport = z.infer<typeof PlannedExport>;
-
 /**
  * Writes the failure report of a window or of the export, and stores it beside the place of the objects.
  * After a window's failure, the export continues. This step must not fail itself, so it only logs that a
@@ -44,7 +33,8 @@ export async function describeFailure(
   dependencies: Dependencies,
 ): Promise<FailedWindow | ExportFailed> {
   if (isWindowFailure(state)) return failWindow(state, dependencies);
-  const planned = PlannedExport.safeParse(state).data;
+  // PlanExport has checked the request. `results` comes when the windows end.
+  const planned = PublishExportInput.safeParse(state).data;
   // It could not be announced.
   const published = ExportResult.safeParse(state).data;
   // Undefined if the request was never checked: a key has only checked parts.
@@ -76,7 +66,7 @@ async function failWindow(
 
 /** If the windows that failed have the same error, the export gets that error and what to do about it. */
 async function sumUpWindows(
-  { execution, request, windows, results }: PlannedExport,
+  { execution, request, windows, results }: PublishExportInput,
   dependencies: Dependencies,
 ): Promise<Partial<FailureReport>> {
   if (!results) return {};

@@ -8,7 +8,7 @@ import { planKey } from './workflow/keys.ts';
 import { AccountsInput, isOfAccounts, parseRequests } from './workflow/request/accounts.ts';
 import { parseRequest, splitRequest } from './workflow/request/request.ts';
 import { READS } from './workflow/settings.ts';
-import { type AccountsPlan, type ExportPlan, PlanExportInput } from './workflow/states.ts';
+import { type ExportPlan, PlanExportInput } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 
 interface Dependencies extends RequestTarget, Pick<Common, 'log'> {
@@ -43,12 +43,15 @@ export async function planExport(
   return { execution, started_at, request, ...plan, warnings: allWarnings, advertisers: null };
 }
 
+/** Each account becomes an execution, whose input joins its facts and the request. */
+export type AccountsPlan = ReturnType<typeof planAccounts>;
+
 /**
  * All accounts export the same days, however late they start. EventBridge Scheduler may start a run twice, so
  * the executions of a scheduled run have the same names each time, and Step Functions starts a name once. A
  * person who starts or resumes an export means it: then the names depend on the execution's own.
  */
-function planAccounts(input: unknown, execution: string, started_at: string): AccountsPlan {
+function planAccounts(input: unknown, execution: string, started_at: string) {
   parseRequests(input, new Date(started_at));
   const { accounts, max_accounts, ...request } = AccountsInput.parse(input);
   const isScheduled = request.scheduled_at !== undefined && request.only_missing === undefined;

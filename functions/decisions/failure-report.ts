@@ -1,7 +1,7 @@
 import { type ErrorName, errors, readCause } from '../workflow/errors.ts';
 import type { ExportId } from '../workflow/keys.ts';
+import type { FailureReport } from '../workflow/state-parts.ts';
 import { type Caught, Failure, type ReportRef, type Window } from '../workflow/state-parts.ts';
-import type { FailureReport } from '../workflow/states.ts';
 import { MAX_REPORTS } from './waits.ts';
 import { shortenTexts, truncate } from './warnings.ts';
 

@@ -15,7 +15,7 @@ import {
 } from '../workflow/keys.ts';
 import { addDays, type DateRange, MAX_WINDOW_DAYS } from '../workflow/request/dates.ts';
 import { ExportRequest } from '../workflow/request/request.ts';
-import type { FailureReport } from '../workflow/states.ts';
+import type { FailureReport } from '../workflow/state-parts.ts';
 import type { Attempt, Delivery } from './judge.ts';
 import { createdAt, hashOf, type Manifest, parseManifest } from './manifest.ts';
 

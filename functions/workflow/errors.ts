@@ -6,8 +6,8 @@ import { isObject, parseJson } from './json.ts';
  * infra/constructs/export-workflow.ts what a Catch leads to. A step that catches an error itself says so:
  * createReport repeats a call after an AnswerLost.
  *
- * `name` is a literal on the class, because Step Functions matches it in a Retry or a Catch, and a minifier
- * shortens the names of classes.
+ * Each class gives its `name` as a literal, because Step Functions matches it in a Retry or a Catch, and a
+ * minifier shortens the names of classes.
  */
 
 /** Ids and numbers about a failure. Never a URL's query, never a secret. */
@@ -37,6 +37,12 @@ export abstract class ExportError extends Error {
     this.happened = sentence;
     this.facts = facts;
   }
+}
+
+function named<const Name extends string>(name: Name) {
+  return class extends ExportError {
+    override readonly name = name;
+  };
 }
 
 /** Leaves out list entries and values that do not fit. */
@@ -71,103 +77,65 @@ export function readCause(cause: string): { happened: string; facts: Facts } {
 // Give up: a person has to act.
 
 /** The execution's input is faulty. The facts list every fault. The platform was not called. */
-export class InvalidInput extends ExportError {
-  override readonly name = 'InvalidInput';
-}
+export class InvalidInput extends named('InvalidInput') {}
 
 /** The account's credential is missing or malformed, or the token endpoint refused it. */
-export class CredentialUnusable extends ExportError {
-  override readonly name = 'CredentialUnusable';
-}
+export class CredentialUnusable extends named('CredentialUnusable') {}
 
 /** The refresh token no longer works: a person has to sign in again. */
-export class LoginRequired extends ExportError {
-  override readonly name = 'LoginRequired';
-}
+export class LoginRequired extends named('LoginRequired') {}
 
 /** The platform refused a new token too, so another one would not help. */
-export class TokenRefusedAgain extends ExportError {
-  override readonly name = 'TokenRefusedAgain';
-}
+export class TokenRefusedAgain extends named('TokenRefusedAgain') {}
 
 /** The platform refuses the request: 400, 403, 422 and others. Or base_url's host does not exist. */
-export class RequestRefused extends ExportError {
-  override readonly name = 'RequestRefused';
-}
+export class RequestRefused extends named('RequestRefused') {}
 
 /** The platform answered 429 too often. */
-export class RateLimited extends ExportError {
-  override readonly name = 'RateLimited';
-}
+export class RateLimited extends named('RateLimited') {}
 
 /** The window takes too long. */
-export class OutOfTime extends ExportError {
-  override readonly name = 'OutOfTime';
-}
+export class OutOfTime extends named('OutOfTime') {}
 
 /** Neither the report nor its replacements could be delivered. */
-export class ReportStuck extends ExportError {
-  override readonly name = 'ReportStuck';
-}
+export class ReportStuck extends named('ReportStuck') {}
 
 /** The download is not safe or not usable: an unsafe address, a redirect, too large, not decodable. */
-export class DownloadRefused extends ExportError {
-  override readonly name = 'DownloadRefused';
-}
+export class DownloadRefused extends named('DownloadRefused') {}
 
 /** S3, Secrets Manager or Glue refuses a call: a permission, key or bucket is missing, or it is faulty. */
-export class AccessRefused extends ExportError {
-  override readonly name = 'AccessRefused';
-}
+export class AccessRefused extends named('AccessRefused') {}
 
 /** The disk of a folder or a server that stands for S3 is full. S3 itself has no such answer. */
-export class DiskFull extends ExportError {
-  override readonly name = 'DiskFull';
-}
+export class DiskFull extends named('DiskFull') {}
 
 /** Some windows failed, for different reasons. With one reason, the export fails with that error. */
-export class ExportIncomplete extends ExportError {
-  override readonly name = 'ExportIncomplete';
-}
+export class ExportIncomplete extends named('ExportIncomplete') {}
 
 // Renew, replace.
 
 /** The platform answered 401. GetToken renews the token, and the window continues with the same report. */
-export class TokenRefused extends ExportError {
-  override readonly name = 'TokenRefused';
-}
+export class TokenRefused extends named('TokenRefused') {}
 
 /** The storage host answered 401, 403 or 410. A new GET brings a fresh URL, or else a new report does. */
-export class UrlExpired extends ExportError {
-  override readonly name = 'UrlExpired';
-}
+export class UrlExpired extends named('UrlExpired') {}
 
 // Retry later.
 
 /** The platform did not answer, or answered 5xx; the token endpoint also 408 or 429. Nothing was created. */
-export class PlatformUnavailable extends ExportError {
-  override readonly name = 'PlatformUnavailable';
-}
+export class PlatformUnavailable extends named('PlatformUnavailable') {}
 
 /** The answer to POST /reports was lost, so a report may exist. The call is repeated at most once. */
-export class AnswerLost extends ExportError {
-  override readonly name = 'AnswerLost';
-}
+export class AnswerLost extends named('AnswerLost') {}
 
 /** The answer is not what the contract promises: HTML, broken JSON, no id. */
-export class AnswerUnreadable extends ExportError {
-  override readonly name = 'AnswerUnreadable';
-}
+export class AnswerUnreadable extends named('AnswerUnreadable') {}
 
 /** The copy broke off: a failure, a body cut short, or a wrong checksum. Nothing is visible. */
-export class CopyFailed extends ExportError {
-  override readonly name = 'CopyFailed';
-}
+export class CopyFailed extends named('CopyFailed') {}
 
 /** S3, Secrets Manager or Glue throttles or is unavailable, or another call renews the account's token. */
-export class ServiceUnavailable extends ExportError {
-  override readonly name = 'ServiceUnavailable';
-}
+export class ServiceUnavailable extends named('ServiceUnavailable') {}
 
 /** The names for Retry and Catch. */
 export const errors = {

@@ -150,3 +150,28 @@ export const Failure = z.object({
   faults: z.optional(z.array(z.string())),
 });
 export type Failure = z.infer<typeof Failure>;
+
+/**
+ * The failure report of a window or of an export. The bucket has it. An export's report is also its event,
+ * its Cause and the CLI's output.
+ */
+export const FailureReport = z.extend(Failure, {
+  version: z.literal('1'),
+  execution: z.string(),
+  account: z.optional(z.string()),
+  export: z.optional(z.string()),
+  window: z.optional(Window),
+  failed_at: z.string(),
+  /** A link to the section about this error. */
+  runbook: z.string(),
+  /** The report's place. Absent if the request is refused, because its names are not checked. */
+  bucket: z.optional(z.string()),
+  key: z.optional(z.string()),
+  windows_delivered: z.optional(z.number()),
+  windows_failed: z.optional(z.number()),
+  /** The first ten that failed. */
+  failed_windows: z.optional(z.array(z.extend(Failure, { window: Window }))),
+  /** The problem of the first delivered window whose rows are not in the export's table. */
+  table_problem: z.optional(z.string()),
+});
+export type FailureReport = z.infer<typeof FailureReport>;

@@ -1,5 +1,4 @@
 import * as z from 'zod/mini';
-import type { JsonObject } from './json.ts';
 import { ExportRequest, ListRequest, PurchasesRequest, ReportRequest } from './request/request.ts';
 import {
   Advertisers,
@@ -7,6 +6,7 @@ import {
   Checkpoint,
   Curated,
   Failure,
+  type FailureReport,
   Newcomers,
   ReportRef,
   StoredObject,
@@ -18,7 +18,7 @@ import {
 /**
  * The data that passes between the states, in the order of the workflow. A step returns the next input.
  *
- *     PlanExport       PlanExportInput       → ExportPlan, or AccountsPlan for several accounts
+ *     PlanExport       PlanExportInput       → ExportPlan, or the AccountsPlan of planAccounts
  *     GetToken         TokenRequest          → the same with `token`, for the export and for each window
  *     ListAdvertisers  PlanOfAll             → ExportPlan with `advertisers`
  *     CreateReport     ReportWindow          → ReportWindow
@@ -59,21 +59,7 @@ export const ExportPlan = z.object({
 });
 export type ExportPlan = z.infer<typeof ExportPlan>;
 
-/** An export of several accounts. Each becomes an execution, whose input joins its facts and the request. */
-export interface AccountsPlan {
-  readonly execution: string;
-  readonly started_at: string;
-  readonly request: JsonObject;
-  readonly max_accounts: number;
-  readonly accounts: readonly {
-    readonly account: string;
-    /** Of its execution. */
-    readonly name: string;
-    readonly facts: JsonObject;
-  }[];
-}
-
-/** How an account of such an export ended. `repeated`: the execution of this name has ended before. */
+/** How an account of an export of several accounts ended. `repeated`: the execution of this name has ended before. */
 export interface AccountEnd {
   readonly account: string;
   readonly execution: string;
@@ -197,31 +183,6 @@ export type DeliveredWindow = z.infer<typeof DeliveredWindow>;
 
 // DescribeFailure
 
-/**
- * The failure report of a window or of an export. The bucket has it. An export's report is also its event,
- * its Cause and the CLI's output.
- */
-export const FailureReport = z.extend(Failure, {
-  version: z.literal('1'),
-  execution: z.string(),
-  account: z.optional(z.string()),
-  export: z.optional(z.string()),
-  window: z.optional(Window),
-  failed_at: z.string(),
-  /** A link to the section about this error. */
-  runbook: z.string(),
-  /** The report's place. Absent if the request is refused, because its names are not checked. */
-  bucket: z.optional(z.string()),
-  key: z.optional(z.string()),
-  windows_delivered: z.optional(z.number()),
-  windows_failed: z.optional(z.number()),
-  /** The first ten that failed. */
-  failed_windows: z.optional(z.array(z.extend(Failure, { window: Window }))),
-  /** The problem of the first delivered window whose rows are not in the export's table. */
-  table_problem: z.optional(z.string()),
-});
-export type FailureReport = z.infer<typeof FailureReport>;
-
 /** DescribeFailure gets the state of a window, or of the export, and the error that was caught. */
 export const WindowFailure = z.extend(WindowState, { caught: Caught });
 export type WindowFailure = z.infer<typeof WindowFailure>;
@@ -254,7 +215,6 @@ export const WindowResult = z.discriminatedUnion('outcome', [DeliveredWindow, Fa
 export type WindowResult = z.infer<typeof WindowResult>;
 
 export const PublishExportInput = z.extend(ExportPlan, {
-  windows: z.array(Window),
   /** WindowResults, or what Step Functions returns for a dead execution. Absent if no window was missing. */
   results: z.optional(z.array(z.unknown())),
 });

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { describeFailure } from '../../functions/describe-failure.ts';
 import { ExportIncomplete, InvalidInput, RequestRefused } from '../../functions/workflow/errors.ts';
 import { MAX_REQUEST_BYTES } from '../../functions/workflow/request/request.ts';
-import type { ExportFailed, FailedWindow, FailureReport } from '../../functions/workflow/states.ts';
+import type { FailureReport } from '../../functions/workflow/state-parts.ts';
+import type { ExportFailed, FailedWindow } from '../../functions/workflow/states.ts';
 import { caughtFrom, createFailureDependencies } from '../support/failures.ts';
 import { reportRef, windowOf } from '../support/steps.ts';
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { AccountsPlan } from '../../functions/plan-export.ts';
 import { planExport } from '../../functions/plan-export.ts';
-import type { AccountsPlan, ExportPlan } from '../../functions/workflow/states.ts';
+import type { ExportPlan } from '../../functions/workflow/states.ts';
 import { keepLog, windowOf } from '../support/steps.ts';
 
 const { request } = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);

@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import { base64Crc32 } from '../../functions/copy/crc32.ts';
 import { errors } from '../../functions/workflow/errors.ts';
 import { parseJson } from '../../functions/workflow/json.ts';
-import type { FailureReport } from '../../functions/workflow/states.ts';
+import type { FailureReport } from '../../functions/workflow/state-parts.ts';
 import type { Sandbox } from '../../infra/sandbox/sandbox.ts';
 import type { S3Call } from '../support/faulty-services.ts';
 import type { Ended, Phase, ScenarioRun, StoredFile } from './run-scenario.ts';

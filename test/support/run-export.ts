@@ -1,7 +1,7 @@
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect } from 'vitest';
-import type { FailureReport } from '../../functions/workflow/states.ts';
+import type { FailureReport } from '../../functions/workflow/state-parts.ts';
 import type { BusEvent } from '../../infra/local/events.ts';
 import type { HistoryEvent } from '../../infra/local/step-functions/history.ts';
 import type { Call, Endpoint } from '../../infra/sandbox/exchange.ts';

@@ -3,7 +3,8 @@ import { expect } from 'vitest';
 import * as z from 'zod/mini';
 import { Manifest } from '../../functions/deliveries/manifest.ts';
 import { Readiness } from '../../functions/workflow/ready.ts';
-import { ExportResult, FailureReport } from '../../functions/workflow/states.ts';
+import { FailureReport } from '../../functions/workflow/state-parts.ts';
+import { ExportResult } from '../../functions/workflow/states.ts';
 
 /** The documents that programs read, by the name of their file in functions/schemas. */
 const DOCUMENTS = {

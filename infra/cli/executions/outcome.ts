@@ -1,7 +1,8 @@
 import { nameNewcomers } from '../../../functions/decisions/newcomers.ts';
 import type { ErrorName } from '../../../functions/workflow/errors.ts';
 import { describeDays } from '../../../functions/workflow/request/dates.ts';
-import type { ExportResult, FailureReport } from '../../../functions/workflow/states.ts';
+import type { FailureReport } from '../../../functions/workflow/state-parts.ts';
+import type { ExportResult } from '../../../functions/workflow/states.ts';
 import type { Folder } from '../../knowledge/bucket.ts';
 import { loadConfig } from '../../knowledge/config.ts';
 import type { AccountsOutcome, Interrupted, Outcome } from '../../knowledge/executions/outcome.ts';

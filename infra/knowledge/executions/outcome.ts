@@ -1,5 +1,6 @@
 import { type ErrorName, errors, readCause } from '../../../functions/workflow/errors.ts';
-import type { AccountEnd, ExportResult, FailureReport } from '../../../functions/workflow/states.ts';
+import type { FailureReport } from '../../../functions/workflow/state-parts.ts';
+import type { AccountEnd, ExportResult } from '../../../functions/workflow/states.ts';
 import { loginCommand, resumeCommand } from '../next-command.ts';
 import type { PlatformOptions } from '../platform.ts';
 

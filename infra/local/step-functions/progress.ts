@@ -1,15 +1,11 @@
 import { createLogUpdate } from 'log-update';
 import prettyBytes from 'pretty-bytes';
 import prettyMilliseconds from 'pretty-ms';
+import type { AccountsPlan } from '../../../functions/plan-export.ts';
 import { type ErrorName, readCause } from '../../../functions/workflow/errors.ts';
 import { objectKey } from '../../../functions/workflow/keys.ts';
 import { describeDays } from '../../../functions/workflow/request/dates.ts';
-import type {
-  AccountsPlan,
-  ExportPlan,
-  WindowResult,
-  WindowState,
-} from '../../../functions/workflow/states.ts';
+import type { ExportPlan, WindowResult, WindowState } from '../../../functions/workflow/states.ts';
 import type { LocalRun } from '../run.ts';
 import type { HistoryEvent } from './history.ts';
 import type { Execution } from './step-functions.ts';
