@@ -36,21 +36,8 @@ async function status(name: string | undefined, options: StatusOptions): Promise
     );
 }
 
-function toDocument(one: ReadExport) {
-  const { account, name, running, last, newest_day, missing, months, ledger, newcomers, failure } = one;
-  const { closed } = ledger;
-  return {
-    account,
-    export: name,
-    running,
-    last,
-    newest_day,
-    days: missing,
-    months,
-    closed,
-    newcomers,
-    failure,
-  };
+function toDocument({ name, found: _, days: __, missing, ledger, ...one }: ReadExport) {
+  return { ...one, export: name, days: missing, closed: ledger.closed };
 }
 
 /** @param folder of local runs */

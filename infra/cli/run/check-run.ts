@@ -1,5 +1,6 @@
 import { requestHash } from '../../../functions/decisions/request-hash.ts';
 import { requestsIn } from '../../../functions/workflow/request/accounts.ts';
+import { hintAt } from '../../../functions/workflow/request/issues.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import { tableOf } from '../../../functions/workflow/table.ts';
 import { columnNameFaults } from '../../config/export-faults.ts';
@@ -60,7 +61,16 @@ export async function checkRun(name: string | undefined, given: LocalRunOptions,
     ...(options.isLast && last?.target && { revision: last.target.revision }),
   };
   refuse([...new Set(requests.flatMap((request) => folderFaults(request, others, platform)))]);
-  return { input, options: platform, requests, warnings };
+  return { input, options: platform, requests, warnings: [...warnings, ...warnOfAccounts(requests)] };
+}
+
+/** A local run may have any account, so a mistyped one would be exported beside the one that was meant. */
+function warnOfAccounts(requests: readonly ExportRequest[]): string[] {
+  const known = Object.keys(loadConfig().accounts);
+  return requests.flatMap(({ account }) => {
+    const hint = known.includes(account) ? '' : hintAt(account, known);
+    return hint === '' ? [] : [`there is no account ${account} in cdk.json${hint}`];
+  });
 }
 
 /** Without --base-url, an export has the platform of the folder's last run, and the example has a sandbox. */

@@ -200,6 +200,13 @@ describe('run --local', () => {
     for (const fault of expected) expect(stderr).toContain(fault);
   });
 
+  it('names the account that a mistyped one may mean', async () => {
+    const input = await file('request.json', { ...REQUEST, account: 'acmee', table: false });
+    const place = ['--out', join(directory, 'out'), '--speed', '1000'];
+    const { stderr } = await runCommand(['run', '--local', '--input', input, ...place]);
+    expect(stderr).toContain('warning: there is no account acmee in cdk.json (did you mean acme?)\n');
+  });
+
   it.each([
     ['a half', '{"name":', '--input - is not JSON'],
     ['a list after a byte order mark', '\uFEFF[]', 'the request must be of type object'],
