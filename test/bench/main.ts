@@ -1,8 +1,12 @@
+import { mkdtempDisposableSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { benchAccounts } from './accounts.ts';
 import { benchCopy } from './copy/copy.ts';
 import { benchLarge } from './curate/large.ts';
 import { benchWorkflow } from './curate/workflow.ts';
+import { benchPage } from './page.ts';
 
 const program = new Command('npm run bench --').description(
   'Measures on this machine, between servers on 127.0.0.1.',
@@ -31,6 +35,15 @@ program
   .command('accounts')
   .description('Synthesizes three daily exports of many accounts: resources, bytes, executions and cost.')
   .action(() => benchAccounts([5, 50, 200]));
+program
+  .command('page')
+  .description('Measures the page of one year and of two of three accounts with five exports.')
+  .option('--rounds <n>', 'the table shows their median', positive, 7)
+  .option('--folder <dir>', 'keeps the exports there, and uses those of an earlier bench')
+  .action(async ({ rounds, folder }: { rounds: number; folder?: string }) => {
+    using temporary = mkdtempDisposableSync(join(tmpdir(), 'bench-page-'));
+    await benchPage(folder === undefined ? temporary.path : resolve(folder), rounds);
+  });
 await program.parseAsync();
 
 function listOfBytes(text: string): number[] {
