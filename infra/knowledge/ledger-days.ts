@@ -13,7 +13,7 @@ import {
   RESTATEMENTS,
   SINCE_CLOSE,
   shownDays,
-} from '../catalog/queries.ts';
+} from '../catalog/ledger.ts';
 import type { FinalAfter } from '../config/exports.ts';
 import type { ReadableBucket } from './bucket.ts';
 import { escapeGlob, findDamaged } from './views.ts';

@@ -11,7 +11,8 @@ import {
   RESERVED_COLUMNS,
   TABLES_PREFIX,
 } from '../../functions/workflow/table.ts';
-import { daysView, latestToday, type QueriedTable, restatementsView } from '../catalog/queries.ts';
+import { latestToday } from '../catalog/ledger.ts';
+import { daysView, type QueriedTable, restatementsView } from '../catalog/queries.ts';
 import type { FinalAfter } from '../config/exports.ts';
 import { UsageError } from './errors.ts';
 

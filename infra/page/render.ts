@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { MIN_CURVE_DAYS } from '../catalog/queries.ts';
+import { MIN_CURVE_DAYS } from '../catalog/ledger.ts';
 import { describeEnd, toMinute } from '../knowledge/executions/last-run.ts';
 import { LACK_WORDS, LACKS, type Lack } from '../knowledge/missing-days.ts';
 import {

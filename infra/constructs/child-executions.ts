@@ -1,0 +1,129 @@
+import { ArnFormat, Aws, Duration, Stack } from 'aws-cdk-lib';
+import { Policy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import * as sfn from 'aws-cdk-lib/aws-stepfunctions';
+import type { Construct } from 'constructs';
+import { MIN_WAIT } from '../../functions/decisions/waits.ts';
+import type { AccountEnd, WindowState } from '../../functions/workflow/states.ts';
+
+/** The executions that an export starts: one for each account, and one for each window. */
+
+/**
+ * A window ends within 24 h in the worst case, so 100 windows, one at a time, end within 100 days. Nearly all
+ * exports end within minutes.
+ */
+export const EXECUTION_TIMEOUT = Duration.days(100);
+
+/** The execution of this name has ended, or it has another input. The name of a running one starts nothing. */
+const ALREADY_STARTED = 'StepFunctions.ExecutionAlreadyExistsException';
+
+/** A window at its start. */
+const PLANNED = {
+  status: 'planned',
+  wait_seconds: MIN_WAIT,
+  throttled: 0,
+  reports: [],
+} as const satisfies Partial<WindowState>;
+
+/**
+ * An export of several accounts is an execution of this state machine for each, which announces its own end.
+ * The others continue when one fails. Stopping this execution stops them.
+ */
+export function exportAccounts(scope: Construct): sfn.Map {
+  const exportAccount = new sfn.CustomState(scope, 'ExportAccount', {
+    // CDK's own task would name this state machine, and so itself.
+    stateJson: {
+      Type: 'Task',
+      Resource: `arn:${Aws.PARTITION}:states:::states:startExecution.sync:2`,
+      Parameters: {
+        'StateMachineArn.$': '$$.StateMachine.Id',
+        'Name.$': '$.execution',
+        'Input.$': '$.input',
+      },
+      TimeoutSeconds: EXECUTION_TIMEOUT.toSeconds(),
+      ResultPath: null,
+    },
+  });
+  const resultPath = sfn.JsonPath.DISCARD;
+  const end = (id: string, outcome: AccountEnd['outcome']) =>
+    new sfn.Pass(scope, id, {
+      parameters: { 'account.$': '$.account', 'execution.$': '$.execution', outcome },
+    });
+  return new sfn.Map(scope, 'ExportAccounts', {
+    itemsPath: '$.accounts',
+    maxConcurrencyPath: '$.max_accounts',
+    itemSelector: {
+      'account.$': '$$.Map.Item.Value.account',
+      'execution.$': '$$.Map.Item.Value.name',
+      // The request comes last, as in `requestsIn`.
+      'input.$': 'States.JsonMerge($$.Map.Item.Value.facts, $.request, false)',
+    },
+    resultSelector: {
+      'accounts.$': '$',
+      'has_failed.$': "States.ArrayContains($[*].outcome, 'failed')",
+    },
+  }).itemProcessor(
+    exportAccount
+      .addCatch(end('AccountRepeated', 'repeated'), { errors: [ALREADY_STARTED], resultPath })
+      .addCatch(end('AccountFailed', 'failed'), { resultPath })
+      .next(end('AccountDelivered', 'delivered')),
+  );
+}
+
+/**
+ * Each window is a child execution with a history of its own: a history holds 25,000 events, and a window
+ * can write 20,000. The other windows continue when one dies without a result; PublishExport reports it.
+ */
+export function exportWindows(scope: Construct, windowStates: sfn.IChainable): sfn.DistributedMap {
+  return new sfn.DistributedMap(scope, 'ExportWindows', {
+    itemsPath: '$.windows',
+    maxConcurrencyPath: '$.request.max_parallel',
+    mapExecutionType: sfn.StateMachineType.STANDARD,
+    toleratedFailurePercentage: 100,
+    itemSelector: {
+      'execution.$': '$.execution',
+      'request.$': '$.request',
+      'warnings.$': '$.warnings',
+      'advertisers.$': '$.advertisers',
+      'export_warnings.$': 'States.ArrayLength($.warnings)',
+      'window.$': '$$.Map.Item.Value',
+      ...PLANNED,
+    },
+    resultPath: '$.results',
+  }).itemProcessor(windowStates);
+}
+
+/**
+ * Child executions of windows belong to `<state machine>/<label of the Distributed Map>`. CDK lets the
+ * Distributed Map redrive them, but describe and stop only executions of the state machine itself. Those are
+ * also the executions of accounts, of whose end a rule of EventBridge tells.
+ */
+export function allowChildExecutions(machine: sfn.StateMachine): void {
+  const name = Stack.of(machine).splitArn(
+    machine.stateMachineArn,
+    ArnFormat.COLON_RESOURCE_NAME,
+  ).resourceName;
+  const arn = Stack.of(machine).formatArn({
+    service: 'states',
+    resource: 'execution',
+    resourceName: `${name}/*:*`,
+    arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+  });
+  const actions = ['states:DescribeExecution', 'states:StopExecution'];
+  // A separate policy: it names the state machine, which depends on its role's default policy.
+  new Policy(machine, 'ChildExecutionsPolicy', {
+    roles: [machine.role],
+    statements: [new PolicyStatement({ actions, resources: [arn] })],
+  });
+  const rule = Stack.of(machine).formatArn({
+    service: 'events',
+    resource: 'rule',
+    resourceName: 'StepFunctionsGetEventsForStepFunctionsExecutionRule',
+  });
+  // In the default policy: Step Functions makes the rule when the state machine is created or updated.
+  machine.addToRolePolicy(
+    new PolicyStatement({
+      actions: ['events:PutTargets', 'events:PutRule', 'events:DescribeRule'],
+      resources: [rule],
+    }),
+  );
+}
