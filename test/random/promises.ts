@@ -27,6 +27,7 @@ export function brokenPromises(sandbox: Sandbox, run: ScenarioRun): string[] {
       ]),
     ...wrongTables(sandbox, run),
     ...faulty.ended.flatMap((ended) => wrongEnd(run, ended)),
+    ...[faulty, clean].flatMap(wrongParents),
     ...notConverged(run),
   ];
 }
@@ -150,6 +151,24 @@ function wrongEnd(run: ScenarioRun, { requested, status, error, cause, execution
   ];
 }
 
+/**
+ * P1, P4: a run of several accounts exports each of them once, also if it starts twice, and fails only if one of
+ * them fails.
+ */
+function wrongParents({ parents, ended }: Phase): string[] {
+  if (parents.length === 0) return [];
+  const statuses = parents.map(({ status, error }) => error ?? status ?? 'not ended');
+  const unknown = statuses.filter((status) => !['SUCCEEDED', 'ExportIncomplete'].includes(status));
+  const children = ended.map(({ execution }) => execution).join(' ');
+  const isMissed =
+    ended.some(({ status }) => status !== 'SUCCEEDED') && !statuses.includes('ExportIncomplete');
+  return [
+    ...unknown.map((status) => `P4: a run of several accounts ended with ${status}`),
+    ...(ended.length === 1 ? [] : [`P1: ${ended.length} executions of one account: ${children}`]),
+    ...(isMissed ? [`P4: ${statuses} although ${children} failed`] : []),
+  ];
+}
+
 /** Endpoints whose errors have a request_id. */
 const API: readonly string[] = ['create', 'report', 'purchases', 'list'];
 
@@ -185,7 +204,7 @@ function wrongRequestIds({ error, request_ids }: Reported, { calls }: Phase): st
 
 /** P5: the run without faults delivers everything: the same bytes at the same keys. */
 function notConverged({ scenario, faulty, clean }: ScenarioRun): string[] {
-  const failed = clean.ended.filter(({ status }) => status !== 'SUCCEEDED');
+  const failed = [...clean.ended, ...clean.parents].filter(({ status }) => status !== 'SUCCEEDED');
   const bare = [...clean.objects.keys()].filter((key) => isData(key) && !clean.objects.has(manifestOf(key)));
   // These replace or encode the file.
   const isChanging = scenario.report.changing || scenario.newcomer;

@@ -35,12 +35,14 @@ async function runBatch({ scenarios, speed }: Batch, tell: (outcome: Outcome) =>
   for (const { index, scenario } of scenarios) {
     const { options } = workflow.sandbox;
     options.report = settingsOf(scenario.report);
-    const names = { account: ACCOUNTS[index % ACCOUNTS.length] ?? '', prefix: `run-${index}` };
-    const run = await runScenario(workflow, scenario, names, () => {
+    const accounts = [...ACCOUNTS, ...ACCOUNTS].splice(index % ACCOUNTS.length, scenario.accounts ? 2 : 1);
+    const runs = await runScenario(workflow, scenario, { accounts, prefix: `run-${index}` }, () => {
       options.report = settingsOf({ ...scenario.report, ...HEALTHY });
     });
-    const ended = run.faulty.ended.map(({ status, error }) => ({ status, error }));
-    last = { index, scenario, ended, broken: brokenPromises(workflow.sandbox, run) };
+    const all = runs.flatMap(({ faulty }) => faulty.ended);
+    const ended = all.map(({ status, error }) => ({ status, error }));
+    const broken = runs.flatMap((run) => brokenPromises(workflow.sandbox, run));
+    last = { index, scenario, ended, broken };
     tell(last);
   }
   const leaked = new Set((await workflow.everythingWritten()).match(CANARY));

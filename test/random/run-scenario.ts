@@ -19,7 +19,10 @@ const DEADLINE = 240_000;
 
 /** Everything that was recorded from the start of some executions to their end. */
 export interface Phase {
+  /** The executions of one account. */
   readonly ended: readonly Ended[];
+  /** The executions that exported several accounts. */
+  readonly parents: readonly Ended[];
   readonly calls: readonly Call[];
   readonly s3: readonly S3Call[];
   readonly announced: readonly Announced[];
@@ -51,7 +54,7 @@ export interface StoredFile {
   readonly encoding?: string;
 }
 
-/** A scenario with its faults, and then the same requests without any. */
+/** An account in a scenario with its faults, and then in the same requests without any. */
 export interface ScenarioRun {
   readonly scenario: Scenario;
   readonly account: string;
@@ -61,25 +64,31 @@ export interface ScenarioRun {
   readonly changed: Phase | undefined;
 }
 
-/** Names that no other scenario of the workflow uses. */
 export interface Names {
-  readonly account: string;
+  /** One account, or those of the scenario's only export. */
+  readonly accounts: readonly string[];
+  /** No other scenario of the workflow has it. */
   readonly prefix: string;
 }
 
-/** @param endFaults called between the two phases */
+/** An account without a credential. */
+const UNKNOWN = 'unknown';
+
+/** @param endFaults called between the two phases @returns the run of each account */
 export async function runScenario(
   workflow: Workflow,
   scenario: Scenario,
   names: Names,
   endFaults: () => void,
-): Promise<ScenarioRun> {
+): Promise<ScenarioRun[]> {
   if (scenario.revoked) workflow.sandbox.revokeTokens();
   const { platform, s3, secrets, glue, bus } = scenario;
   const exports = scenario.exports.map((each) => withDates(each, workflow.clock.now()));
   setFaults(workflow, { faults: platform, s3, secrets, glue, events: bus });
   using newcomer = addNewcomer(workflow, scenario);
-  const faulty = await runPhase(workflow, exports, names, scenario);
+  const started = scenario.accounts?.isTwice ? [...exports, ...exports] : exports;
+  const asked = scenario.accounts?.hasUnknown ? [...names.accounts, UNKNOWN] : names.accounts;
+  const faulty = await runPhase(workflow, started, { ...names, accounts: asked }, scenario);
   setFaults(workflow, {});
   newcomer.accept();
   endFaults();
@@ -89,7 +98,10 @@ export async function runScenario(
   const [first] = valid;
   const changed =
     first && scenario.addsMetric ? await runPhase(workflow, [withMetric(first)], names) : undefined;
-  return { scenario, account: names.account, faulty, clean, changed };
+  return names.accounts.flatMap((account, at) => {
+    const phases = { faulty: faulty[at], clean: clean[at], changed: changed?.[at] };
+    return phases.faulty && phases.clean ? [{ scenario, account, ...phases } as ScenarioRun] : [];
+  });
 }
 
 const NEWCOMER = 'd4a6b8c0-3e5f-4b7d-8c9e-1f2a3b4c5d04';
@@ -129,12 +141,13 @@ function withDates(requested: RequestedExport, now: number): RequestedExport {
   return { ...requested, fields: { ...fields, start_date: date(days.from), end_date: date(days.to) } };
 }
 
+/** @returns what concerns each account, beside what the accounts have in common */
 async function runPhase(
   workflow: Workflow,
   exports: readonly RequestedExport[],
-  { account, prefix }: Names,
+  { accounts, prefix }: Names,
   kills: Pick<Scenario, 'kills' | 'tableKills'> = { kills: [], tableKills: [] },
-): Promise<Phase> {
+): Promise<Phase[]> {
   const { sandbox, s3, bus, history, clock } = workflow;
   const from = {
     calls: sandbox.journal.length,
@@ -148,10 +161,17 @@ async function runPhase(
     announced.push(...news.map((event) => ({ event, after: s3.journal.length - from.s3 })));
   };
   using _ = killAtCalls(workflow, kills);
+  // A scheduled run that starts twice names the same time.
+  const scheduled_at = new Date(clock.now()).toISOString();
+  const [only = ''] = accounts;
+  const who =
+    accounts.length === 1
+      ? { account: only }
+      : { accounts: accounts.map((account) => ({ account })), max_accounts: 2, scheduled_at };
   const running = exports.map(async (requested): Promise<Ended> => {
     const name = `${prefix}-${requested.name}`;
     if (requested.startAfter) await sleep((1000 * requested.startAfter) / clock.speed);
-    const request = { ...requested.fields, ...idsFor(requested, workflow), name, account };
+    const request = { ...requested.fields, ...idsFor(requested, workflow), name, ...who };
     const execution = workflow.export(request, `${name}-${history.executions.length}`);
     const watching = (async () => {
       for await (const event of execution.events) record(event);
@@ -160,24 +180,31 @@ async function runPhase(
     const late = sleep(DEADLINE, {}, { ref: false });
     return { requested, execution: execution.name, ...(await Promise.race([watching, late])) };
   });
-  const ended = await Promise.all(running);
-  const reports = exports.filter(({ fields, invalid }) => fields.kind === 'report' && !invalid);
-  const tables = [...new Map(reports.map((each) => [each.name, each]))].map(([exported, { fields }]) => {
-    const name = `${prefix}-${exported}`;
-    const own = history.executions
-      .slice(from.executions)
-      .filter(({ execution }) => execution.startsWith(`${name}-`));
-    const histories = own.map(({ events }) => events);
-    return readTable(workflow, { name, account, metrics: fields.metrics as string[] }, histories);
+  const started = await Promise.all(running);
+  const common = { announced, calls: sandbox.journal.slice(from.calls), s3: s3.journal.slice(from.s3) };
+  const all = history.executions.slice(from.executions);
+  const phases = accounts.map(async (account): Promise<Phase> => {
+    const own = all.filter(({ events }) => Object(events[0]?.input).account === account);
+    const reports = exports.filter(({ fields, invalid }) => fields.kind === 'report' && !invalid);
+    const tables = [...new Map(reports.map((each) => [each.name, each]))].map(([exported, { fields }]) => {
+      const name = `${prefix}-${exported}`;
+      const histories = own.flatMap(({ execution, events }) =>
+        execution.startsWith(`${name}-`) ? [events] : [],
+      );
+      return readTable(workflow, { name, account, metrics: fields.metrics as string[] }, histories);
+    });
+    const [requested] = exports;
+    const children = own.flatMap(({ execution, result }) =>
+      requested ? [{ requested, execution, ...result }] : [],
+    );
+    return {
+      ...common,
+      ...(accounts.length === 1 ? { ended: started, parents: [] } : { ended: children, parents: started }),
+      ...(await objectsOf(workflow, account, prefix)),
+      tables: await Promise.all(tables),
+    };
   });
-  return {
-    ended,
-    announced,
-    calls: sandbox.journal.slice(from.calls),
-    s3: s3.journal.slice(from.s3),
-    ...(await objectsOf(workflow, account, prefix)),
-    tables: await Promise.all(tables),
-  };
+  return Promise.all(phases);
 }
 
 function idsFor({ fields, invalid }: RequestedExport, { sandbox }: Workflow): Record<string, unknown> {

@@ -16,6 +16,8 @@ export interface Scenario {
     /** Days are restated, late, and empty for a while. */
     readonly changing?: true;
   };
+  /** The export has a second account, and perhaps a third one that is not there. It may start twice at once. */
+  readonly accounts?: { readonly hasUnknown: boolean; readonly isTwice: boolean } | undefined;
   /** An advertiser is added, so many seconds after the start, and perhaps refused in the run with faults. */
   readonly newcomer?: { readonly after: number; readonly isRefused: boolean } | undefined;
   /** At last, an export has one metric more. The other days stay as they are. */
@@ -221,6 +223,13 @@ const scenario: fc.Arbitrary<Scenario> = requested.chain((exports) => {
   return fc.record({
     exports: fc.constant(exports),
     report: changing ? changingReport : (report as fc.Arbitrary<Scenario['report']>),
+    accounts:
+      exports.length === 1 && exports[0]?.fields.kind === 'report'
+        ? fc.option(fc.record({ hasUnknown: fc.boolean(), isTwice: fc.boolean() }), {
+            nil: undefined,
+            freq: 1,
+          })
+        : fc.constant(undefined),
     newcomer: exports.some(isForAll)
       ? fc.option(fc.record({ after: fc.constantFrom(0, 5, 30, 100), isRefused: fc.boolean() }), {
           nil: undefined,
