@@ -227,7 +227,7 @@ const scenario: fc.Arbitrary<Scenario> = requested.chain((exports) => {
       exports.length === 1 && exports[0]?.fields.kind === 'report'
         ? fc.option(fc.record({ hasUnknown: fc.boolean(), isTwice: fc.boolean() }), {
             nil: undefined,
-            freq: 1,
+            freq: 2,
           })
         : fc.constant(undefined),
     newcomer: exports.some(isForAll)
