@@ -76,6 +76,13 @@ export function resourcesOf({ template }: Synthesized, type: string): Map<string
   return new Map(all.map(([id, resource]) => [withoutHash(id), resource]));
 }
 
+/** A state machine's definition. A task names its function as `<FunctionsGetToken.Arn>`. */
+export function definitionOf(stack: Synthesized, machine: string) {
+  const machines = [...resourcesOf(stack, 'AWS::StepFunctions::StateMachine')];
+  const found = machines.find(([id]) => id.startsWith(machine));
+  return JSON.parse(String(readable(found?.[1].Properties.DefinitionString)));
+}
+
 /** A value of the template with references written as `<Bucket>` and `<Bucket.Arn>`. */
 export function readable(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(readable);

@@ -4,7 +4,14 @@ import { BETWEEN_CHECKS } from '../../../../functions/check-ready.ts';
 import { INTERPRETER_FILE, prepareAssembly } from '../../../../infra/local/assembly/assembly.ts';
 import { scaledClock } from '../../../../infra/local/clock.ts';
 import { createStateMachine } from '../../../../infra/local/step-functions/step-functions.ts';
-import { allowedIn, CONTEXT, readable, resourcesOf, synthesizeStack } from '../../../support/stack.ts';
+import {
+  allowedIn,
+  CONTEXT,
+  definitionOf,
+  readable,
+  resourcesOf,
+  synthesizeStack,
+} from '../../../support/stack.ts';
 
 const READY = { schedule: 'cron(30 6 ? * MON-FRI *)', ready_by: '09:00', tell: 'always' };
 const runs = [{ period: 'last_28_days', ...READY }, { period: 'yesterday' }];
@@ -78,11 +85,6 @@ describe('a run with ready_by', () => {
   });
 });
 
-const [machine] = [...resourcesOf(stack, 'AWS::StepFunctions::StateMachine')].filter(([id]) =>
-  id.startsWith('ReadyChecks'),
-);
-const definition = JSON.parse(String(readable(machine?.[1].Properties.DefinitionString)));
-
 /** Runs a check whose calls say these things one after the other. */
 async function run(...statuses: readonly string[]) {
   const sent: unknown[] = [];
@@ -90,7 +92,7 @@ async function run(...statuses: readonly string[]) {
   await using local = createStateMachine({
     arn: 'arn:aws:states:eu-west-1:000000000000:stateMachine:ReadyChecks',
     name: 'ReadyChecks',
-    definition,
+    definition: definitionOf(stack, 'ReadyChecks'),
     interpreter,
     clock: scaledClock(100_000),
     async runTask(resource, input) {
