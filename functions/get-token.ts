@@ -3,6 +3,7 @@ import { createObjectStore } from './aws/objects.ts';
 import { createSecrets } from './aws/secrets.ts';
 import { MAX_RENEWALS, MIN_WAIT, TOKEN_SECONDS } from './decisions/waits.ts';
 import { bearer } from './platform/connection.ts';
+import { createTokenRequest, type RequestToken } from './platform/oauth.ts';
 import { apiKeyWarning, useApiKey } from './token/api-key.ts';
 import {
   type CachedToken,
@@ -18,11 +19,11 @@ import { createConnection } from './token/call-platform.ts';
 import {
   type CredentialStore,
   createCredentialStore,
+  grantToken,
   isOAuth,
   readCredential,
   type StoredCredential,
 } from './token/credential.ts';
-import { createTokenRequest, grantToken, type RequestToken } from './token/grant.ts';
 import { type LeaseAccess, underLease } from './token/lease.ts';
 import { scopeOf } from './token/scope.ts';
 import {

@@ -9,6 +9,8 @@ import { send } from './request.ts';
 interface Client {
   readonly client_id: string;
   readonly client_secret: string;
+  /** Of a login. */
+  readonly refresh_token?: string | undefined;
 }
 
 /** Contract 2.1. */
@@ -40,6 +42,24 @@ const TokenResponse = z.object({
   scope: z.nullish(z.string()),
   refresh_token: z.nullish(z.string().check(z.minLength(1, 'empty'))),
 });
+
+/** Sends a token request: a refresh for a client with a login, else client credentials (contract 4.1). */
+export type RequestToken = (client: Client, scope: string | undefined) => Promise<Token>;
+
+/** @param extra form parameters of a refresh, besides those of RFC 6749 */
+export function createTokenRequest(
+  connection: Connection,
+  extra: Readonly<Record<string, string>>,
+): RequestToken {
+  return (client, scope) => {
+    const { refresh_token } = client;
+    const form =
+      refresh_token === undefined
+        ? { grant_type: 'client_credentials', ...(scope && { scope }) }
+        : { grant_type: 'refresh_token', refresh_token, ...extra };
+    return requestToken(connection, client, form);
+  };
+}
 
 /**
  * The URL of the consent screen for the user's browser (contract 4.2).

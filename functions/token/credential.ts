@@ -1,7 +1,9 @@
 import * as z from 'zod/mini';
 import type { Secrets, SecretText } from '../aws/secrets.ts';
+import type { RequestToken, Token } from '../platform/oauth.ts';
 import { CredentialUnusable, ServiceUnavailable } from '../workflow/errors.ts';
 import { isObject, type JsonObject, parseJson } from '../workflow/json.ts';
+import type { Log } from '../workflow/step.ts';
 import { ApiKeyCredential } from './api-key.ts';
 
 /** RFC 6749, appendix A: printable ASCII, spaces included. A line break is a paste error. */
@@ -110,4 +112,35 @@ export async function updateCredential(
       account,
     },
   );
+}
+
+interface GrantAccess {
+  readonly store: CredentialStore;
+  readonly requestToken: RequestToken;
+  readonly log: Pick<Log, 'info' | 'warn'>;
+}
+
+/**
+ * Gets a token from the platform. Stores a rotated refresh token before it returns the access token. Whoever
+ * calls it for a credential with a login has the account's lease.
+ *
+ * @throws what {@link RequestToken} throws, and what the store throws
+ */
+export async function grantToken(
+  account: string,
+  credential: OAuthCredential,
+  scope: string | undefined,
+  { store, requestToken, log }: GrantAccess,
+): Promise<Token> {
+  const token = await requestToken(credential, scope);
+  const { refresh_token: used } = credential;
+  const rotated = token.refreshToken;
+  if (used === undefined || rotated === undefined || rotated === used) return token;
+  // A person may have logged in at the same time: the newer login stays.
+  const isStored = await updateCredential(store, account, (current) =>
+    isOAuth(current) && current.refresh_token === used ? { refresh_token: rotated } : undefined,
+  );
+  if (isStored) log.info('the platform rotated the refresh token; the new one is stored', { account });
+  else log.warn('a newer login is stored; the rotated refresh token is not needed', { account });
+  return token;
 }

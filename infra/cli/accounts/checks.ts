@@ -1,15 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { type Authorization, bearer, type Connection } from '../../../functions/platform/connection.ts';
+import { createTokenRequest } from '../../../functions/platform/oauth.ts';
 import { getReport } from '../../../functions/platform/reports.ts';
 import { type ApiKeyCredential, apiKeyWarning, useApiKey } from '../../../functions/token/api-key.ts';
 import {
   type Credential,
   credentialWarnings,
+  grantToken,
   isOAuth,
   type OAuthCredential,
   readCredential,
 } from '../../../functions/token/credential.ts';
-import { createTokenRequest, grantToken } from '../../../functions/token/grant.ts';
 import { REPORTING } from '../../../functions/token/scope.ts';
 import {
   CredentialUnusable,

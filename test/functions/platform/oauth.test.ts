@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { requestToken } from '../../../functions/platform/oauth.ts';
-import { createTokenRequest } from '../../../functions/token/grant.ts';
+import { createTokenRequest, requestToken } from '../../../functions/platform/oauth.ts';
 import {
   AnswerUnreadable,
   CredentialUnusable,

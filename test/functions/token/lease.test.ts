@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createObjectStore } from '../../../functions/aws/objects.ts';
 import { getToken } from '../../../functions/get-token.ts';
+import { createTokenRequest, type RequestToken } from '../../../functions/platform/oauth.ts';
 import { safeAgent } from '../../../functions/platform/safe-agent.ts';
-import { createTokenRequest, type RequestToken } from '../../../functions/token/grant.ts';
 import { isHeld, underLease } from '../../../functions/token/lease.ts';
 import { startSandbox } from '../../../infra/sandbox/sandbox.ts';
 import { callsTo } from '../../support/journal.ts';
