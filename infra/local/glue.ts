@@ -27,19 +27,13 @@ export interface GlueOptions {
 
 export async function startGlue({ database = 'local', now = Date.now }: GlueOptions = {}): Promise<Glue> {
   const tables = new Map<string, CatalogTable>();
-  const service = await startJsonService((operation, { DatabaseName, Name }) => {
-    if (operation !== 'GetTable')
-      throw new JsonServiceError('InvalidInputException', `The local run does not support ${operation}.`);
-    if (DatabaseName !== database) throw notFound(`Database ${DatabaseName} not found.`);
-    const table = tables.get(String(Name));
-    if (!table) throw notFound(`Table ${Name} not found.`);
+  const GetTable = ({ DatabaseName, Name = '' }: { DatabaseName?: string; Name?: string }) => {
+    const table = DatabaseName === database ? tables.get(Name) : undefined;
+    const message = `There is no table ${DatabaseName}.${Name}.`;
+    if (!table) throw new JsonServiceError('EntityNotFoundException', message);
     return { Table: { ...table, DatabaseName, VersionId: '0' } };
-  }, now);
-  return { ...service, database, tables };
-}
-
-function notFound(message: string): JsonServiceError {
-  return new JsonServiceError('EntityNotFoundException', message);
+  };
+  return { ...(await startJsonService({ GetTable }, now)), database, tables };
 }
 
 /** The parts of the config that decide what a table has besides its request. */

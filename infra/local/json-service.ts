@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { type LoopbackServer, startOnLoopback } from './loopback.ts';
 
@@ -19,33 +18,29 @@ export type Json = Readonly<Record<string, unknown>>;
 /**
  * Starts an AWS service that speaks the AWS JSON protocol 1.1.
  *
- * @param answer gets the operation and its parameters. Throws JsonServiceError for an error of the client
+ * @param operations by name. One throws JsonServiceError for an error of the client
  */
-export function startJsonService(
-  answer: (operation: string, parameters: Json) => Json,
+export function startJsonService<Parameters>(
+  operations: Readonly<Record<string, (parameters: Parameters) => Json>>,
   now: () => number,
 ): Promise<LoopbackServer> {
   return startOnLoopback(
     async (request, response) => {
-      const { status, body } = await respond(request, answer);
+      // Such as `secretsmanager.GetSecretValue`.
+      const [, operation = ''] = String(request.headers['x-amz-target']).split('.');
+      const parameters = JSON.parse(await text(request));
       const headers = { 'content-type': 'application/x-amz-json-1.1', 'x-amzn-requestid': randomUUID() };
-      response.writeHead(status, headers).end(JSON.stringify(body));
+      const answer = (status: number, body: Json) =>
+        response.writeHead(status, headers).end(JSON.stringify(body));
+      try {
+        const run = operations[operation];
+        if (!run) throw new JsonServiceError('InvalidRequestException', `There is no ${operation} here.`);
+        answer(200, run(parameters));
+      } catch (error) {
+        if (error instanceof JsonServiceError) answer(400, { __type: error.code, message: error.message });
+        else answer(500, { __type: 'InternalFailure', message: String(error) });
+      }
     },
     { now },
   );
-}
-
-async function respond(
-  request: IncomingMessage,
-  answer: (operation: string, parameters: Json) => Json,
-): Promise<{ status: number; body: Json }> {
-  try {
-    // Such as `secretsmanager.GetSecretValue`.
-    const [, operation = ''] = String(request.headers['x-amz-target']).split('.');
-    return { status: 200, body: answer(operation, JSON.parse(await text(request))) };
-  } catch (error) {
-    if (!(error instanceof JsonServiceError))
-      return { status: 500, body: { __type: 'InternalFailure', message: String(error) } };
-    return { status: 400, body: { __type: error.code, message: error.message } };
-  }
 }

@@ -9,16 +9,12 @@ import { createEventBus, type EventBus } from './events.ts';
 import { createRequestTables, type Glue, startGlue, type TableConfig } from './glue.ts';
 import { createFunction, type LocalFunction } from './lambda/lambda.ts';
 import { type FunctionSpec, SCRATCH } from './lambda/lambda-instance.ts';
-import type { Stored } from './s3/call.ts';
 import { ACCOUNT, CREDENTIALS, REGION, startS3 } from './s3/server.ts';
 import { UPLOADS } from './s3/store.ts';
-import { createFileSecret, createMemorySecret, type Secret, startSecretsManager } from './secrets-manager.ts';
+import { createSecret, type Secret, type SecretSource, startSecretsManager } from './secrets-manager.ts';
 import { createHistory, type History } from './step-functions/history.ts';
 import { runExecution, START_EXECUTION, type Start, startOnce } from './step-functions/starts.ts';
 import { createStateMachine, type Execution, type RunTask } from './step-functions/step-functions.ts';
-
-/** A credential secret: a file, which gets a rotated refresh token, or the secret's text. */
-export type CredentialSource = { readonly file: string } | { readonly text: string };
 
 /** Settings of the functions, which are environment variables. */
 export type SettingTexts = { readonly [name in keyof Settings]?: string };
@@ -27,7 +23,7 @@ export interface LocalOptions {
   readonly baseUrl: string;
   readonly revision: string;
   /** By account. The run has no other accounts. */
-  readonly credentials: Readonly<Record<string, CredentialSource>>;
+  readonly credentials: Readonly<Record<string, SecretSource>>;
   /** The folder for objects, events.jsonl and history.json. */
   readonly out: string;
   /** Default: real time. A platform on this machine must use the same clock. */
@@ -59,8 +55,6 @@ export interface LocalRun extends AsyncDisposable {
   readonly glue: Glue;
   readonly bus: EventBus;
   readonly history: History;
-  /** The bytes that have arrived in S3 so far, by key, including those of unfinished uploads. */
-  readonly arrived: ReadonlyMap<string, number>;
   /** The lines that the functions wrote. */
   readonly logs: readonly string[];
   /** @param step such as SaveReport @throws RangeError */
@@ -89,14 +83,12 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   const removeUploads = () => rm(join(out, bucket, UPLOADS), { recursive: true, force: true });
   await removeUploads();
   started.defer(removeUploads);
-  const arrived = new Map<string, number>();
   const s3 = started.use(
     await startS3({
       directory: out,
       buckets: [bucket],
       now: clock.now,
       versioned: options.versioned ?? false,
-      log: (stored) => countBytes(arrived, stored),
     }),
   );
   const stored = createSecrets(options.credentials, assembly.stack);
@@ -147,7 +139,6 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
     bus,
     history,
     logs,
-    arrived,
     functionOf: (step) => findFunction(functions, step),
     export: (request, name = `export-${++unnamed}`) => start(name, request),
     onStart: (listen) => void listeners.push(listen),
@@ -158,9 +149,8 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
 function createSecrets(credentials: LocalOptions['credentials'], prefix: string): Map<string, Secret> {
   const secrets = new Map<string, Secret>();
   for (const [account, source] of Object.entries(credentials)) {
-    const credential = 'file' in source ? createFileSecret(source.file) : createMemorySecret(source.text);
-    secrets.set(`${prefix}/${account}/credential`, credential);
-    secrets.set(`${prefix}/${account}/token`, createMemorySecret());
+    secrets.set(`${prefix}/${account}/credential`, createSecret(source));
+    secrets.set(`${prefix}/${account}/token`, createSecret());
   }
   return secrets;
 }
@@ -187,12 +177,6 @@ function environmentOf(
 
 function isLoopback(url: string): boolean {
   return /^(localhost|\[::1\]|127\.[\d.]+)$/.test(new URL(url).hostname);
-}
-
-function countBytes(arrived: Map<string, number>, { operation, key, bytes }: Stored): void {
-  if (operation === 'CreateMultipartUpload') arrived.set(key, 0);
-  if (operation === 'PutObject') arrived.set(key, bytes);
-  if (operation === 'UploadPart') arrived.set(key, (arrived.get(key) ?? 0) + bytes);
 }
 
 const PUT_EVENTS = 'arn:aws:states:::events:putEvents';

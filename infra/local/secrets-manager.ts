@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { type Json, JsonServiceError, startJsonService } from './json-service.ts';
+import { JsonServiceError, startJsonService } from './json-service.ts';
 import type { LoopbackServer } from './loopback.ts';
 
 export interface SecretVersion {
@@ -19,51 +19,41 @@ export interface Secret {
   promote(id: string, from: string): void;
 }
 
-export function createMemorySecret(initial?: string): Secret {
-  const versions: SecretVersion[] = [];
+/** The file of a secret, or the text that it has at first. */
+export type SecretSource = { readonly file: string } | { readonly text?: string | undefined };
+
+/**
+ * Creates a secret. One of a file keeps AWSCURRENT there, so that a rotated refresh token survives the run.
+ * Other programs may change the file at any time: each call reads it again and adds a new text as a version.
+ */
+export function createSecret(source: SecretSource = {}): Secret {
+  const known: SecretVersion[] = [];
   const staged = new Map<string, string>();
-  const put = (id: string, text: string) => {
-    if (!versions.some((version) => version.id === id)) versions.push({ id, text });
+  const versions = () => {
+    const text = 'file' in source ? readIfThere(source.file) : known.length === 0 ? source.text : undefined;
+    if (text !== undefined && text !== known.at(-1)?.text) known.push({ id: randomUUID(), text });
+    return known;
   };
-  if (initial !== undefined) put(randomUUID(), initial);
+  const put = (id: string, text: string) => {
+    if (versions().some((version) => version.id === id)) return;
+    known.push({ id, text });
+    if ('file' in source) replaceFile(source.file, text);
+  };
   return {
-    versions: () => versions,
+    versions,
     put,
     stage: (id, text) => void staged.set(id, text),
     promote(id, from) {
       const text = staged.get(id);
-      if (text === undefined || versions.at(-1)?.id !== from)
+      if (text === undefined || versions().at(-1)?.id !== from)
         throw new JsonServiceError('InvalidParameterException', `AWSCURRENT is not attached to ${from}.`);
       put(id, text);
     },
   };
 }
 
-/**
- * Keeps AWSCURRENT in a file, so that a rotated refresh token survives the run. Other programs may change the
- * file at any time: each call reads it again and adds a new text as a new version.
- */
-export function createFileSecret(file: string): Secret {
-  const { versions, put, stage, promote } = createMemorySecret();
-  const read = () => {
-    const text = existsSync(file) ? readFileSync(file, 'utf8') : undefined;
-    if (text !== undefined && text !== versions().at(-1)?.text) put(randomUUID(), text);
-    return versions();
-  };
-  const write = () => replaceFile(file, versions().at(-1)?.text ?? '');
-  return {
-    versions: read,
-    put(id, text) {
-      put(id, text);
-      write();
-    },
-    stage,
-    promote(id, from) {
-      read();
-      promote(id, from);
-      write();
-    },
-  };
+function readIfThere(file: string): string | undefined {
+  return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
 }
 
 /** Replaces a file at once, readable by its owner only. A reader sees the old text or the new one. */
@@ -85,12 +75,40 @@ export function startSecretsManager({
   secrets,
   now = Date.now,
 }: SecretsManagerOptions): Promise<LoopbackServer> {
-  return startJsonService((operation, parameters: Parameters) => {
-    const { SecretId = '' } = parameters;
+  const find = ({ SecretId = '' }: Parameters) => {
     const secret = secrets.get(SecretId);
     if (!secret) throw notFound("Secrets Manager can't find the specified secret.");
-    return answerTo(operation, secret, parameters);
-  }, now);
+    return secret;
+  };
+  return startJsonService<Parameters>(
+    {
+      /** The version of this id, or AWSCURRENT. */
+      GetSecretValue(parameters) {
+        const { VersionId } = parameters;
+        const versions = find(parameters).versions();
+        const version =
+          VersionId === undefined ? versions.at(-1) : versions.find(({ id }) => id === VersionId);
+        if (version) return { SecretString: version.text, VersionId: version.id };
+        throw notFound(`Secrets Manager can't find the specified secret value ${VersionId ?? 'AWSCURRENT'}`);
+      },
+      /** A version with other labels becomes AWSCURRENT only through UpdateSecretVersionStage. */
+      PutSecretValue(parameters) {
+        const { ClientRequestToken: VersionId = randomUUID(), SecretString = '' } = parameters;
+        const { VersionStages = ['AWSCURRENT'] } = parameters;
+        const secret = find(parameters);
+        if (VersionStages.includes('AWSCURRENT')) secret.put(VersionId, SecretString);
+        else secret.stage(VersionId, SecretString);
+        return { VersionId, VersionStages };
+      },
+      /** Moves AWSCURRENT, the only stage that an export moves. */
+      UpdateSecretVersionStage(parameters) {
+        const { MoveToVersionId = '', RemoveFromVersionId = '' } = parameters;
+        find(parameters).promote(MoveToVersionId, RemoveFromVersionId);
+        return {};
+      },
+    },
+    now,
+  );
 }
 
 /** The parameters of all operations. */
@@ -100,41 +118,8 @@ interface Parameters {
   readonly ClientRequestToken?: string;
   readonly SecretString?: string;
   readonly VersionStages?: readonly string[];
-  readonly VersionStage?: string;
   readonly MoveToVersionId?: string;
   readonly RemoveFromVersionId?: string;
-}
-
-function answerTo(operation: string, secret: Secret, parameters: Parameters): Json {
-  if (operation === 'GetSecretValue') return getValue(secret, parameters);
-  if (operation === 'PutSecretValue') return putValue(secret, parameters);
-  const { VersionStage, MoveToVersionId: to = '', RemoveFromVersionId: from = '' } = parameters;
-  if (operation !== 'UpdateSecretVersionStage' || VersionStage !== 'AWSCURRENT')
-    throw new JsonServiceError(
-      'InvalidRequestException',
-      `The local run does not support this ${operation}.`,
-    );
-  secret.promote(to, from);
-  return {};
-}
-
-/** Finds the version of this id, or AWSCURRENT. */
-function getValue(secret: Secret, { VersionId }: Parameters): Json {
-  const versions = secret.versions();
-  const version = VersionId === undefined ? versions.at(-1) : versions.find(({ id }) => id === VersionId);
-  if (!version)
-    throw notFound(`Secrets Manager can't find the specified secret value ${VersionId ?? 'AWSCURRENT'}`);
-  return { SecretString: version.text, VersionId: version.id };
-}
-
-/** A version that is put with other labels becomes AWSCURRENT only through UpdateSecretVersionStage. */
-function putValue(secret: Secret, parameters: Parameters): Json {
-  const { ClientRequestToken: id = randomUUID(), SecretString, VersionStages = ['AWSCURRENT'] } = parameters;
-  if (SecretString === undefined)
-    throw new JsonServiceError('InvalidRequestException', 'SecretString is missing.');
-  if (VersionStages.includes('AWSCURRENT')) secret.put(id, SecretString);
-  else secret.stage(id, SecretString);
-  return { VersionId: id, VersionStages };
 }
 
 function notFound(message: string): JsonServiceError {

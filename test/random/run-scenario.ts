@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MANIFEST } from '../../functions/workflow/keys.ts';
 import type { BusEvent } from '../../infra/local/events.ts';
-import type { HistoryEvent } from '../../infra/local/step-functions/history.ts';
 import type { Call } from '../../infra/sandbox/exchange.ts';
 import type { JsonCall, S3Call } from '../support/faulty-services.ts';
 import { setFaults } from '../support/run-export.ts';
@@ -156,7 +155,7 @@ async function runPhase(
     executions: history.executions.length,
   };
   const announced: Announced[] = [];
-  const record = (_: HistoryEvent) => {
+  const record = () => {
     const news = bus.events.slice(from.events + announced.length);
     announced.push(...news.map((event) => ({ event, after: s3.journal.length - from.s3 })));
   };
@@ -173,12 +172,9 @@ async function runPhase(
     if (requested.startAfter) await sleep((1000 * requested.startAfter) / clock.speed);
     const request = { ...requested.fields, ...idsFor(requested, workflow), name, ...who };
     const execution = workflow.export(request, `${name}-${history.executions.length}`);
-    const watching = (async () => {
-      for await (const event of execution.events) record(event);
-      return execution.result;
-    })();
+    execution.listen(record);
     const late = sleep(DEADLINE, {}, { ref: false });
-    return { requested, execution: execution.name, ...(await Promise.race([watching, late])) };
+    return { requested, execution: execution.name, ...(await Promise.race([execution.result, late])) };
   });
   const started = await Promise.all(running);
   const common = { announced, calls: sandbox.journal.slice(from.calls), s3: s3.journal.slice(from.s3) };

@@ -3,7 +3,7 @@ import { createSecrets } from '../../functions/aws/secrets.ts';
 import { createTokenCache } from '../../functions/token/cached-tokens.ts';
 import { createCredentialStore } from '../../functions/token/credential.ts';
 import { ExportError } from '../../functions/workflow/errors.ts';
-import { createMemorySecret } from '../../infra/local/secrets-manager.ts';
+import { createSecret } from '../../infra/local/secrets-manager.ts';
 import { type Fault, startFaultySecrets } from './faulty-services.ts';
 import { awsEnvironment, setEnvironment } from './lambda.ts';
 import { errorOf as exportErrorOf } from './platform.ts';
@@ -14,7 +14,7 @@ export const LOGIN = { client_id: 'client', client_secret: 'canary-secret', refr
 
 /** The secrets of one account in a local Secrets Manager. */
 export async function startAccount({ credential, token }: { credential?: string; token?: string } = {}) {
-  const stored = { credential: createMemorySecret(credential), token: createMemorySecret(token) };
+  const stored = { credential: createSecret({ text: credential }), token: createSecret({ text: token }) };
   const manager = await startFaultySecrets({
     secrets: new Map([
       [CREDENTIAL, stored.credential],

@@ -184,8 +184,8 @@ function requestOf({ advertiserIds, credentials }: Sandbox, fields: Record<strin
 
 /** Follows an execution to its end. */
 export async function follow(execution: Execution): Promise<Ended> {
-  const [result, events] = await Promise.all([execution.result, Array.fromAsync(execution.events)]);
-  return { ...result, name: execution.name, events };
+  const { name, history, result } = execution;
+  return { ...(await result), name, events: history.events };
 }
 
 async function keysUnder(directory: string, folder = ''): Promise<string[]> {

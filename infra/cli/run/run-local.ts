@@ -74,7 +74,7 @@ async function runOnce(
   interrupt.signal.addEventListener('abort', () => execution.abort());
   await showProgress(execution, local, process.stderr);
   const result = await execution.result;
-  const exited = (await Array.fromAsync(execution.events)).find(
+  const exited = execution.history.events.find(
     ({ type, state }) => type === 'StateExited' && state === 'ExportAccounts',
   );
   const accounts = exited && (exited.output as AccountsResult).accounts;

@@ -1,21 +1,17 @@
 import { XMLBuilder, XMLParser } from 'fast-xml-parser';
 
-/** S3's error codes and their HTTP statuses. A disk's errors are a 403: they last until a person acts. */
-const STATUS = {
+/**
+ * HTTP statuses of error codes. Any other code is a 400. A disk's errors are a 403: they last until a person
+ * acts.
+ */
+const STATUS: Readonly<Record<string, number>> = {
   AccessDenied: 403,
-  BadDigest: 400,
   EACCES: 403,
   EDQUOT: 403,
   ENOSPC: 403,
   EPERM: 403,
   EROFS: 403,
-  EntityTooSmall: 400,
   InternalError: 500,
-  InvalidArgument: 400,
-  InvalidPart: 400,
-  InvalidPartOrder: 400,
-  InvalidRequest: 400,
-  MalformedXML: 400,
   MissingContentLength: 411,
   NoSuchBucket: 404,
   NoSuchKey: 404,
@@ -23,31 +19,30 @@ const STATUS = {
   NoSuchVersion: 404,
   NotImplemented: 501,
   PreconditionFailed: 412,
-} as const;
-
-export type ErrorCode = keyof typeof STATUS;
+};
 
 export class S3Error extends Error {
   override readonly name = 'S3Error';
-  readonly code: ErrorCode;
+  readonly code: string;
   readonly status: number;
 
-  constructor(code: ErrorCode, message: string = code) {
+  constructor(code: string, message = code) {
     super(message);
     this.code = code;
-    this.status = STATUS[code];
+    this.status = STATUS[code] ?? 400;
   }
 }
 
 /** The error of a call that failed in any way. */
 export function asS3Error(error: unknown): S3Error {
   if (error instanceof S3Error) return error;
-  const { code } = Object(error) as { readonly code?: ErrorCode };
-  return new S3Error(code && Object.hasOwn(STATUS, code) ? code : 'InternalError', String(error));
+  const { code = '' } = Object(error) as { readonly code?: string };
+  return new S3Error(Object.hasOwn(STATUS, code) ? code : 'InternalError', String(error));
 }
 
 export type Answer = {
-  status: number;
+  /** Default: 200. */
+  status?: number;
   headers?: Record<string, string>;
   /** XML, or a range of a file (`end` is the last byte). */
   body?: string | { path: string; start: number; end: number };

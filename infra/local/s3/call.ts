@@ -1,17 +1,21 @@
 import type { IncomingMessage } from 'node:http';
 import type { ObjectMeta } from './store.ts';
 
-export type Operation =
-  | 'PutObject'
-  | 'GetObject'
-  | 'HeadObject'
-  | 'DeleteObject'
-  | 'ListObjectsV2'
-  | 'CreateMultipartUpload'
-  | 'UploadPart'
-  | 'ListParts'
-  | 'CompleteMultipartUpload'
-  | 'AbortMultipartUpload';
+/** By method, and by the parameter of the query that tells the operations of a method apart. */
+const OPERATIONS = {
+  PUT: 'PutObject',
+  GET: 'GetObject',
+  HEAD: 'HeadObject',
+  DELETE: 'DeleteObject',
+  'GET list-type': 'ListObjectsV2',
+  'POST uploads': 'CreateMultipartUpload',
+  'PUT uploadId': 'UploadPart',
+  'GET uploadId': 'ListParts',
+  'POST uploadId': 'CompleteMultipartUpload',
+  'DELETE uploadId': 'AbortMultipartUpload',
+} as const;
+
+export type Operation = (typeof OPERATIONS)[keyof typeof OPERATIONS];
 
 /** `path` is the file that holds the part's bytes. */
 export type Part = { number: number; bytes: number; crc32: number; etag: string; path: string };
@@ -29,8 +33,6 @@ export type S3Options = {
   /** Objects are plain files at DIRECTORY/BUCKET/KEY. */
   directory: string;
   buckets: readonly string[];
-  /** Called when a request was processed, before its response is sent. */
-  log?: (stored: Stored) => void;
   /** The clock for objects and the Date header: the SDK retries an error if Date is minutes off. */
   now?: () => number;
   /** The account that owns the buckets. Default: the one of the local services. */
@@ -41,16 +43,8 @@ export type S3Options = {
   minPartBytes?: number;
 };
 
-/** A request that succeeded. */
-export type Stored = {
-  operation: Operation;
-  key: string;
-  /** Size of the body of a PUT. */
-  bytes: number;
-};
-
 /** Shared by the calls of an endpoint. */
-export type Endpoint = Required<Omit<S3Options, 'log'>> & { uploads: Map<string, Upload> };
+export type Endpoint = Required<S3Options> & { uploads: Map<string, Upload> };
 
 /** A request whose body is not read yet. */
 export type Call = Endpoint &
@@ -64,6 +58,8 @@ export type Address = {
   operation: Operation | undefined;
   bucket: string;
   key: string;
+  /** Of the object that is read. Default: the newest one. */
+  version: string | undefined;
   query: URLSearchParams;
 };
 
@@ -71,26 +67,14 @@ export type Address = {
 export function readAddress({ method = '', url = '' }: IncomingMessage): Address {
   const [path = '', search = ''] = url.split('?', 2);
   const [bucket = '', ...rest] = path.split('/').slice(1).map(decodeURIComponent);
-  const key = rest.join('/');
   const query = new URLSearchParams(search);
-  return { operation: operationOf(method, key, query), bucket, key, query };
-}
-
-const OBJECT_OPERATIONS: Readonly<Record<string, Operation>> = {
-  PUT: 'PutObject',
-  GET: 'GetObject',
-  HEAD: 'HeadObject',
-  DELETE: 'DeleteObject',
-};
-const UPLOAD_OPERATIONS: Readonly<Record<string, Operation>> = {
-  PUT: 'UploadPart',
-  GET: 'ListParts',
-  POST: 'CompleteMultipartUpload',
-  DELETE: 'AbortMultipartUpload',
-};
-
-function operationOf(method: string, key: string, query: URLSearchParams): Operation | undefined {
-  if (key === '') return method === 'GET' && query.get('list-type') === '2' ? 'ListObjectsV2' : undefined;
-  if (method === 'POST' && query.has('uploads')) return 'CreateMultipartUpload';
-  return (query.has('uploadId') ? UPLOAD_OPERATIONS : OBJECT_OPERATIONS)[method];
+  const markers = ['list-type', 'uploads', 'uploadId'].filter((name) => query.has(name));
+  const operations: Readonly<Record<string, Operation>> = OPERATIONS;
+  return {
+    operation: operations[[method, ...markers].join(' ')],
+    bucket,
+    key: rest.join('/'),
+    version: query.get('versionId') ?? undefined,
+    query,
+  };
 }

@@ -27,14 +27,14 @@ export async function putObject(call: Call): Promise<Answer> {
       lastModified: new Date(call.now()).toISOString(),
     };
     const version = publish(call, temporary, meta);
-    return { status: 200, headers: { ETag: meta.etag, ...checksumHeaders(meta.crc32), ...version } };
+    return { headers: { ETag: meta.etag, ...checksumHeaders(meta.crc32), ...version } };
   });
 }
 
-export async function getObject(call: Call): Promise<Answer> {
+/** GetObject and HeadObject, whose body is not sent. */
+export async function readObject(call: Call): Promise<Answer> {
   const { header } = call;
-  const version = call.query.get('versionId') ?? undefined;
-  const meta = readMeta(call, version);
+  const meta = readMeta(call);
   const tail = tailLength(header('range'));
   const start = Math.max(0, meta.bytes - tail);
   const end = meta.bytes - 1;
@@ -46,14 +46,8 @@ export async function getObject(call: Call): Promise<Answer> {
       'Content-Length': String(end - start + 1),
       ...(partial ? { 'Content-Range': `bytes ${start}-${end}/${meta.bytes}` } : {}),
     },
-    ...(meta.bytes > 0 && { body: { path: objectPath(call, version), start, end } }),
+    ...(meta.bytes > 0 && { body: { path: objectPath(call), start, end } }),
   };
-}
-
-export async function headObject(call: Call): Promise<Answer> {
-  const meta = readMeta(call);
-  const length = { 'Content-Length': String(meta.bytes) };
-  return { status: 200, headers: { ...metaHeaders(meta, call.header), ...length } };
 }
 
 export async function deleteObject(call: Call): Promise<Answer> {
@@ -61,22 +55,15 @@ export async function deleteObject(call: Call): Promise<Answer> {
   return { status: 204 };
 }
 
+/** Lists all keys at once, where S3 makes pages of 1,000. */
 export async function listObjects({ directory, bucket, query }: Call): Promise<Answer> {
-  const prefix = query.get('prefix') ?? '';
-  const limit = Math.min(Number(query.get('max-keys') ?? 1000), 1000);
-  const after = query.get('continuation-token') ?? query.get('start-after') ?? '';
+  const [prefix, after] = [query.get('prefix') ?? '', query.get('start-after') ?? ''];
   const keys = await listKeys(directory, bucket, prefix, after);
-  const page = keys.slice(0, limit);
-  const more = keys.length > page.length;
-  const listing = {
-    IsTruncated: more,
-    NextContinuationToken: more ? page.at(-1) : undefined,
-    Contents: page.map((Key) => {
-      const { lastModified, etag, bytes } = readMeta({ directory, bucket, key: Key });
-      return { Key, LastModified: lastModified, ETag: etag, Size: bytes };
-    }),
-  };
-  return { status: 200, body: xml('ListBucketResult', listing) };
+  const Contents = keys.map((Key) => {
+    const { lastModified, etag, bytes } = readMeta({ directory, bucket, key: Key });
+    return { Key, LastModified: lastModified, ETag: etag, Size: bytes };
+  });
+  return { body: xml('ListBucketResult', { IsTruncated: false, Contents }) };
 }
 
 /**

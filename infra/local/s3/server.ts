@@ -7,7 +7,7 @@ import { finished, pipeline } from 'node:stream/promises';
 import { type LoopbackServer, startOnLoopback } from '../loopback.ts';
 import { type Answer, asS3Error, errorXml, S3Error } from './answers.ts';
 import { type Call, type Endpoint, type Operation, readAddress, type S3Options } from './call.ts';
-import { deleteObject, getObject, headObject, listObjects, putObject } from './objects.ts';
+import { deleteObject, listObjects, putObject, readObject } from './objects.ts';
 import { abortUpload, completeUpload, createUpload, listParts, uploadPart } from './uploads.ts';
 
 /** The AWS account and Region that the local services stand for. The account owns the buckets. */
@@ -32,8 +32,8 @@ const DEFAULTS = {
 
 const HANDLERS: Record<Operation, (call: Call) => Promise<Answer>> = {
   PutObject: putObject,
-  GetObject: getObject,
-  HeadObject: headObject,
+  GetObject: readObject,
+  HeadObject: readObject,
   DeleteObject: deleteObject,
   ListObjectsV2: listObjects,
   CreateMultipartUpload: createUpload,
@@ -48,48 +48,41 @@ const HANDLERS: Record<Operation, (call: Call) => Promise<Answer>> = {
  * needs. It is as strict as S3 about checksums, lengths, conditions and multipart uploads, and refuses
  * requests without ExpectedBucketOwner.
  */
-export async function startS3({ log, ...options }: S3Options): Promise<LoopbackServer> {
+export async function startS3(options: S3Options): Promise<LoopbackServer> {
   const endpoint: Endpoint = { ...DEFAULTS, ...options, uploads: new Map() };
   for (const bucket of endpoint.buckets) await mkdir(join(endpoint.directory, bucket), { recursive: true });
-  return startOnLoopback((...exchange) => serve(endpoint, ...exchange, log), endpoint);
+  return startOnLoopback((...exchange) => serve(endpoint, ...exchange), endpoint);
 }
 
-async function serve(
-  endpoint: Endpoint,
-  request: IncomingMessage,
-  response: ServerResponse,
-  log: S3Options['log'],
-): Promise<void> {
+async function serve(endpoint: Endpoint, request: IncomingMessage, response: ServerResponse): Promise<void> {
   response.setHeader('x-amz-request-id', randomUUID());
   try {
     const header = (name: string) => [request.headers[name]].flat()[0];
     const call: Call = { ...endpoint, ...readAddress(request), request, header };
-    const { operation, key } = call;
-    if (operation === undefined) throw new S3Error('NotImplemented');
+    if (call.operation === undefined) throw new S3Error('NotImplemented');
     authorize(call);
-    const answer = await HANDLERS[operation](call);
-    log?.({ operation, key, bytes: Number(header('content-length') ?? 0) });
-    await send(response, answer);
+    await send(response, await HANDLERS[call.operation](call));
   } catch (error) {
     if (response.headersSent) throw error;
     const { status, code, message } = asS3Error(error);
     // A client that still sends would not read the answer.
     await finished(request.resume()).catch(() => {});
-    await send(response, { status, ...(request.method !== 'HEAD' && { body: errorXml(code, message) }) });
+    await send(response, { status, body: errorXml(code, message) });
   }
 }
 
 function authorize({ buckets, bucket, account, header }: Call): void {
   if (!buckets.includes(bucket)) throw new S3Error('NoSuchBucket', 'The specified bucket does not exist');
-  const owner = header('x-amz-expected-bucket-owner');
-  if (owner === undefined) throw new S3Error('AccessDenied', 'ExpectedBucketOwner is missing');
-  if (owner !== account) throw new S3Error('AccessDenied', 'Access Denied');
+  if (header('x-amz-expected-bucket-owner') !== account)
+    throw new S3Error('AccessDenied', 'ExpectedBucketOwner is missing, or is not the owner');
 }
 
-async function send(response: ServerResponse, { status, headers, body }: Answer): Promise<void> {
+/** Node sends no body in answer to HEAD. */
+async function send(response: ServerResponse, { status = 200, headers, body }: Answer): Promise<void> {
   const isXml = typeof body === 'string';
   response.writeHead(status, { ...(isXml && { 'Content-Type': 'application/xml' }), ...headers });
-  if (body === undefined || isXml) return void response.end(body);
+  if (body === undefined || isXml || response.req.method === 'HEAD')
+    return void response.end(isXml ? body : undefined);
   // Opens the file before another request can replace it.
   const { path, start, end } = body;
   await pipeline(

@@ -17,6 +17,8 @@ export type ObjectPlace = {
   directory: string;
   bucket: string;
   key: string;
+  /** Default: the newest one. */
+  version?: string | undefined;
   /** The bucket keeps each version of an object. */
   versioned?: boolean;
 };
@@ -43,7 +45,7 @@ export type ObjectMeta = {
  *
  * @throws S3Error InvalidArgument if the key could lead out of the bucket's folder
  */
-export function objectPath({ directory, bucket, key }: ObjectPlace, version?: string): string {
+export function objectPath({ directory, bucket, key, version }: ObjectPlace): string {
   if (version !== undefined) return join(directory, bucket, VERSIONS, version.replace(/[^\w-]/g, ''));
   const segments = key.split('/');
   const unsafe =
@@ -55,8 +57,8 @@ export function objectPath({ directory, bucket, key }: ObjectPlace, version?: st
   return join(directory, bucket, ...segments);
 }
 
-function metaPath(place: ObjectPlace, version?: string): string {
-  if (version !== undefined) return `${objectPath(place, version)}.json`;
+function metaPath(place: ObjectPlace): string {
+  if (place.version !== undefined) return `${objectPath(place)}.json`;
   return join(place.directory, place.bucket, META, `${place.key}.json`);
 }
 
@@ -84,11 +86,16 @@ export function publish(
   described: ObjectMeta,
 ): Record<string, string> {
   const meta = place.versioned ? { ...described, versionId: randomUUID() } : described;
-  const path = objectPath(place);
-  const metadata = metaPath(place);
+  const [path, metadata] = [objectPath(place), metaPath(place)];
   for (const file of [path, metadata]) mkdirSync(dirname(file), { recursive: true });
-  if (meta.versionId !== undefined) keepVersion(place, temporary, meta, meta.versionId);
   writeFileSync(`${temporary}.json`, JSON.stringify(meta));
+  if (meta.versionId !== undefined) {
+    // Other names of the files, which stay when the object is replaced.
+    const kept = { ...place, version: meta.versionId };
+    mkdirSync(dirname(objectPath(kept)), { recursive: true });
+    linkSync(temporary, objectPath(kept));
+    linkSync(`${temporary}.json`, metaPath(kept));
+  }
   renameSync(`${temporary}.json`, metadata);
   renameSync(temporary, path);
   return versionHeader(meta);
@@ -98,24 +105,17 @@ export function versionHeader({ versionId }: ObjectMeta): Record<string, string>
   return versionId === undefined ? {} : { 'x-amz-version-id': versionId };
 }
 
-/** A second name of the file, which stays when the object is replaced. */
-function keepVersion(place: ObjectPlace, file: string, meta: ObjectMeta, id: string): void {
-  const path = objectPath(place, id);
-  mkdirSync(dirname(path), { recursive: true });
-  linkSync(file, path);
-  writeFileSync(metaPath(place, id), JSON.stringify(meta));
-}
-
 export function exists(place: ObjectPlace): boolean {
   return statFile(objectPath(place))?.isFile() ?? false;
 }
 
 /** @throws S3Error NoSuchKey, NoSuchVersion */
-export function readMeta(place: ObjectPlace, version?: string): ObjectMeta {
-  const file = statFile(objectPath(place, version));
-  const meta = readMetaFile(metaPath(place, version));
+export function readMeta(place: ObjectPlace): ObjectMeta {
+  const file = statFile(objectPath(place));
+  const meta = readMetaFile(metaPath(place));
   if (file?.isFile() && meta?.bytes === file.size) return meta;
-  if (version !== undefined) throw new S3Error('NoSuchVersion', 'The specified version does not exist.');
+  if (place.version !== undefined)
+    throw new S3Error('NoSuchVersion', 'The specified version does not exist.');
   if (!file?.isFile()) throw new S3Error('NoSuchKey', 'The specified key does not exist.');
   // Somebody put this file there by hand.
   const lastModified = file.mtime.toISOString();

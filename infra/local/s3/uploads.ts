@@ -12,7 +12,6 @@ import { checkConditions, describedBy, etagOf } from './objects.ts';
 import { type ObjectMeta, objectPath, publish, temporaryPath } from './store.ts';
 
 const PARTS_MAX = 10_000;
-const LIST_MAX = 1000;
 
 /** A part as the client of Complete names it. */
 type CompletedPart = { PartNumber?: string; ETag?: string; ChecksumCRC32?: string };
@@ -34,7 +33,6 @@ export async function createUpload(call: Call): Promise<Answer> {
   };
   uploads.set(upload.id, upload);
   return {
-    status: 200,
     headers: { 'x-amz-checksum-algorithm': 'CRC32', 'x-amz-checksum-type': 'FULL_OBJECT' },
     body: xml('InitiateMultipartUploadResult', { Bucket: bucket, Key: key, UploadId: upload.id }),
   };
@@ -51,31 +49,20 @@ export async function uploadPart(call: Call): Promise<Answer> {
     const etag = etagOf(`${upload.id}-${number}-${bytes}-${crc32}`);
     upload.parts.set(number, { number, bytes, crc32, etag, path });
     if (previous !== undefined) rmSync(previous.path, { force: true });
-    return { status: 200, headers: { ETag: etag, 'x-amz-checksum-crc32': base64Crc(crc32) } };
+    return { headers: { ETag: etag, 'x-amz-checksum-crc32': base64Crc(crc32) } };
   });
 }
 
+/** Lists all parts at once, where S3 makes pages of 1,000. */
 export async function listParts(call: Call): Promise<Answer> {
-  const upload = findUpload(call);
-  const limit = Math.min(Number(call.query.get('max-parts') ?? LIST_MAX), LIST_MAX);
-  const after = Number(call.query.get('part-number-marker') ?? 0);
-  const parts = [...upload.parts.values()]
-    .filter((part) => part.number > after)
-    .sort((a, b) => a.number - b.number);
-  const page = parts.slice(0, limit);
-  const more = parts.length > page.length;
-  const listing = {
-    // S3 names one on its last page too, and 0 on a page without parts.
-    NextPartNumberMarker: page.at(-1)?.number ?? 0,
-    IsTruncated: more,
-    Part: page.map(({ number, etag, bytes, crc32 }) => ({
-      PartNumber: number,
-      ETag: etag,
-      Size: bytes,
-      ChecksumCRC32: base64Crc(crc32),
-    })),
-  };
-  return { status: 200, body: xml('ListPartsResult', listing) };
+  const parts = [...findUpload(call).parts.values()].sort((a, b) => a.number - b.number);
+  const Part = parts.map(({ number, etag, bytes, crc32 }) => ({
+    PartNumber: number,
+    ETag: etag,
+    Size: bytes,
+    ChecksumCRC32: base64Crc(crc32),
+  }));
+  return { body: xml('ListPartsResult', { IsTruncated: false, Part }) };
 }
 
 /** During a Complete, another one finds no upload. If the first fails, the upload is there again. */
@@ -121,7 +108,7 @@ async function joinParts(call: Call, upload: Upload, listed: readonly CompletedP
   const headers = publish(call, file, meta);
   await rm(upload.folder, { recursive: true, force: true });
   const result = { Bucket: bucket, Key: key, ETag: etag, ChecksumCRC32: crc32, ChecksumType: 'FULL_OBJECT' };
-  return { status: 200, headers, body: xml('CompleteMultipartUploadResult', result) };
+  return { headers, body: xml('CompleteMultipartUploadResult', result) };
 }
 
 /** The parts that the Complete document lists: ascending, as uploaded, and only the last may be too small. */

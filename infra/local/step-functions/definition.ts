@@ -14,44 +14,22 @@ export interface State {
   readonly [field: string]: unknown;
 }
 
-/** Changes every state, including those inside a Map. */
+/** Changes every state, including those inside a Map. Only a state has a Type. */
 export function mapStates(definition: Definition, change: (state: State, name: string) => State): Definition {
-  const inside = ({ ItemProcessor, ...state }: State): State => ({
-    ...state,
-    ...(ItemProcessor && { ItemProcessor: mapStates(ItemProcessor, change) }),
-  });
-  const states = Object.entries(definition.States).map(([name, state]) => [
-    name,
-    change(inside(state), name),
-  ]);
-  return { ...definition, States: Object.fromEntries(states) };
-}
-
-/** The Resource of every Task state, by the state's name. Names are unique in a state machine. */
-export function taskResources(definition: Definition): Map<string, string> {
-  const resources = new Map<string, string>();
-  mapStates(definition, (state, name) => {
-    if (state.Type === 'Task') resources.set(name, state.Resource ?? '');
-    return state;
-  });
-  return resources;
-}
-
-/**
- * Multiplies the time-outs of tasks by `speed`. The interpreter's clock is `speed` times faster, but a task
- * takes as long as ever.
- */
-export function scaleTaskTimeouts(definition: Definition, speed: number): Definition {
-  return mapStates(definition, (state) =>
-    state.TimeoutSeconds === undefined ? state : { ...state, TimeoutSeconds: state.TimeoutSeconds * speed },
+  return JSON.parse(JSON.stringify(definition), (name, value) =>
+    typeof value?.Type === 'string' ? change(value, name) : value,
   );
 }
 
 /**
- * Makes each parameter that is `$$.State.RetryCount` 0, because the interpreter does not have it. The
- * functions only name it in their log.
+ * Adapts a definition to the interpreter. Its clock is `speed` times faster, but a task takes as long as ever,
+ * so time-outs of tasks are multiplied. It has no `$$.State.RetryCount`, so each parameter that is one becomes
+ * 0: the functions only name it in their log.
  */
-export function leaveOutRetryCounts(definition: Definition): Definition {
-  const text = JSON.stringify(definition);
+export function adapt(definition: Definition, speed: number): Definition {
+  const scaled = mapStates(definition, (state) =>
+    state.TimeoutSeconds === undefined ? state : { ...state, TimeoutSeconds: state.TimeoutSeconds * speed },
+  );
+  const text = JSON.stringify(scaled);
   return JSON.parse(text.replaceAll(/"(\w+)\.\$":"\$\$\.State\.RetryCount"/g, '"$1":0'));
 }

@@ -3,81 +3,59 @@ import prettyBytes from 'pretty-bytes';
 import prettyMilliseconds from 'pretty-ms';
 import type { AccountsPlan } from '../../../functions/plan-export.ts';
 import { type ErrorName, readCause } from '../../../functions/workflow/errors.ts';
-import { objectKey } from '../../../functions/workflow/keys.ts';
 import { describeDays } from '../../../functions/workflow/request/dates.ts';
 import type { ExportPlan, WindowResult, WindowState } from '../../../functions/workflow/states.ts';
 import type { LocalRun } from '../run.ts';
 import type { HistoryEvent } from './history.ts';
 import type { Execution } from './step-functions.ts';
 
-/** The present work of the export, or of one of its windows. */
+/** The present work of an export, or of one of its windows. */
 interface Activity {
-  /** Of several accounts. */
-  readonly account?: string;
-  /** `export`, or the days of the window. */
+  /** `export`, or the days of the window; with several accounts, the account before it. */
   readonly name: string;
-  /** The key of the window's object. */
-  readonly key?: string;
   readonly doing: string;
-  /** When it began to do that, in epoch ms by the run's clock. */
-  readonly since: number;
-  /** The last failure of the state, until it goes on. */
-  readonly failed?: string;
-  /** Set once the window has ended. */
-  readonly outcome?: WindowResult['outcome'];
-}
-
-/** @returns undefined if the event changes nothing */
-function next(before: Activity | undefined, event: HistoryEvent): Activity | undefined {
-  const { type, state, stateType, time, error = '' } = event;
-  const since = Date.parse(time);
-  if (type === 'StateEntered') {
-    const [name, doing] = [nameOf(event), nameState(event)];
-    const isSame = doing === before?.doing;
-    if (!name || doing === undefined || (isSame && !before?.failed)) return undefined;
-    return { ...name, doing, since: (isSame && before?.since) || since };
-  }
-  if (!before) return undefined;
-  const { failed: _, ...activity } = before;
-  // A Fail state fails too, and a Map fails with its windows. A token that is renewed is no failure.
-  if (type === 'StateFailed' && stateType === 'Task' && error !== TOKEN_REFUSED)
-    return { ...activity, failed: sayError(event) };
-  if (type === 'StateExited' && state === 'PlanExport') {
-    const { accounts, windows = [] } = event.output as Partial<AccountsPlan & ExportPlan>;
-    const doing = accounts ? `accounts: ${accounts.length}` : `windows: ${windows.length}`;
-    return { ...activity, doing: `planned, ${doing}`, since };
-  }
-  if (type === 'MapIterationFailed')
-    return { ...activity, outcome: 'failed', doing: `failed: ${error}`, since };
-  if (type !== 'MapIterationSucceeded') return undefined;
-  const result = event.output as WindowResult;
-  const { outcome } = result;
-  const more = outcome === 'failed' ? `: ${result.failure.error}` : `, ${prettyBytes(result.bytes)}`;
-  return { ...activity, outcome, doing: `${outcome}${more}`, since };
+  /** When it began, in epoch ms by the run's clock. Absent once the window has ended. */
+  readonly since?: number;
 }
 
 const TOKEN_REFUSED: ErrorName = 'TokenRefused';
 
-/** @returns undefined for an account of an export: it has an execution of its own */
-function nameOf({ window: place, input }: HistoryEvent): Pick<Activity, 'name' | 'key'> | undefined {
-  if (place === undefined) return { name: 'export' };
-  const { request, window } = input as Partial<WindowState>;
-  return request && window && { name: describeDays(window), key: objectKey(request, window) };
-}
-
-/** The name of a state that takes time. CheckReport is over at once, and belongs to the wait before it. */
-function nameState({ state, stateType, input }: HistoryEvent): string | undefined {
-  if ((stateType !== 'Task' && stateType !== 'Wait') || state === 'CheckReport') return undefined;
+/** The words for an event; undefined if it changes nothing. */
+function nameChange(event: HistoryEvent): string | undefined {
+  const { type, state, stateType, error = '', input, output } = event;
+  if (type === 'StateExited' && state === 'PlanExport') {
+    const { accounts, windows = [] } = output as Partial<AccountsPlan & ExportPlan>;
+    return accounts ? `planned, accounts: ${accounts.length}` : `planned, windows: ${windows.length}`;
+  }
+  // A Fail state fails too, and a Map fails with its windows. A token that is renewed is no failure.
+  if (type === 'StateFailed' && stateType === 'Task' && error !== TOKEN_REFUSED)
+    return `${state}: ${nameError(event)}`;
+  if (type === 'MapIterationFailed') return `failed: ${error}`;
+  if (type === 'MapIterationSucceeded') {
+    const result = output as WindowResult;
+    if (result.outcome === 'failed') return `failed: ${result.failure.error}`;
+    return `${result.outcome}, ${prettyBytes(result.bytes)}`;
+  }
+  // CheckReport is over at once, and belongs to the wait before it.
+  const takesTime = (stateType === 'Task' || stateType === 'Wait') && state !== 'CheckReport';
+  if (type !== 'StateEntered' || !takesTime) return undefined;
   const { throttled = 0, wait_seconds = 0 } = Object(input) as Partial<WindowState>;
-  const isThrottled = stateType === 'Wait' && throttled > 0;
-  return isThrottled ? `${state}, ${duration(wait_seconds * 1000)} after too many requests (429)` : state;
+  if (stateType !== 'Wait' || throttled === 0) return state;
+  return `${state}, ${duration(wait_seconds * 1000)} after too many requests (429)`;
 }
 
 /** The error, and the code of a lost connection or the status of an answer. */
-function sayError({ error = '', cause = '' }: HistoryEvent): string {
+function nameError({ error = '', cause = '' }: HistoryEvent): string {
   const { code, host, status } = readCause(cause).facts;
   const about = [code ?? status, host].filter((fact) => fact !== undefined).join(' ');
   return about === '' ? error : `${error} (${about})`;
+}
+
+/** @returns undefined for an account of an export: it has an execution of its own */
+function nameWindow({ window: place, input }: HistoryEvent, account: string): string | undefined {
+  if (place === undefined) return `${account}export`;
+  const { request, window } = input as Partial<WindowState>;
+  return request && window && account + describeDays(window);
 }
 
 /** The output for the progress. */
@@ -93,65 +71,48 @@ const REDRAW_MS = 200;
  * each change.
  */
 export async function showProgress(
-  execution: Pick<Execution, 'name' | 'events'>,
-  { clock, arrived, onStart }: Pick<LocalRun, 'clock' | 'arrived' | 'onStart'>,
+  execution: Pick<Execution, 'name' | 'listen' | 'result'>,
+  { clock, onStart }: Pick<LocalRun, 'clock' | 'onStart'>,
   screen: Screen,
 ): Promise<void> {
   const activities = new Map<string, Activity>();
-  let planned = 0;
+  let [planned, done] = [0, 0];
   // Hiding the cursor would take a handler of signals, and the run has its own.
   const update = createLogUpdate(screen as NodeJS.WriteStream, { showCursor: true });
   const draw = () => {
-    const all = [...activities.values()];
-    const lines = all.flatMap((activity) => {
-      const bytes = arrived.get(activity.key ?? '');
-      return activity.outcome === 'delivered' ? [] : [describe(activity, { now: clock.now(), bytes })];
-    });
-    const done = all.filter(({ outcome }) => outcome !== undefined).length;
+    const lines = [...activities.values()].map(({ name, doing, since }) =>
+      since === undefined ? `${name}  ${doing}` : `${name}  ${doing}, ${duration(clock.now() - since)}`,
+    );
     update([...lines, ...(planned > 0 ? [`${done} of ${planned} windows done`] : [])].join('\n'));
   };
   const isTerminal = screen.isTTY && screen.columns;
-  const follow = async ({ name, events }: typeof execution, account?: string) => {
-    const keyOf = (place?: number) => `${name} ${place}`;
-    for await (const event of events) {
-      const { type, state, stateType, window: place } = event;
-      const changed = next(activities.get(keyOf(place)), event);
-      const shown = changed && { ...changed, ...(account !== undefined && { account }) };
-      if (shown) activities.set(keyOf(place), shown);
+  const follow = ({ name: id, listen }: Pick<Execution, 'name' | 'listen'>, account = '') =>
+    listen((event) => {
+      const { type, time, state, stateType, window: place } = event;
       if (type === 'StateExited' && state === 'PlanExport')
         planned += (event.output as Partial<ExportPlan>).windows?.length ?? 0;
       // The export itself does nothing while its windows run, and when it has ended.
-      if (type.startsWith('Execution') || stateType === 'Map') activities.delete(keyOf());
-      if (shown && !isTerminal) screen.write(`${event.time} ${describe(shown)}\n`);
-    }
-  };
+      if (type.startsWith('Execution') || stateType === 'Map') activities.delete(`${id} ${undefined}`);
+      const key = `${id} ${place}`;
+      const before = activities.get(key);
+      const name = before?.name ?? nameWindow(event, account);
+      const doing = nameChange(event);
+      if (name === undefined || doing === undefined || doing === before?.doing) return;
+      const hasEnded = type.startsWith('MapIteration');
+      if (hasEnded) done += 1;
+      if (hasEnded && doing.startsWith('delivered')) activities.delete(key);
+      else activities.set(key, { name, doing, ...(!hasEnded && { since: Date.parse(time) }) });
+      if (!isTerminal) screen.write(`${time} ${name}  ${doing}\n`);
+    });
   const timer = isTerminal ? setInterval(draw, REDRAW_MS) : undefined;
-  const ofAccounts: Promise<void>[] = [];
-  onStart((started, { account }) => ofAccounts.push(follow(started, String(account))));
+  onStart((started, { account }) => follow(started, `${account}  `));
+  follow(execution);
   try {
-    await follow(execution);
-    await Promise.all(ofAccounts);
+    await execution.result;
   } finally {
     clearInterval(timer);
     if (isTerminal) draw();
   }
-}
-
-/**
- * @param live the time now, and the bytes that have arrived. A line that stays must not depend on when it was
- *   written
- */
-function describe(
-  { account, name, doing, since, failed, outcome }: Activity,
-  live?: { readonly now: number; readonly bytes: number | undefined },
-): string {
-  const { now, bytes } = outcome === undefined && live ? live : {};
-  const words = [
-    `${account === undefined ? '' : `${account}  `}${name}  ${doing}`,
-    ...(now === undefined ? [] : [duration(now - since)]),
-    ...(bytes === undefined ? [] : [prettyBytes(bytes)]),
-  ].join(', ');
-  return failed === undefined ? words : `${words}: ${failed}`;
 }
 
 /** 75 s are `1m 15s`, 27 h are `1d 3h`, and less than a second is `1s`. */

@@ -9,11 +9,10 @@ export type Start = (name: string, input: unknown) => Execution;
 /** Starts each name once: a running one with the same input is that execution, and any other one is refused. */
 export function startOnce(begin: Start): Start {
   const started = new Map<string, { readonly input: string; readonly execution: Execution }>();
-  const ended = new Set<string>();
   return (name, input) => {
     const text = JSON.stringify(input);
     const earlier = started.get(name);
-    if (earlier?.input === text && !ended.has(name)) return earlier.execution;
+    if (earlier?.input === text && !earlier.execution.history.result) return earlier.execution;
     if (earlier)
       throw new TaskError({
         error: 'StepFunctions.ExecutionAlreadyExistsException',
@@ -21,7 +20,6 @@ export function startOnce(begin: Start): Start {
       });
     const execution = begin(name, input);
     started.set(name, { input: text, execution });
-    void execution.result.then(() => ended.add(name));
     return execution;
   };
 }

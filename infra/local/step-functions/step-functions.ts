@@ -1,11 +1,10 @@
-import { EventEmitter, once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { compileFunction } from 'node:vm';
 import type * as Interpreter from 'aws-local-stepfunctions';
 import { type ClockAnchor, createScaledDate, createScaledTimers } from '../clock.ts';
 import { TaskError, taskFailure } from '../lambda/task-error.ts';
-import { type Definition, leaveOutRetryCounts, scaleTaskTimeouts, taskResources } from './definition.ts';
+import { adapt, type Definition, mapStates } from './definition.ts';
 import type { ExecutionHistory, ExecutionResult, HistoryEvent, InterpreterEvent } from './history.ts';
 
 /** The largest input or output of a state or an execution (Step Functions quota). */
@@ -13,10 +12,10 @@ const MAX_STATE_BYTES = 256 * 1024;
 
 export interface Execution {
   readonly name: string;
-  /** The history so far. */
+  /** The history so far, and all of it once there is a result. */
   readonly history: ExecutionHistory;
-  /** The whole history. Each reader gets it from the beginning; it ends with the execution. */
-  readonly events: AsyncIterable<HistoryEvent>;
+  /** Calls back for each event of the history, from its beginning. */
+  listen(callback: (event: HistoryEvent) => void): void;
   /** Never rejects. */
   readonly result: Promise<ExecutionResult>;
   abort(): void;
@@ -53,17 +52,22 @@ type Json = Parameters<Interpreter.StateMachine['run']>[0];
 export function createStateMachine(options: StateMachineOptions): LocalStateMachine {
   const { arn, name: machineName, clock, runTask } = options;
   const timers = createScaledTimers(clock);
-  const definition = leaveOutRetryCounts(scaleTaskTimeouts(options.definition, clock.speed));
+  const definition = adapt(options.definition, clock.speed);
   const { StateMachine } = loadInterpreter(options.interpreter, { Date: createScaledDate(clock), ...timers });
   const machine = new StateMachine(definition as never, { validationOptions: { noValidate: true } });
-  const resources = [...taskResources(definition)];
+  /** The Resource of every Task state, by the state's name. Names are unique in a state machine. */
+  const resources = new Map<string, string>();
+  mapStates(definition, (state, name) => {
+    if (state.Type === 'Task') resources.set(name, state.Resource ?? '');
+    return state;
+  });
   const running = new Set<Execution>();
 
   const start = (name: string, input: unknown): Execution => {
     if (jsonBytes(input) > MAX_STATE_BYTES)
       throw new RangeError(`The input is over ${MAX_STATE_BYTES} bytes, more than an execution accepts`);
     const ended = new AbortController();
-    const handlers = resources.map(([state, resource]) => [
+    const handlers = Array.from(resources, ([state, resource]) => [
       state,
       createTask(runTask, resource, ended.signal),
     ]);
@@ -131,24 +135,31 @@ type Run = ReturnType<Interpreter.StateMachine['run']>;
 
 function follow(name: string, run: Run, ended: AbortController): Execution {
   const history: ExecutionHistory = { execution: name, events: [] };
-  const events = createEventLog(history.events);
+  const listeners: Parameters<Execution['listen']>[0][] = [];
   const logged = (async () => {
-    for await (const event of run.eventLogs) events.push(toHistoryEvent(event));
+    for await (const event of run.eventLogs) {
+      const ofHistory = toHistoryEvent(event);
+      history.events.push(ofHistory);
+      for (const tell of listeners) tell(ofHistory);
+    }
   })();
   const result = run.result
     .then((output): ExecutionResult => ({ status: 'SUCCEEDED', output }), toFailedResult)
     .then(async (ending) => {
       ended.abort();
       await logged;
-      events.close();
       history.result = ending;
       return ending;
     });
+  const listen: Execution['listen'] = (callback) => {
+    for (const event of history.events) callback(event);
+    listeners.push(callback);
+  };
   const abort = () => {
     ended.abort();
     run.abort();
   };
-  return { name, history, events, result, abort };
+  return { name, history, listen, result, abort };
 }
 
 function toFailedResult(error: unknown): ExecutionResult {
@@ -175,29 +186,6 @@ function toHistoryEvent(event: InterpreterEvent): HistoryEvent {
       error: event.Error,
       cause: event.Cause instanceof Error ? event.Cause.message : String(event.Cause),
     }),
-  };
-}
-
-/** Lets each reader get all events, also those that were added before it began. */
-function createEventLog(events: HistoryEvent[]) {
-  const changes = new EventEmitter().setMaxListeners(0);
-  let closed = false;
-  return {
-    push(event: HistoryEvent) {
-      events.push(event);
-      changes.emit('change');
-    },
-    close() {
-      closed = true;
-      changes.emit('change');
-    },
-    async *[Symbol.asyncIterator]() {
-      for (let at = 0; ; ) {
-        while (at < events.length) yield events[at++] as HistoryEvent;
-        if (closed) return;
-        await once(changes, 'change');
-      }
-    },
   };
 }
 

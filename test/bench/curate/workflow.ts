@@ -27,9 +27,9 @@ export async function benchWorkflow(): Promise<string> {
   const advertiser_ids = sandbox.advertiserIds.slice(0, 1);
   const fields = { metrics: ['spend', 'impressions'], dimensions: ['campaign_id'], granularity: 'DAY' };
   const execution = local.export({ name: 'bench', account: 'sandbox', advertiser_ids, ...DATES, ...fields });
-  const [events, { status }] = await Promise.all([Array.fromAsync(execution.events), execution.result]);
+  const { status } = await execution.result;
   if (status !== 'SUCCEEDED') throw new Error(`The export ended as ${status}`);
-  const [cold = 0, ...warm] = secondsOf(events, 'CurateReport');
+  const [cold = 0, ...warm] = secondsOf(execution.history.events, 'CurateReport');
   const longest = Math.max(...warm);
   const first = `the first with its cold start ${cold.toFixed(2)} s`;
   const others = `${median(warm).toFixed(2)} s (longest ${longest.toFixed(2)} s)`;

@@ -7,7 +7,7 @@ import { onTestFinished, vi } from 'vitest';
 import { createAccount } from '../../../infra/cli/accounts/account.ts';
 import { type AuthorizeOptions, authorize } from '../../../infra/cli/accounts/authorize.ts';
 import { readConfig } from '../../../infra/config/config.ts';
-import { createMemorySecret } from '../../../infra/local/secrets-manager.ts';
+import { createSecret } from '../../../infra/local/secrets-manager.ts';
 import { type Sandbox, startSandbox } from '../../../infra/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../../infra/sandbox/settings.ts';
 import { startCommand } from '../../support/cli.ts';
@@ -46,7 +46,7 @@ export async function startDeployedTables(): Promise<void> {
 
 /** A deployed account, whose credential is in a local Secrets Manager. */
 export async function startDeployedAccount(content: string) {
-  const secret = createMemorySecret(content);
+  const secret = createSecret({ text: content });
   const secrets = new Map([[`${readConfig().stack}/acme/credential`, secret]]);
   const server = await startFaultySecrets({ secrets });
   await startCloudFormation(readConfig().stack);

@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/client-secrets-manager';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { CREDENTIALS } from '../../../infra/local/s3/server.ts';
-import { createFileSecret, startSecretsManager } from '../../../infra/local/secrets-manager.ts';
+import { createSecret, startSecretsManager } from '../../../infra/local/secrets-manager.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const NAME = 'stack/acme/token';
@@ -18,7 +18,7 @@ async function startFileClient(initial?: string) {
   const folder = temporaryDirectory();
   const file = join(folder, 'credential.json');
   if (initial !== undefined) await writeFile(file, initial, { mode: 0o644 });
-  const server = await startSecretsManager({ secrets: new Map([[NAME, createFileSecret(file)]]) });
+  const server = await startSecretsManager({ secrets: new Map([[NAME, createSecret({ file })]]) });
   const client = new SecretsManagerClient({
     endpoint: server.endpoint,
     region: 'eu-west-1',

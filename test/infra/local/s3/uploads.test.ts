@@ -47,7 +47,7 @@ async function startUpload() {
         ...claim,
       }),
     );
-  const list = (page = {}) => client.send(new ListPartsCommand({ ...upload, ...page }));
+  const list = () => client.send(new ListPartsCommand(upload));
   const readObject = () => readFile(join(s3.directory, BUCKET, at.Key));
   return { ...s3, put, putAll, complete, list, readObject };
 }
@@ -94,19 +94,12 @@ test.each([
   expect((await s3.list()).Parts).toHaveLength(1);
 });
 
-test('ListParts returns every part with its CRC32, page by page, and a next marker on every page', async () => {
+test('ListParts returns every part with its CRC32', async () => {
   await using s3 = await startUpload();
+  expect((await s3.list()).Parts ?? []).toEqual([]);
   for (const number of [3, 1, 2]) await s3.put(number, Buffer.from([number]));
-  const pages = [];
-  for (const PartNumberMarker of ['0', '2', '3']) {
-    const { Parts = [], ...page } = await s3.list({ PartNumberMarker, MaxParts: 2 });
-    const listed = Parts.map(({ PartNumber, Size, ChecksumCRC32 }) => [PartNumber, Size, ChecksumCRC32]);
-    pages.push([listed, page.IsTruncated, page.NextPartNumberMarker]);
-  }
-  const listed = (number: number) => [number, 1, base64Crc(crc32(Buffer.from([number])))];
-  expect(pages).toEqual([
-    [[listed(1), listed(2)], true, '2'],
-    [[listed(3)], false, '3'],
-    [[], false, '0'],
-  ]);
+  const { Parts = [], IsTruncated } = await s3.list();
+  const listed = Parts.map(({ PartNumber, Size, ChecksumCRC32 }) => [PartNumber, Size, ChecksumCRC32]);
+  expect(listed).toEqual([1, 2, 3].map((number) => [number, 1, base64Crc(crc32(Buffer.from([number])))]));
+  expect(IsTruncated).toBe(false);
 });

@@ -15,16 +15,15 @@ const WINDOW = {
   reports: [{ id: 'r' }],
   wait_seconds: 10,
 };
-const KEY = 'exports/account=acme/export=daily/start_date=2026-10-01/end_date=2026-11-15/report.json';
 
 function at(seconds: number): string {
   return new Date(Date.UTC(2026, 10, 21, 6) + seconds * 1000).toISOString();
 }
 
-const PLANNED: HistoryEvent[] = [
-  { type: 'StateEntered', time: at(0), state: 'PlanExport', stateType: 'Task' },
-  { type: 'StateExited', time: at(0), state: 'PlanExport', output: { windows: [{}, {}] } },
-  { type: 'StateEntered', time: at(0), state: 'ExportWindows', stateType: 'Map' },
+const PLAN = { time: at(0), state: 'PlanExport', stateType: 'Task', input: {} };
+const planned = (output: object): HistoryEvent[] => [
+  { ...PLAN, type: 'StateEntered' },
+  { ...PLAN, type: 'StateExited', output },
 ];
 const entered = (seconds: number, state: string, input: object = {}): HistoryEvent => ({
   type: 'StateEntered',
@@ -41,18 +40,6 @@ const failed = (state: string, { name, message }: Error): HistoryEvent => ({
   cause: JSON.stringify({ errorType: name, errorMessage: message }),
 });
 
-function executionOf(events: readonly HistoryEvent[], name = 'drawn'): Execution {
-  return {
-    name,
-    events: (async function* () {
-      yield* events;
-    })(),
-    history: { execution: name, events: [] },
-    result: Promise.resolve({ status: 'SUCCEEDED' }),
-    abort: () => {},
-  };
-}
-
 /** Everything that is written to a screen while these events happen, 76 s after the plan. */
 async function written(
   events: readonly HistoryEvent[],
@@ -60,13 +47,16 @@ async function written(
   accounts: Readonly<Record<string, readonly HistoryEvent[]>> = {},
 ): Promise<string[]> {
   const writes: string[] = [];
+  const executionOf = (name: string, its: readonly HistoryEvent[]) => {
+    const listen: Execution['listen'] = (callback) => its.forEach(callback);
+    return { name, listen, result: Promise.resolve({}) } as unknown as Execution;
+  };
   const onStart: LocalRun['onStart'] = (listen) => {
-    for (const [account, of] of Object.entries(accounts)) listen(executionOf(of, account), { account });
+    for (const [account, its] of Object.entries(accounts)) listen(executionOf(account, its), { account });
   };
   const clock = { ...scaledClock(1), now: () => Date.parse(at(76)) };
   const write = (text: string | Uint8Array) => writes.push(String(text)) > 0;
-  const local = { clock, arrived: new Map([[KEY, 1_234_567]]), onStart };
-  await showProgress(executionOf(events), local, { ...screen, write });
+  await showProgress(executionOf('drawn', events), { clock, onStart }, { ...screen, write });
   return writes;
 }
 
@@ -78,32 +68,16 @@ async function linesOf(...events: HistoryEvent[]): Promise<string[]> {
 
 const workflow = await shareWorkflow({ speed: 100 });
 
-describe('an export of several accounts', () => {
-  test('shows the account with each window', async () => {
-    const plan = {
-      type: 'StateExited',
-      time: at(1),
-      state: 'PlanExport',
-      stateType: 'Task',
-      output: { accounts: [{}, {}] },
-    } as const;
-    const begun = {
-      type: 'StateEntered',
-      time: at(0),
-      state: 'PlanExport',
-      stateType: 'Task',
-      input: {},
-    } as const;
-    const accounts = { acme: [entered(2, 'SaveReport')], globex: [entered(3, 'WaitForReport')] };
-    const lines = await written([begun, plan], {}, accounts);
-    expect(lines.map((line) => line.replace(/^\S+ /, '').trimEnd())).toEqual(
-      expect.arrayContaining([
-        'export  planned, accounts: 2',
-        expect.stringMatching(/^acme {2}.* to 2026-11-14 {2}SaveReport$/),
-        expect.stringMatching(/^globex {2}.* to 2026-11-14 {2}WaitForReport$/),
-      ]),
-    );
-  });
+test('an export of several accounts shows the account with each window', async () => {
+  const accounts = { acme: [entered(2, 'SaveReport')], globex: [entered(3, 'WaitForReport')] };
+  const lines = await written(planned({ accounts: [{}, {}] }), {}, accounts);
+  expect(lines.map((line) => line.replace(/^\S+ /, '').trimEnd())).toEqual(
+    expect.arrayContaining([
+      'export  planned, accounts: 2',
+      expect.stringMatching(/^acme {2}.* to 2026-11-14 {2}SaveReport$/),
+      expect.stringMatching(/^globex {2}.* to 2026-11-14 {2}WaitForReport$/),
+    ]),
+  );
 });
 
 describe('without a terminal', () => {
@@ -115,8 +89,7 @@ describe('without a terminal', () => {
       'a failure is shown until the window continues',
       [
         entered(1, 'SaveReport'),
-        failed('SaveReport', NO_HOST),
-        failed('SaveReport', CUT),
+        ...[NO_HOST, CUT].map((error) => failed('SaveReport', error)),
         entered(3, 'SaveReport'),
       ],
       [
@@ -165,32 +138,29 @@ describe('without a terminal', () => {
     const [first, second] = ['2026-10-16 to 2026-10-30', '2026-09-01 to 2026-10-15'];
     const delivered = ['GetWindowToken', 'CreateReport', 'WaitForReport', 'SaveReport'];
     expect(lines.map(([, ...line]) => line)).toEqual([
-      ['export', 'PlanExport'],
-      ['export', 'planned, windows: 2'],
-      ['export', 'GetToken'],
+      ...['PlanExport', 'planned, windows: 2', 'GetToken'].map((doing) => ['export', doing]),
       ['export', 'GetToken: PlatformUnavailable (503)'],
-      ['export', 'GetToken: PlatformUnavailable (503)'],
-      ...[...delivered, 'CurateReport', 'PublishWindow'].map((words) => [first, words]),
+      ...[...delivered, 'CurateReport', 'PublishWindow'].map((doing) => [first, doing]),
       [first, expect.stringMatching(/^delivered, [\d.]+ k?B$/)],
-      ...['GetWindowToken', 'CreateReport', 'CreateReport: RequestRefused (422)'].map((words) => [
+      ...['GetWindowToken', 'CreateReport', 'CreateReport: RequestRefused (422)'].map((doing) => [
         second,
-        words,
+        doing,
       ]),
-      ...['DescribeWindowFailure', 'failed: RequestRefused'].map((words) => [second, words]),
-      ['export', 'PublishExport'],
-      ['export', 'PublishExport: ExportIncomplete'],
-      ['export', 'DescribeFailure'],
-      ['export', 'AnnounceFailure'],
+      ...['DescribeWindowFailure', 'failed: RequestRefused'].map((doing) => [second, doing]),
+      ...['PublishExport', 'PublishExport: ExportIncomplete'].map((doing) => ['export', doing]),
+      ...['DescribeFailure', 'AnnounceFailure'].map((doing) => ['export', doing]),
     ]);
   });
 });
 
 test('a terminal shows the windows that run and those that failed, and never clears what is below', async () => {
   const lost: HistoryEvent = { type: 'MapIterationFailed', time: at(9), window: 1, error: 'Killed' };
-  const events = [...PLANNED, entered(1, 'SaveReport'), { ...entered(2, 'CreateReport'), window: 1 }, lost];
+  const map = { ...PLAN, type: 'StateEntered', state: 'ExportWindows', stateType: 'Map' } as const;
+  const windows = [entered(1, 'SaveReport'), { ...entered(2, 'CreateReport'), window: 1 }, lost];
+  const events = [...planned({ windows: [{}, {}] }), map, ...windows];
   const drawn = (await written(events, { isTTY: true, columns: 80, rows: 24 })).join('');
   expect(stripVTControlCharacters(drawn).trimEnd().split('\n')).toEqual([
-    '2026-10-01 to 2026-11-14  SaveReport, 1m 15s, 1.23 MB',
+    '2026-10-01 to 2026-11-14  SaveReport, 1m 15s',
     '2026-10-01 to 2026-11-14  failed: Killed',
     '1 of 2 windows done',
   ]);

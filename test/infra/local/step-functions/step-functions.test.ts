@@ -75,8 +75,9 @@ test('a task has its whole time-out in real time at any speed, also inside a Map
   await using local = machine({ Each: each }, slow);
   const execution = local.start('slow', ['a', 'b']);
   expect(await execution.result).toEqual({ status: 'SUCCEEDED', output: ['done', 'done'] });
-  const events = await Array.fromAsync(execution.events);
-  const done = events.filter(({ type, state }) => type === 'StateExited' && state === 'Slow');
+  const done = execution.history.events.filter(
+    ({ type, state }) => type === 'StateExited' && state === 'Slow',
+  );
   expect(done.map(({ window }) => window).sort()).toEqual([0, 1]);
 });
 
@@ -87,7 +88,7 @@ describe('abort', () => {
     const closed = local.start('closed', {});
     execution.abort();
     expect(await execution.result).toEqual({ status: 'ABORTED' });
-    expect((await Array.fromAsync(execution.events)).at(-1)?.type).toBe('ExecutionAborted');
+    expect(execution.history.events.at(-1)?.type).toBe('ExecutionAborted');
     await local[Symbol.asyncDispose]();
     expect(await closed.result).toEqual({ status: 'ABORTED' });
   });
