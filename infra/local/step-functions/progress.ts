@@ -54,7 +54,7 @@ function nameError({ error = '', cause = '' }: HistoryEvent): string {
 /** @returns undefined for an account of an export: it has an execution of its own */
 function nameWindow({ window: place, input }: HistoryEvent, account: string): string | undefined {
   if (place === undefined) return `${account}export`;
-  const { request, window } = input as Partial<WindowState>;
+  const { request, window } = Object(input) as Partial<WindowState>;
   return request && window && account + describeDays(window);
 }
 
@@ -96,8 +96,9 @@ export async function showProgress(
       const key = `${id} ${place}`;
       const before = activities.get(key);
       const name = before?.name ?? nameWindow(event, account);
+      if (name === undefined) return;
       const doing = nameChange(event);
-      if (name === undefined || doing === undefined || doing === before?.doing) return;
+      if (doing === undefined || doing === before?.doing) return;
       const hasEnded = type.startsWith('MapIteration');
       if (hasEnded) done += 1;
       if (hasEnded && doing.startsWith('delivered')) activities.delete(key);

@@ -118,7 +118,14 @@ describe('without a terminal', () => {
       [entered(1, 'WaitForReport'), entered(2, 'CheckReport'), entered(3, 'WaitForReport')],
       ['WaitForReport'],
     ],
-    ['an account has a progress of its own', [{ ...entered(1, 'ExportAccount'), input: {} }], []],
+    [
+      'an account has a progress of its own',
+      [
+        { ...entered(1, 'ExportAccount'), input: {} },
+        { type: 'MapIterationSucceeded', time: at(2), window: 0, output: {} },
+      ],
+      [],
+    ],
   ])('%s', async (_, events, lines) => {
     expect(await linesOf(...events)).toEqual(lines);
   });
