@@ -1,6 +1,7 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { afterSuccess, afterThrottle, idsOf, sayLastAnswers } from './decisions/report-answer.ts';
+import { sayNoTotal } from './decisions/total.ts';
 import { MAX_LOST_ANSWERS, MAX_REPORTS, MIN_WAIT } from './decisions/waits.ts';
 import { readAdvertisers } from './deliveries/advertisers.ts';
 import { createReport as postReport } from './platform/reports.ts';
@@ -10,8 +11,9 @@ import {
   type PlatformAccess,
   RetryAfter,
 } from './token/call-platform.ts';
-import { AnswerLost, AnswerUnreadable, ReportStuck } from './workflow/errors.ts';
+import { AnswerLost, AnswerUnreadable, ExportError, ReportStuck } from './workflow/errors.ts';
 import { READS } from './workflow/settings.ts';
+import type { ReportRef } from './workflow/state-parts.ts';
 import { ReportWindow } from './workflow/states.ts';
 
 interface Dependencies extends PlatformAccess {
@@ -20,7 +22,8 @@ interface Dependencies extends PlatformAccess {
 
 /**
  * Creates the window's report, or a replacement for one that is stuck or useless (contract 4.3). The first
- * poll follows 10 s later. A lost answer may have left a report behind, so it is repeated only once.
+ * poll follows 10 s later. If the request reconciles, the first report is followed by that of the
+ * platform's total. A lost answer may have left a report behind, so it is repeated only once.
  *
  * @throws ReportStuck if all replacements are used up
  * @throws AnswerLost, AnswerUnreadable for the second lost answer
@@ -30,7 +33,8 @@ export async function createReport(
   { store, ...access }: Dependencies,
 ): Promise<ReportWindow> {
   const { reports, request, window, advertisers, lost_answers = 0 } = state;
-  if (reports.length >= MAX_REPORTS) throw replacementsUsedUp(state);
+  // The platform's total is not replaced.
+  if (reports.length >= (state.main ? 1 : MAX_REPORTS)) throw replacementsUsedUp(state);
   const { advertiser_ids: all } = advertisers
     ? await readAdvertisers(store, advertisers.key)
     : { advertiser_ids: [] };
@@ -40,13 +44,34 @@ export async function createReport(
   if (answer === 'lost')
     return { ...state, status: 'planned', wait_seconds: MIN_WAIT, lost_answers: lost_answers + 1 };
   if (answer instanceof RetryAfter) return { ...afterThrottle(state, answer), status: 'planned' };
-  const created_at = access.now().toISOString();
-  return {
+  const created: ReportWindow = {
     ...leaveOut(afterSuccess(state), all, answer.refused),
-    reports: [...reports, { id: answer.id, created_at, useless_answers: 0, given_up: false }],
+    reports: [...reports, newReport(answer, access)],
     status: 'pending',
     wait_seconds: MIN_WAIT,
   };
+  const accepted = all.filter((id) => !answer.refused.includes(id));
+  return request.reconcile && reports.length === 0 ? createTotal(created, access, accepted) : created;
+}
+
+function newReport({ id }: { readonly id: string }, { now }: PlatformAccess): ReportRef {
+  return { id, created_at: now().toISOString(), useless_answers: 0, given_up: false };
+}
+
+/** Creates the platform's total once. If that fails in any way, the window is delivered without it. */
+async function createTotal(
+  state: ReportWindow,
+  access: PlatformAccess,
+  accepted: readonly string[],
+): Promise<ReportWindow> {
+  const { dimensions, ...request } = state.request;
+  const ids = accepted.length > 0 ? [...accepted] : request.advertiser_ids;
+  const answer = await callPlatform(state, access, (...platform) =>
+    postReport(...platform, { ...request, advertiser_ids: ids }, state.window),
+  ).catch((error: Error) => error);
+  if ('id' in answer) return { ...state, total: newReport(answer, access) };
+  const reason = answer instanceof ExportError ? answer.happened : 'the platform did not create its report';
+  return { ...state, warnings: [...state.warnings, sayNoTotal(reason)] };
 }
 
 /** Each window has the same words, so an export's result has them once. */

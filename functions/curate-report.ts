@@ -5,10 +5,12 @@ import { type Catalog, createCatalog } from './aws/catalog.ts';
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { platformName, type RequestTarget, requestHash } from './decisions/request-hash.ts';
+import { sayNoTotal, turnBack, turnToTotal } from './decisions/total.ts';
 import { MAX_REPLACED_COPIES, MIN_WAIT } from './decisions/waits.ts';
 import { shortenTexts } from './decisions/warnings.ts';
 import { type Curation, curateList, curateRows } from './tables/curate-file.ts';
 import { openDatabase } from './tables/database.ts';
+import { curateTotal } from './tables/reconcile.ts';
 import { limitOf, notWritten, reasonOf, TableProblem } from './tables/report.ts';
 import { findRows } from './tables/report-file.ts';
 import type { ExportRequest } from './workflow/request/request.ts';
@@ -54,6 +56,7 @@ export async function curateReport(
   const table = await findTable(request, catalog, hash);
   const { schema } = table;
   const unread = (reason: string) => {
+    if (state.main) return turnBack({ ...state, warnings: [...state.warnings, sayNoTotal(reason)] });
     const table_problem = schema && notWritten(schema.table, reason);
     const warnings = [table_problem ?? `the rows were not read: ${reason}`];
     return finish(state, table, { curated: { table_problem }, warnings });
@@ -61,6 +64,7 @@ export async function curateReport(
   // The rows of these were counted when the file was written.
   if (request.kind === 'purchases' || (request.kind === 'list' && !catalog))
     return finish(state, table, { curated: {}, warnings: [] });
+  if (state.main && !catalog) return unread('without tables, there is no ledger');
   if (object.bytes > maxBytes)
     return unread(`the file has ${object.bytes} bytes, more than max_curate_bytes (${maxBytes}) allows`);
 
@@ -82,6 +86,7 @@ export async function curateReport(
     const columns = schema?.columns ?? (request.kind === 'report' ? reportColumns(request) : []);
     using database = await openDatabase(folder, signal, columns.length);
     const work = { database, store, folder, signal, catalog, file, schema, hash, acceptEmpty };
+    if (state.main) return finishTotal(state, await curateTotal(state, work));
     return finish(state, table, await (request.kind === 'list' ? curateList : curateRows)(state, work));
   } catch (error) {
     const problem = error instanceof TableProblem ? error : limitOf(error, signal);
@@ -142,16 +147,31 @@ function finish(
   state: SavedWindow,
   { warning, problem }: FoundTable,
   { rows, curated, warnings }: Curation,
-): SavedWindow {
+): AuthorizedWindow {
   const refused = problem ?? warning;
-  const added = [...(refused === undefined ? [] : [refused]), ...warnings];
-  return {
-    ...state,
+  const { total, ...window } = state;
+  const hasSums = Object.keys(curated.sums ?? {}).length > 0;
+  const added = [
+    ...(refused === undefined ? [] : [refused]),
+    ...warnings,
+    ...(total && !hasSums ? [sayNoTotal('the rows have no sums')] : []),
+  ];
+  const curatedWindow: SavedWindow = {
+    ...window,
     status: 'curated',
     object: { ...state.object, rows: rows ?? state.object.rows },
     curated: { ...curated, table_problem: problem ?? curated.table_problem },
     warnings: [...state.warnings, ...shortenTexts(added, MAX_WARNINGS)],
   };
+  return total && hasSums ? turnToTotal(curatedWindow, total) : curatedWindow;
+}
+
+function finishTotal(
+  state: SavedWindow,
+  { reconciled, warnings }: Awaited<ReturnType<typeof curateTotal>>,
+): SavedWindow {
+  const curated = { ...state.curated, reconciled };
+  return turnBack({ ...state, curated, warnings: [...state.warnings, ...warnings] });
 }
 
 /** The manifest must not name a file that another run has replaced. */

@@ -55,11 +55,12 @@ function isWindowFailure(state: DescribeFailureInput): state is WindowFailure {
 }
 
 async function failWindow(
-  state: Pick<WindowFailure, 'caught' | 'execution' | 'request' | 'window' | 'reports'>,
+  state: Pick<WindowFailure, 'caught' | 'execution' | 'request' | 'window' | 'reports' | 'main'>,
   dependencies: Dependencies,
 ): Promise<FailedWindow> {
-  const { caught, request, window } = state;
-  const report = createFailureReport(caught, { ...dependencies, ...state });
+  const { caught, request, window, main, reports } = state;
+  const all = [...(main?.reports ?? []), ...reports];
+  const report = createFailureReport(caught, { ...dependencies, ...state, reports: all });
   await storeReport(report, failureKey(request, window), dependencies);
   return { outcome: 'failed', window, failure: summarizeReport(report) };
 }

@@ -1,7 +1,13 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { runCommand } from './decisions/newcomers.ts';
-import { collectOutcomes, countUndelivered, problemOf, sumChanges } from './decisions/outcomes.ts';
+import {
+  collectOutcomes,
+  countUndelivered,
+  problemOf,
+  sumChanges,
+  sumComparisons,
+} from './decisions/outcomes.ts';
 import { shortenTexts } from './decisions/warnings.ts';
 import { ExportIncomplete } from './workflow/errors.ts';
 import { planKey } from './workflow/keys.ts';
@@ -9,7 +15,7 @@ import { READS } from './workflow/settings.ts';
 import { type DeliveredWindow, type ExportResult, PublishExportInput } from './workflow/states.ts';
 
 /**
- * Bytes of the result's warnings. Its windows have at most 100 × 1,000 bytes, and an event may have 256 KB.
+ * Bytes of the result's warnings. Its windows have at most 100 × 1,700 bytes, and an event may have 256 KB.
  */
 const MAX_WARNINGS = 50_000;
 
@@ -56,6 +62,7 @@ export async function publishExport(
     bytes: windows.reduce((sum, { bytes }) => sum + bytes, 0),
     ...sumRows(delivered, already_delivered),
     table_problem: problemOf(outcomes),
+    reconciled: sumComparisons(delivered),
     ...sumChanges(delivered),
     ...describeNewcomers(plan),
     warnings: shortenTexts(all, MAX_WARNINGS),

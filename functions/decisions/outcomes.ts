@@ -1,10 +1,11 @@
-import { Caught, type TableChanges, type Window } from '../workflow/state-parts.ts';
+import { Caught, type Comparison, type TableChanges, type Window } from '../workflow/state-parts.ts';
 import {
   type DeliveredWindow,
   type ExportPlan,
   type FailedWindow,
   WindowResult,
 } from '../workflow/states.ts';
+import { addByMetric } from './total.ts';
 
 /** A window whose execution ended without a result, for example because it was killed. */
 interface LostWindow {
@@ -64,5 +65,19 @@ export function sumChanges(windows: readonly DeliveredWindow[]): Partial<TableCh
     held: written.reduce((sum, { held = 0 }) => sum + held, 0),
     first_held: held[0],
     last_held: held.at(-1),
+  };
+}
+
+/** Adds up what windows compared with the platform's totals. Leaves out metrics that a window had no room for. */
+export function sumComparisons(windows: readonly DeliveredWindow[]): Comparison | undefined {
+  const all = windows.flatMap(({ reconciled }) => reconciled ?? []);
+  if (all.length === 0) return undefined;
+  const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
+  const above = all.flatMap(({ above_tolerance }) => above_tolerance ?? []);
+  const isInAll = (name: string) => all.every(({ metrics }) => metrics.some(({ metric }) => metric === name));
+  return {
+    days: sum(all.map(({ days }) => days)),
+    above_tolerance: above.length > 0 ? sum(above) : undefined,
+    metrics: addByMetric(all.flatMap(({ metrics }) => metrics).filter(({ metric }) => isInAll(metric))),
   };
 }

@@ -26,6 +26,6 @@ export function truncate(text: string, maxBytes: number): string {
 }
 
 /** The bytes of a value's JSON. */
-function bytesOf(value: unknown): number {
+export function bytesOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
 }

@@ -20,7 +20,7 @@ export interface Curation {
   readonly warnings: readonly string[];
 }
 
-interface Work extends Merging {
+export interface Work extends Merging {
   /** Undefined if the stack has no tables. */
   readonly catalog: Catalog | undefined;
   /** Its folder is removed once it is read. */
@@ -41,34 +41,43 @@ interface Work extends Merging {
 export async function curateRows(state: SavedWindow, work: Work): Promise<Curation> {
   const { window, ready_id: report_id = '' } = state;
   const request = state.request as ReportRequest;
-  const { file, schema, hash, folder, database } = work;
   const created_at = state.reports.find(({ id }) => id === report_id)?.created_at ?? '';
-  const path = join(folder, 'rows.parquet');
-  // The date is a column of its own, also if it is among the dimensions.
-  const date = (schema?.date_column ?? DATE_COLUMN).toLowerCase();
-  const columns = reportColumns(request).filter(({ from }) => from.toLowerCase() !== date);
-  const { granularity, time_zone = 'UTC' } = request;
-  const facts = await stageReport(database, file, path, { window, schema, columns, granularity });
-  // Makes room for the months.
-  await rm(dirname(file.path), { recursive: true });
+  const path = join(work.folder, 'rows.parquet');
+  const facts = await stageWindow(request, window, work, path);
   const { rows, first_date, last_date } = facts;
   const sums = Object.fromEntries(
     Object.entries(facts.sums).flatMap(([name, sum]) => (sum === null ? [] : [[name, sum]])),
   );
-  const days = daysWithEmpty(request, window, facts);
-  const version = { report_id, created_at, request_hash: hash };
+  const version = { report_id, created_at, request_hash: work.hash };
   const entry = { version, window, copied_at: state.object.copied_at };
-  const written = await writeDays(work, request, entry, { ...facts, days }, (month, some, offer) =>
+  const written = await writeDays(work, request, entry, facts, (month, some, offer) =>
     mergeMonth(work, month, some, offer, path),
   );
   // The newest day that has rows and was over when the report was created.
-  const today = dateIn(time_zone, new Date(created_at));
-  const newest_day = facts.days.findLast(({ day }) => day < today)?.day;
+  const today = dateIn(request.time_zone ?? 'UTC', new Date(created_at));
+  const newest_day = facts.days.findLast(({ day, rows }) => rows > 0 && day < today)?.day;
   return {
     rows,
     curated: { first_date, last_date, newest_day, sums, ...written.curated },
     warnings: [...written.warnings, ...facts.warnings],
   };
+}
+
+/** Reads the report of a window. @param path the Parquet file to write @returns also the days without rows */
+export async function stageWindow(
+  request: ReportRequest,
+  window: Window,
+  { database, file, schema }: Work,
+  path: string,
+): Promise<ReportFacts> {
+  // The date is a column of its own, also if it is among the dimensions.
+  const date = (schema?.date_column ?? DATE_COLUMN).toLowerCase();
+  const columns = reportColumns(request).filter(({ from }) => from.toLowerCase() !== date);
+  const { granularity } = request;
+  const facts = await stageReport(database, file, path, { window, schema, columns, granularity });
+  // Makes room for the months.
+  await rm(dirname(file.path), { recursive: true });
+  return { ...facts, days: daysWithEmpty(request, window, facts) };
 }
 
 /** Shows the newest snapshot of a list in its table. @throws like {@link curateRows} */
@@ -109,7 +118,9 @@ async function writeDays(
   let problem = table_problem;
   if (schema && problem === undefined)
     problem = await eachMonth(days, merging.signal, async (month, some) => {
-      const done = await merge(month, some, { ...entry, schema, account: request.account, acceptEmpty });
+      const { account } = request;
+      const warnBelow = request.kind === 'report' ? request.warn_below : undefined;
+      const done = await merge(month, some, { ...entry, schema, account, acceptEmpty, warnBelow });
       merged.push(...done.days);
       Object.assign(before, done.before);
     });
@@ -137,7 +148,7 @@ async function writeDays(
  * @returns the reason why a month and those after it cannot be written
  * @throws any error that another try may cure
  */
-async function eachMonth<T extends DayFacts>(
+export async function eachMonth<T extends DayFacts>(
   days: readonly T[],
   signal: AbortSignal,
   write: (month: string, days: readonly T[]) => Promise<void>,
@@ -181,6 +192,12 @@ function describe(
     first_held: held[0]?.day,
     last_held: held.at(-1)?.day,
   };
+  const fallen = merged.flatMap(({ day, fell }) => (fell ? [{ day, ...fell }] : []));
+  const [worst] = fallen.toSorted((one, other) => one.now / one.before - other.now / other.before);
+  if (worst)
+    warnings.push(
+      `days that fall below warn_below of what they showed: ${fallen.length}, from ${fallen[0]?.day} on; most of all ${worst.metric} of ${worst.day}: ${worst.now} instead of ${worst.before}`,
+    );
   if (held.length > 0)
     warnings.push(
       `days that have no rows any more: ${held.length}; the table keeps those that it shows; see DaysHeld in infra/RUNBOOK.md`,

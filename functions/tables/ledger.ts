@@ -1,7 +1,7 @@
 import type { ExportRequest } from '../workflow/request/request.ts';
 import type { ReportVersion, ShownDays } from '../workflow/shown-days.ts';
 import type { Window } from '../workflow/state-parts.ts';
-import { LEDGER_COLUMNS, ledgerKey, tableOf } from '../workflow/table.ts';
+import { LEDGER_COLUMNS, ledgerKey, TOTAL, tableOf } from '../workflow/table.ts';
 import { literal } from './database.ts';
 import { hasColumns, type Merging, mergeObject, selectOld, timestamp } from './merge.ts';
 import { type DayFacts, damaged } from './report.ts';
@@ -17,7 +17,7 @@ export interface Entry {
 /** One day of a report. */
 export interface LedgerDay extends DayFacts, Entry {
   /** See LEDGER_COLUMNS. */
-  readonly outcome: 'shown' | 'kept' | 'held' | 'not written';
+  readonly outcome: 'shown' | 'kept' | 'held' | 'not written' | typeof TOTAL;
   /** See MergedDay. */
   readonly tookOver?: ReportVersion | undefined;
 }
@@ -60,7 +60,7 @@ export async function mergeLedger(
     );
     if (counted?.changes === '0') return { result: undefined };
     const rows = `${merge} FROM (FROM known ANTI JOIN added AS fact ON ${isSame} UNION ALL FROM added)
-      ORDER BY date, report_created_at, report_id, table_name, metric`;
+      ORDER BY date, report_created_at, report_id, table_name, metric, outcome`;
     return { next: { rows }, result: undefined };
   });
 }
@@ -77,10 +77,16 @@ function findReplaced(request: ExportRequest, days: readonly LedgerDay[]): strin
   return `(outcome = 'shown' AND table_name = ${table} AND (${conditions.join(' OR ')}))`;
 }
 
-/** SQL: a fact and a row of the ledger are of the same report, table, day and metric. */
-const isSame = ['report_id', 'report_created_at', 'table_name', 'date', 'metric']
-  .map((name) => `fact.${name} IS NOT DISTINCT FROM known.${name}`)
-  .join(' AND ');
+/**
+ * SQL: a fact and a row of the ledger are of the same report, table, day and metric, and both or none of them
+ * are the platform's total.
+ */
+const isSame = [
+  ...['report_id', 'report_created_at', 'table_name', 'date', 'metric'].map(
+    (name) => `fact.${name} IS NOT DISTINCT FROM known.${name}`,
+  ),
+  `(fact.outcome = '${TOTAL}') = (known.outcome = '${TOTAL}')`,
+].join(' AND ');
 
 /** SQL: the row stays. A held day may be accepted later, and the table may take what it could not. */
 const stays = `(known.outcome IN (fact.outcome, 'shown') OR (known.outcome = 'kept' AND fact.outcome <> 'shown'))`;
@@ -96,7 +102,8 @@ function selectFacts(request: ExportRequest, days: readonly LedgerDay[]): string
   const facts = days.flatMap(({ day, rows, sums, outcome, version, window, copied_at }) => {
     const dates = [window.start_date, window.end_date, day].map((date) => `DATE ${literal(date)}`);
     const report = [literal(version.report_id), timestamp(version.created_at), timestamp(copied_at)];
-    return Object.entries({ ...sums, rows: String(rows) }).map(([metric, sum]) => {
+    const values = outcome === TOTAL ? sums : { ...sums, rows: String(rows) };
+    return Object.entries(values).map(([metric, sum]) => {
       // NULL if it is larger.
       const value = `TRY_CAST(${sum === null ? 'NULL' : literal(sum)} AS DECIMAL(38,10))`;
       return `(${[...own, ...dates, ...report, literal(metric), value, literal(outcome)]})`;

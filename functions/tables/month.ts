@@ -1,3 +1,4 @@
+import { findMetric } from '../workflow/request/dictionary.ts';
 import type { ReportVersion, ShownDay } from '../workflow/shown-days.ts';
 import { LIST_COLUMNS, listKey, monthKey, type TableSchema, tableColumns } from '../workflow/table.ts';
 import { type Database, literal } from './database.ts';
@@ -23,6 +24,8 @@ export interface Offer extends Entry {
   readonly account: string;
   /** The report may empty this day. */
   readonly acceptEmpty: (day: string) => boolean;
+  /** See `warn_below` of a request. */
+  readonly warnBelow?: number | undefined;
 }
 
 /** The outcome of one day of a report. */
@@ -33,6 +36,8 @@ export interface MergedDay extends DayFacts {
   readonly restated: boolean;
   /** The report of another request that the table showed before. A retry says the same. */
   readonly tookOver?: ReportVersion | undefined;
+  /** See ShownDay. */
+  readonly fell?: ShownDay['fell'];
   /** The day of the new object, if it changes. If the day is shown, the object gets the report's rows. */
   readonly entry?: ShownDay;
 }
@@ -162,7 +167,7 @@ async function sumShown(
 function judge(
   offered: DayFacts,
   shown: ShownDay | undefined,
-  { version, window, copied_at, acceptEmpty }: Offer,
+  { version, window, copied_at, acceptEmpty, warnBelow = 0 }: Offer,
   before: Sums = {},
 ): MergedDay {
   const { day, rows, sums } = offered;
@@ -170,8 +175,8 @@ function judge(
   const lead = shown ? compareReports(shown, version) : -1;
   if (lead > 0) return { ...none, outcome: 'kept' };
   if (shown && lead === 0) {
-    const { restated, ledger } = shown;
-    return { ...none, outcome: 'shown', restated, tookOver: ledger?.took_over };
+    const { restated, ledger, fell } = shown;
+    return { ...none, outcome: 'shown', restated, tookOver: ledger?.took_over, fell };
   }
   const leadOfHeld = shown?.held ? compareReports(shown.held, version) : -1;
   if (shown && shown.rows > 0 && rows === 0 && !acceptEmpty(day)) {
@@ -184,8 +189,20 @@ function judge(
   const isHeld = rows > 0 && leadOfHeld > 0;
   const took_over = tookOver && versionOf(tookOver);
   const ledger = { ...window, copied_at, sums, ...(took_over && { took_over }) };
-  const entry = { ...version, rows, restated, ...(isHeld && { held: shown?.held }), ledger };
-  return { ...offered, outcome: 'shown', restated, tookOver, entry };
+  const fell =
+    shown && !tookOver ? findFall({ ...before, rows: `${shown.rows}` }, offered, warnBelow) : undefined;
+  const entry = { ...version, rows, restated, ...(isHeld && { held: shown?.held }), fell, ledger };
+  return { ...offered, outcome: 'shown', restated, tookOver, fell, entry };
+}
+
+/** Only of rows and of metrics that add up. Another request may have other rows for good reasons. */
+function findFall(before: Sums, { rows, sums }: DayFacts, share: number): ShownDay['fell'] {
+  const values = Object.entries({ ...sums, rows: `${rows}` }).map(([metric, now]) => {
+    return { metric, before: Number(before[metric]), now: Number(now) };
+  });
+  const addsUp = (metric: string) => metric === 'rows' || findMetric(metric)?.adds_up;
+  const fallen = values.filter(({ metric, before, now }) => addsUp(metric) && now < share * before);
+  return fallen.toSorted((one, other) => one.now / one.before - other.now / other.before)[0];
 }
 
 function versionOf({ report_id, created_at, request_hash }: ReportVersion): ReportVersion {

@@ -37,13 +37,18 @@ function windowPrefix(request: ExportId, window: Window): string {
   return `${exportPrefix(request)}start_date=${window.start_date}/end_date=${window.end_date}/`;
 }
 
-export function objectKey(request: ExportRequest, window: Window): string {
-  return `${windowPrefix(request, window)}${fileName(request)}`;
+/** @param content of a report: `total` is the platform's own total, without dimensions */
+export function objectKey(
+  request: ExportRequest,
+  window: Window,
+  content: 'report' | 'total' = 'report',
+): string {
+  return `${windowPrefix(request, window)}${fileName(request, content)}`;
 }
 
 /** A report is the platform's file, unchanged. A list has one item per line. */
-function fileName(request: ExportRequest): string {
-  if (request.kind === 'report') return `report.${request.format.toLowerCase()}`;
+function fileName(request: ExportRequest, content: string): string {
+  if (request.kind === 'report') return `${content}.${request.format.toLowerCase()}`;
   return request.kind === 'purchases' ? 'purchases.json' : `${request.resource}.ndjson`;
 }
 

@@ -27,6 +27,8 @@ export const ShownDay = z.object({
   rows: z.number(),
   /** The last write changed the day's rows or sums. A retry finds it here. */
   restated: z.boolean(),
+  /** The metric, or `rows`, that fell furthest below `warn_below` of what the day showed before. */
+  fell: z.optional(z.object({ metric: z.string(), before: z.number(), now: z.number() })),
   /** A newer report that has no rows for the day: the object keeps the rows that it shows. */
   held: z.optional(z.object(Version)),
   /**

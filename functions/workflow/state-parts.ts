@@ -74,6 +74,25 @@ export const StoredObject = z.object({
 });
 export type StoredObject = z.infer<typeof StoredObject>;
 
+/** The sums of the rows of a report, beside the platform's own total of the same days. */
+export const Comparison = z.object({
+  /** Days that were compared. */
+  days: z.number(),
+  /** Sums of days that differ by more than `reconcile_tolerance` allows. Absent if nothing is tolerated. */
+  above_tolerance: z.optional(z.number()),
+  /** Over all of these days, to 15 digits. */
+  metrics: z.array(
+    z.object({
+      metric: z.string(),
+      rows_sum: z.number(),
+      platform_total: z.number(),
+      /** The sum of the rows less the total. */
+      difference: z.number(),
+    }),
+  ),
+});
+export type Comparison = z.infer<typeof Comparison>;
+
 /** Days of a table that a delivery changed, or would have emptied. */
 export const TableChanges = z.object({
   /** Days that showed other values before, and the first and last of them. */
@@ -117,6 +136,8 @@ export const Curated = z.object({
    * same.
    */
   table_problem: z.optional(z.string()),
+  /** Absent if the request does not reconcile, or the total could not be fetched or read. */
+  reconciled: z.optional(z.extend(Comparison, { report_id: z.string(), key: z.string() })),
 });
 export type Curated = z.infer<typeof Curated>;
 

@@ -4,6 +4,7 @@ import {
   Advertisers,
   Caught,
   Checkpoint,
+  Comparison,
   Curated,
   Failure,
   type FailureReport,
@@ -26,7 +27,8 @@ import {
  *     SaveReport       ReadyWindow           → SavedWindow, ReadyWindow with a `checkpoint`, or ReportWindow
  *     QueryPurchases   PurchasesWindow       → SavedWindow
  *     ExportList       ListWindow            → SavedWindow
- *     CurateReport     SavedWindow           → SavedWindow with `curated`, or ReadyWindow to copy again
+ *     CurateReport     SavedWindow           → SavedWindow with `curated`, or ReadyWindow to copy again, or
+ *                                              ReportWindow to fetch the platform's total
  *     PublishWindow    SavedWindow           → DeliveredWindow
  *     DescribeFailure  DescribeFailureInput  → FailedWindow for a window, ExportFailed for the export
  *     PublishExport    PublishExportInput    → ExportResult
@@ -121,6 +123,12 @@ export const WindowState = z.object({
   reports: z.array(ReportRef),
   /** The READY one of `reports`. */
   ready_id: z.optional(z.string()),
+  /** The report of the platform's total, if the request reconciles. It waits until the rows are read. */
+  total: z.optional(ReportRef),
+  /** The window's own report, while `reports` is the total: see turnToTotal. */
+  main: z.optional(
+    z.object({ reports: z.array(ReportRef), ready_id: z.optional(z.string()), object: StoredObject }),
+  ),
   token: z.optional(TokenRef),
   object: z.optional(StoredObject),
   curated: z.optional(Curated),
@@ -176,6 +184,8 @@ export const DeliveredWindow = z.object({
   warnings: z.optional(z.array(z.string())),
   /** The reason why the export's table was not written, shortened. The file is delivered all the same. */
   table_problem: z.optional(z.string()),
+  /** With the first metrics that fit; the manifest has all. */
+  reconciled: z.optional(Comparison),
   /** Absent if no table was written. */
   ...z.partial(TableChanges).shape,
 });
@@ -239,6 +249,8 @@ export const ExportResult = z.object({
   empty: z.optional(z.boolean()),
   /** The problem of the first window whose rows are not in the export's table. */
   table_problem: z.optional(z.string()),
+  /** Of all windows that were compared, with the metrics that each of them has. */
+  reconciled: z.optional(Comparison),
   /** Absent if no table was written. */
   ...z.partial(TableChanges).shape,
   /** Of a report of all advertisers, with the command that exports the days before. */

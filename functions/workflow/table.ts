@@ -90,7 +90,8 @@ export function tableColumns({ kind, columns, currencies }: TableSchema): TableC
  * `outcome` is what became of the day at that time: `shown`; `kept`, because a newer report is shown, or one
  * of the configured request; `held`, because the report has no rows and the table keeps its own;
  * or `not written`, because the table could not take the report. Rows with {@link CLOSED} repeat what a day
- * showed when a person closed its month, at the time `copied_at`.
+ * showed when a person closed its month, at the time `copied_at`. The value of rows with {@link TOTAL} is the
+ * platform's own total of the day, and the report is the one whose rows it is compared with.
  */
 export const LEDGER_COLUMNS: readonly TableColumn[] = [
   { name: 'account', type: 'string' },
@@ -145,6 +146,8 @@ export function closedKey(id: Pick<ReportRequest, 'account' | 'name'>, month: st
 }
 
 export const CLOSED = 'closed';
+
+export const TOTAL = 'total';
 
 /** A column as the config declares it. */
 export type DeclaredColumn = Partial<Pick<Column, 'type' | 'from'>>;

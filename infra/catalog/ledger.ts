@@ -1,4 +1,4 @@
-import { CLOSED, LEDGER } from '../../functions/workflow/table.ts';
+import { CLOSED, LEDGER, TOTAL } from '../../functions/workflow/table.ts';
 import { FINAL_AFTER_DAYS, type FinalAfter } from '../config/exports.ts';
 
 /**
@@ -123,7 +123,22 @@ GROUP BY "table_name", "account", "metric", "age"`;
 /** The outcome of the newest report of each day. All its rows say the same. */
 const OUTCOMES = `SELECT DISTINCT ${DAY}, first_value("outcome") OVER (PARTITION BY ${DAY} ORDER BY ${NEWEST_FIRST}) AS "outcome"
 FROM "${LEDGER}"
-WHERE "outcome" <> '${CLOSED}'`;
+WHERE "outcome" NOT IN ('${CLOSED}', '${TOTAL}')`;
+
+/**
+ * The sums of the rows that days show, beside the platform's own total at that time. Days whose newest report
+ * has none are left out. No value counts as 0.
+ */
+export const RECONCILIATION = `SELECT ${DAY}, "metric", "rows_sum", "platform_total", coalesce("rows_sum", 0) - coalesce("platform_total", 0) AS "difference", "report_id", "report_created_at"
+FROM (
+  SELECT ${DAY}, "metric", "value" AS "rows_sum", "report_id", "report_created_at" FROM (
+${newest()}
+  )
+) JOIN (
+  SELECT ${DAY}, "metric", "value" AS "platform_total", "report_id", "report_created_at"
+  FROM "${LEDGER}"
+  WHERE "outcome" = '${TOTAL}'
+) USING (${DAY}, "metric", "report_id", "report_created_at")`;
 
 /** The values of days of closed months that are not those of the close. Metrics that were added or removed are left out. */
 export const SINCE_CLOSE = `SELECT ${DAY}, "metric", "closed_value", "value", coalesce("value", 0) - coalesce("closed_value", 0) AS "change", "closed_at", "report_id"

@@ -6,6 +6,7 @@ import {
   literal,
   MIN_CURVE_DAYS,
   newest,
+  RECONCILIATION,
   RESTATEMENTS,
   SINCE_CLOSE,
   shownDays,
@@ -81,6 +82,10 @@ ORDER BY ${DAY}`,
     'since-close': {
       description: 'What changed in a month since it was closed: each value then, now, and the difference',
       sql: `${SINCE_CLOSE}\nORDER BY ${DAY}, "metric"`,
+    },
+    reconciliation: {
+      description: "The sums of each day's rows beside the platform's own totals, and the difference",
+      sql: `${RECONCILIATION}\nORDER BY ${DAY}, "metric"`,
     },
     freshness: {
       description: 'The newest day with rows of each table and account',

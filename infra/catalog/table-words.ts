@@ -80,7 +80,7 @@ export const LEDGER_WORDS: TableWords = {
     metric: 'The metric, as the column of the table; rows is the number of rows',
     value: 'The sum of the metric over the day, or its number of rows',
     outcome:
-      'The outcome of the day when the file arrived: shown; kept, because the table shows another report; held, because the report has no rows for it; or not written. closed: a copy of what the day showed at copied_at, when its month was closed',
+      "The outcome of the day when the file arrived: shown; kept (the table shows another report); held (the report has no rows for it); or not written. closed: what the day showed when its month was closed. total: the value is the platform's own total",
   },
 };
 

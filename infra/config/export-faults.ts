@@ -39,7 +39,9 @@ export function exportFaults(context: unknown): string[] {
   return [
     ...all.flatMap((each) => [...accountFaults(each, known), ...requestFaults(each, known)]),
     ...nameFaults(all),
-    ...(tables === false ? [] : tableFaults(all)),
+    ...(tables === false
+      ? all.flatMap(({ path, raw }) => (raw.reconcile ? [`${path}.reconcile: needs tables`] : []))
+      : tableFaults(all)),
   ];
 }
 

@@ -71,7 +71,7 @@ export function exportAccounts(scope: Construct): sfn.Map {
 
 /**
  * Each window is a child execution with a history of its own: a history holds 25,000 events, and a window
- * can write 20,000. The other windows continue when one dies without a result; PublishExport reports it.
+ * can write 23,000. The other windows continue when one dies without a result; PublishExport reports it.
  */
 export function exportWindows(scope: Construct, windowStates: sfn.IChainable): sfn.DistributedMap {
   return new sfn.DistributedMap(scope, 'ExportWindows', {

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import type { JsonObject } from '../json.ts';
+import { isObject, type JsonObject } from '../json.ts';
 import { MAX_WINDOW_DAYS } from './dates.ts';
 import { DICTIONARY, findDimension, findMetric } from './dictionary.ts';
 import {
@@ -78,6 +78,8 @@ const BODY_FIELDS = [
   'format',
 ];
 
+const SHARE = 'must be more than 0 and less than 1';
+
 /** The input of a person or a schedule. Field names are the platform's if it has them (contract 2.2). */
 export const ReportInput = z.strictObject({
   ...commonFields,
@@ -97,6 +99,12 @@ export const ReportInput = z.strictObject({
   /** The place of the rows, if the file is a JSON object. Default: its only array of objects. */
   rows: z.optional(path),
   accept_empty,
+  /** Compares the rows of each day with the platform's own total. */
+  reconcile: z.optional(z.boolean()),
+  /** By metric: the share of a day's total above which a difference is a warning. */
+  reconcile_tolerance: z.optional(z.record(word, z.number().check(z.minimum(0, 'must not be negative')))),
+  /** The share of what a day showed before below which it is a warning. */
+  warn_below: z.optional(z.number().check(z.gt(0, SHARE), z.lt(1, SHARE))),
   options: optionsBeside(BODY_FIELDS),
   max_parallel: z._default(z.int().check(z.minimum(1), z.maximum(40)), 8),
 });
@@ -139,5 +147,32 @@ function warnOfUnknown(
 
 /** Checks the raw input, so that a fault in another field does not hide a fault here. */
 export function reportFaults(fields: JsonObject): string[] {
-  return rangeFaults(fields, 1, MAX_WINDOWS * MAX_WINDOW_DAYS);
+  return [...rangeFaults(fields, 1, MAX_WINDOWS * MAX_WINDOW_DAYS), ...reconcileFaults(fields)];
+}
+
+function reconcileFaults({ reconcile, dimensions, granularity = 'DAY', ...fields }: JsonObject): string[] {
+  const metrics = Array.isArray(fields.metrics) ? fields.metrics.map(String) : [];
+  const named = isObject(fields.reconcile_tolerance) ? Object.keys(fields.reconcile_tolerance) : [];
+  if (reconcile !== true) return named.length > 0 ? ['reconcile_tolerance: needs reconcile: true'] : [];
+  const others = named.filter((name) => !metrics.includes(name));
+  const parts = named.filter((name) => findMetric(name)?.adds_up === false);
+  return [
+    ...(dimensions === undefined
+      ? ['reconcile: needs dimensions; without them, the report is the total']
+      : []),
+    ...(String(granularity).toUpperCase() === 'DAY' ? [] : ['reconcile: needs granularity DAY']),
+    ...(metrics.some((name) => isCompared(name, named)) ? [] : ['reconcile: no metric is known to add up']),
+    ...others.map((name) => `reconcile_tolerance.${name}: is not one of the metrics`),
+    ...parts.map((name) => `reconcile_tolerance.${name}: does not add up, so it is not compared`),
+  ];
+}
+
+/** A metric that the dictionary does not know adds up if `reconcile_tolerance` names it. */
+function isCompared(name: string, tolerated: readonly string[]): boolean {
+  return findMetric(name)?.adds_up ?? tolerated.includes(name);
+}
+
+/** The metrics whose sums are compared with the platform's total. */
+export function comparedMetrics({ metrics, reconcile_tolerance = {} }: ReportRequest): string[] {
+  return metrics.filter((name) => isCompared(name, Object.keys(reconcile_tolerance)));
 }

@@ -75,7 +75,7 @@ async function planRequest(input: unknown, options: PlanOptions) {
     windows: found.windows,
     already_delivered: found.already_delivered,
     // If the platform answers at the first try.
-    reports: request.kind === 'report' ? found.windows.length : 0,
+    reports: request.kind === 'report' ? found.windows.length * (request.reconcile ? 2 : 1) : 0,
     minutes: Math.ceil((rounds * (seconds ?? ASSUMED_SECONDS)) / 60),
     seconds_per_report: seconds,
     dollars: Number(dollars.toFixed(4)),

@@ -27,6 +27,8 @@ export type Block = {
   seed: number;
   /** The part of the metrics that is known by now: from about 0.5 to 1. */
   growth: number;
+  /** Of a total: the rows of each advertiser that it adds up. */
+  addsUp?: readonly Block[];
 };
 
 const HOUR_MS = 3_600_000;
@@ -46,23 +48,20 @@ export function createBlocks(
 ): Block[] {
   const { start_date, end_date, advertiser_ids, dimensions } = request;
   const { createdAt, restated, lateHours, isEmpty } = options;
+  const isTotal = dimensions.length === 0;
   const ids = advertiser_ids.map((id) => id.toLowerCase());
-  // Without dimensions the report holds totals per date, not per advertiser (contract 2.2).
-  const sources = dimensions.length > 0 ? ids.map((id) => [id]) : [ids.sort()];
+  const most = isTotal ? DEFAULT_ROWS : Math.min(DEFAULT_ROWS, combinationsOf(dimensions));
   return daysOf({ start_date, end_date }).flatMap((date) => {
     const age = createdAt - Date.parse(date) - DAY_MS;
     const growth = growthAt(age, restated);
-    const rows = rowsAt(age, Math.min(DEFAULT_ROWS, combinationsOf(dimensions)), lateHours);
-    return sources.flatMap((source) => {
-      if (rows === 0 || source.every((id) => isEmpty?.(date, id, createdAt))) return [];
-      return {
-        date,
-        advertiser: source[0] ?? '',
-        rows,
-        seed: seedOf(request, date, source, version),
-        growth,
-      };
+    const rows = rowsAt(age, most, lateHours);
+    const present = ids.filter((id) => rows > 0 && !isEmpty?.(date, id, createdAt));
+    const blocks = present.map((advertiser): Block => {
+      return { date, advertiser, rows, seed: seedOf(request, date, advertiser, version), growth };
     });
+    const [first] = blocks;
+    // Without dimensions the report holds totals per date, not per advertiser (contract 2.2).
+    return isTotal && first ? [{ ...first, rows: 1, addsUp: blocks }] : blocks;
   });
 }
 
@@ -80,11 +79,11 @@ function rowsAt(age: number, rows: number, lateHours: number | undefined): numbe
 }
 
 /** Differs for each option whose name the contract omits, such as a filter. */
-function seedOf(request: ReportRequest, date: string, source: readonly string[], version: number): number {
+function seedOf(request: ReportRequest, date: string, advertiser: string, version: number): number {
   const { start_date, end_date, advertiser_ids, metrics, dimensions, granularity, format, ...options } =
     request;
   return createHash('sha256')
-    .update(JSON.stringify([date, source, options, version]))
+    .update(JSON.stringify([date, [advertiser], options, version]))
     .digest()
     .readUInt32BE();
 }

@@ -64,17 +64,14 @@ export function createReportFile(request: ReportRequest, options: FileOptions, v
   const [head, none, tail] = isCsv ? [header, header, '\n'] : ['[\n', '[]', '\n]'];
 
   const present = createBlocks(request, options, version);
-  const [first] = present;
-  // All rows have the same width, so that a range of the file can be found by its offset.
-  const width = first ? Buffer.byteLength(render(first, 1)) : 0;
   const blocks = options.rows === undefined ? present : spread(options.rows, present);
 
   const rows = blocks.reduce((sum, block) => sum + block.rows, 0);
-  const length = rows === 0 ? none.length : head.length + rows * width;
   const parts = rows === 0 ? [text(none)] : [text(head), ...blocks.map(partOf), text(tail)];
   // The tail replaces the end of the last row.
   const last = parts.at(-2);
   if (last) last.length -= tail.length;
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
   const hash = createHash('md5');
   for (const { bytes, length: repeated } of parts) hash.update(bytes).update(String(repeated));
   return {
@@ -85,9 +82,11 @@ export function createReportFile(request: ReportRequest, options: FileOptions, v
     withVersion: (other) => createReportFile(request, options, other),
   };
 
+  /** All rows of a block have the same width, so that a range of the file can be found by its offset. */
   function partOf(block: Block): Part {
-    const bytes = Buffer.from(render(block, Math.min(block.rows, MOST_DIFFERENT_ROWS)));
-    return { bytes, length: block.rows * width };
+    const count = Math.min(block.rows, MOST_DIFFERENT_ROWS);
+    const bytes = Buffer.from(render(block, count));
+    return { bytes, length: (bytes.length / count) * block.rows };
   }
 }
 
@@ -144,8 +143,23 @@ function dimensionsOf({ date, advertiser }: Block): Readonly<Record<string, (row
   };
 }
 
-/** A number that differs from row to row. Its first digit is never 0, so all have the same width. */
-function metricOf(name: string, { seed, growth }: Block): (row: number) => string {
+/** Digits after the point of a total, which is rounded once: it differs from the sum of its rows. */
+const TOTAL_DIGITS: Readonly<Record<Metric['unit'], number>> = { count: 0, money: 2, number: 0, ratio: 6 };
+
+/** Of a total, the sum of all its rows. Otherwise a number that differs from row to row. */
+function metricOf(name: string, block: Block): (row: number) => string {
+  const { adds_up, unit } = findMetric(name) ?? { adds_up: false, unit: 'count' };
+  if (!block.addsUp || !adds_up) return ownValue(name, block);
+  const values = block.addsUp.flatMap((part) => {
+    const value = ownValue(name, part);
+    return Array.from({ length: part.rows }, (_, row) => Number(value(row)));
+  });
+  const total = values.reduce((sum, value) => sum + value, 0).toFixed(TOTAL_DIGITS[unit]);
+  return () => total;
+}
+
+/** Its first digit is never 0, so all values of a block have the same width. */
+function ownValue(name: string, { seed, growth }: Block): (row: number) => string {
   const [before, after] = METRIC_DIGITS[name] ?? UNIT_DIGITS[findMetric(name)?.unit ?? 'count'];
   const least = before === 0 ? 0 : 10 ** (before - 1);
   const fractions = 10 ** (before === 0 ? after - 1 : after);

@@ -1,0 +1,38 @@
+import type { Comparison, ReportRef } from '../workflow/state-parts.ts';
+import type { AuthorizedWindow, SavedWindow } from '../workflow/states.ts';
+import { MIN_WAIT } from './waits.ts';
+
+/** The platform's own total of a window, which the same states poll and copy once the rows are read. */
+
+/** The window whose `reports` is the total. The next SaveReport replaces `object`. */
+export function turnToTotal({ ready_id, ...state }: SavedWindow, total: ReportRef): AuthorizedWindow {
+  const { reports, object } = state;
+  const main = { reports, ready_id, object };
+  return { ...state, main, reports: [total], status: 'pending', wait_seconds: MIN_WAIT };
+}
+
+/** The window with its own report again, whatever became of the total. */
+export function turnBack({ main, ...state }: SavedWindow): SavedWindow {
+  return { ...state, ...main, status: 'curated' };
+}
+
+export function sayNoTotal(reason: string): string {
+  return `the platform's total was not compared with the rows: ${reason}`;
+}
+
+export type Compared = Comparison['metrics'][number];
+
+/** Adds up what was compared, by metric. */
+export function addByMetric(all: readonly Compared[]): Compared[] {
+  return [...Map.groupBy(all, ({ metric }) => metric)].map(([metric, own]) => {
+    // A sum of doubles may end with digits that none of them has. The ledger has ten decimals.
+    const sum = (name: Exclude<keyof Compared, 'metric'>) =>
+      Number(Number(own.reduce((total, each) => total + each[name], 0).toPrecision(15)).toFixed(10));
+    return {
+      metric,
+      rows_sum: sum('rows_sum'),
+      platform_total: sum('platform_total'),
+      difference: sum('difference'),
+    };
+  });
+}
