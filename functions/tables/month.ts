@@ -18,6 +18,13 @@ import type { DayFacts, ReportFile, Sums } from './report.ts';
 import { readJson } from './rows.ts';
 import { metricsOf, readSums, sumExpressions } from './stage-report.ts';
 
+/**
+ * Days of a report that are not mixed with others, so that a reader skips half of a large month. Weeks would let
+ * it skip three quarters, but each part reads the file again: for 1 GB of mixed days, 0.7 s of 11 CPU s.
+ * Sorting takes more.
+ */
+const PART_DAYS = 16;
+
 /** A report, and the table that it goes into. */
 export interface Offer extends Entry {
   readonly schema: TableSchema;
@@ -85,12 +92,14 @@ export async function mergeMonth(
       report_id: literal(offer.version.report_id),
       report_created_at: timestamp(offer.version.created_at),
     };
-    // A reader skips most of a large month if a week's days are next to each other. Sorting uses the disk.
-    const weeks = [...Map.groupBy(written, (_, at) => Math.floor(at / 7)).values()];
+    const parts = [...Map.groupBy(written, (_, at) => Math.floor(at / PART_DAYS)).values()];
     const rows = [
       ...(kept ? [written.length > 0 ? `${kept} WHERE date NOT IN (${written})` : kept] : []),
-      ...weeks.map(
-        (some) => `SELECT ${select(columns, values)} FROM ${parquet(path)} WHERE date IN (${some})`,
+      ...parts.map(
+        (some) =>
+          // DuckDB skips values while it reads them for a range, but not for a list.
+          `SELECT ${select(columns, values)} FROM ${parquet(path)}
+             WHERE date BETWEEN ${some[0]} AND ${some.at(-1)} AND date IN (${some})`,
       ),
     ].join(' UNION ALL ');
     return { next: { rows, days: next }, result };
