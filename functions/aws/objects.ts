@@ -201,7 +201,7 @@ export function createObjectStore(
 }
 
 /** Base64 of the big-endian CRC32, which S3 compares with the bytes that arrive. */
-async function checksumOf(path: string): Promise<string> {
+export async function checksumOf(path: string): Promise<string> {
   let sum = 0;
   for await (const chunk of createReadStream(path)) sum = crc32(chunk as Buffer, sum);
   const bytes = Buffer.alloc(4);

@@ -67,7 +67,7 @@ export async function curateRows(state: SavedWindow, work: Work): Promise<Curati
 export async function stageWindow(
   request: ReportRequest,
   window: Window,
-  { database, file, schema }: Work,
+  { database, file, schema }: Pick<Work, 'database' | 'file' | 'schema'>,
   path: string,
 ): Promise<ReportFacts> {
   // The date is a column of its own, also if it is among the dimensions.

@@ -16,6 +16,10 @@ const COMMANDS: Readonly<Record<string, readonly [description: string, load: Loa
     () => import('./days/missing.ts'),
   ],
   close: ['Keep what the days of a month show, to see later what changed.', () => import('./days/close.ts')],
+  check: [
+    'Compare the days of a table with the files, manifests and ledger.',
+    () => import('./days/check.ts'),
+  ],
   plan: ['Show the windows, the time and the cost of an export.', () => import('./run/plan.ts')],
   resume: ['Export the windows that an execution did not deliver.', () => import('./executions/resume.ts')],
   rebuild: ["Write an export's table again from the delivered files.", () => import('./rebuild/rebuild.ts')],

@@ -19,9 +19,9 @@ export interface ReadableBucket
    * The file of this disk that has the object: its own, or a copy that this call writes.
    *
    * @param path of the copy
-   * @returns undefined if the object does not exist
+   * @returns undefined if the object, or this version of it, does not exist
    */
-  toFile(key: string, path: string): Promise<string | undefined>;
+  toFile(key: string, path: string, version_id?: string): Promise<string | undefined>;
 }
 
 /** The folder of local runs, or without `local` the deployed stack. */
@@ -50,7 +50,9 @@ export async function openToRead({ local, out }: Folder): Promise<ReadableBucket
   if (!local) {
     const store = await openDeployed();
     const { signal } = new AbortController();
-    return { ...store, toFile: async (key, path) => (await store.getFile(key, path, signal)) && path };
+    const toFile: ReadableBucket['toFile'] = async (key, path, version) =>
+      (await store.getFile(key, path, signal, version)) && path;
+    return { ...store, toFile };
   }
   const bucket = await findBucket(out);
   return bucket === undefined ? NO_OBJECTS : readFolder(out, bucket);
@@ -59,12 +61,10 @@ export async function openToRead({ local, out }: Folder): Promise<ReadableBucket
 /** Reads files in place: a server between would take 3 ms of CPU for each, and loading the SDK 0.2 s. */
 function readFolder(directory: string, bucket: string): ReadableBucket {
   // A key that leads out of the bucket, as a manifest may have it, names no object.
-  const find = (key: string) => {
+  const find = (key: string, version?: string) => {
+    const place = { directory, bucket, key, version };
     try {
-      return {
-        ...readMeta({ directory, bucket, key }),
-        path: resolve(objectPath({ directory, bucket, key })),
-      };
+      return { ...readMeta(place), path: resolve(objectPath(place)) };
     } catch (error) {
       if (error instanceof S3Error) return undefined;
       throw error;
@@ -89,7 +89,7 @@ function readFolder(directory: string, bucket: string): ReadableBucket {
       if (size > 0) await file.read({ buffer: bytes, position: size - bytes.length });
       return { bytes, size };
     },
-    toFile: async (key) => find(key)?.path,
+    toFile: async (key, _, version) => find(key, version)?.path,
     async [Symbol.asyncDispose]() {},
   };
 }

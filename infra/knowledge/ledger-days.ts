@@ -2,10 +2,11 @@ import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import pMap, { pMapSkip } from 'p-map';
-import { literal, openDatabase, type Row } from '../../functions/tables/database.ts';
+import { type Database, literal, openDatabase, type Row } from '../../functions/tables/database.ts';
+import { duckType, parquet } from '../../functions/tables/merge.ts';
 import { damaged } from '../../functions/tables/report.ts';
 import { addDays, dateIn } from '../../functions/workflow/request/dates.ts';
-import { CLOSED, LEDGER, TABLES_PREFIX } from '../../functions/workflow/table.ts';
+import { CLOSED, LEDGER, LEDGER_COLUMNS, TABLES_PREFIX } from '../../functions/workflow/table.ts';
 import {
   curve,
   type Finality,
@@ -16,7 +17,6 @@ import {
 } from '../catalog/ledger.ts';
 import type { FinalAfter } from '../config/exports.ts';
 import type { ReadableBucket } from './bucket.ts';
-import { escapeGlob, findDamaged } from './views.ts';
 
 /** Changes since a close are looked for in the months of the last year and the one before. */
 const KEEP_CLOSED_DAYS = 396;
@@ -92,20 +92,20 @@ LEFT JOIN first USING (table_name, account, date, metric)
 LEFT JOIN corrected USING (table_name, account, date)`;
 
 /**
- * Reads the ledger, whose objects are small, and no table.
+ * Loads the ledger, whose objects are small, as the table `ledger` of a new database.
  *
  * @param since the first day of each export, by `account.name`; others are left out
- * @param config says when days are final
+ * @param folder takes the objects, and must outlive the database
+ * @param columns see openDatabase
  * @throws TableProblem if an object is damaged
  */
-export async function readLedger(
-  bucket: ReadableBucket,
+export async function openLedger(
+  bucket: Pick<ReadableBucket, 'list' | 'toFile'>,
   since: ReadonlyMap<string, string>,
-  config: FinalAfter,
   now: Date,
-): Promise<LedgerReader> {
-  if (since.size === 0) return NOTHING;
-  await using folder = await mkdtempDisposable(join(tmpdir(), 'ledger-'));
+  folder: string,
+  columns?: number,
+): Promise<Database> {
   const keys = await bucket.list(`${TABLES_PREFIX}${LEDGER}/`);
   const yearAgo = addDays(dateIn('UTC', now), -KEEP_CLOSED_DAYS).slice(0, 'YYYY-MM'.length);
   const closed = new Set(keys.flatMap((key) => /^(.*)\.closed\.parquet$/.exec(key)?.[1] ?? []));
@@ -115,24 +115,39 @@ export async function readLedger(
     const from = since.get(id)?.slice(0, 'YYYY-MM'.length);
     const isWanted = from !== undefined && (month >= from || (closed.has(rest) && month >= yearAgo));
     if (!isWanted) return pMapSkip;
-    const path = await bucket.toFile(key, join(folder.path, basename(key)));
+    const path = await bucket.toFile(key, join(folder, basename(key)));
     return path === undefined ? pMapSkip : { key, path };
   };
   const files = await pMap(keys, find, { concurrency: PARALLEL });
-  if (files.length === 0) return NOTHING;
-  const paths = files.map(({ path }) => path);
-  using database = await openDatabase(folder.path, new AbortController().signal);
-  const query = (sql: string) => database.query(sql);
-  try {
-    const list = paths.map((path) => literal(escapeGlob(path)));
-    await query(`CREATE TABLE ${LEDGER} AS FROM read_parquet([${list}], union_by_name = true)`);
-  } catch (error) {
-    const found = await findDamaged(query, paths, error as Error);
-    throw found === undefined ? error : damaged(files[paths.indexOf(found)]?.key ?? found);
-  }
+  const database = await openDatabase(folder, new AbortController().signal, columns);
+  const typed = LEDGER_COLUMNS.map(({ name, type }) => `${name} ${duckType(type)}`);
+  await database.query(`CREATE TABLE ${LEDGER} (${typed})`);
+  for (const { key, path } of files)
+    await database.query(`INSERT INTO ${LEDGER} BY NAME FROM ${parquet(path)}`).catch((error: Error) => {
+      database[Symbol.dispose]();
+      throw damaged(key, error);
+    });
+  return database;
+}
+
+/**
+ * Reads the ledger, and no table.
+ *
+ * @param config says when days are final
+ * @throws like {@link openLedger}
+ */
+export async function readLedger(
+  bucket: ReadableBucket,
+  since: ReadonlyMap<string, string>,
+  config: FinalAfter,
+  now: Date,
+): Promise<LedgerReader> {
+  if (since.size === 0) return NOTHING;
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'ledger-'));
+  using ledger = await openLedger(bucket, since, now, folder.path);
   const today = latestToday(`DATE ${literal(dateIn('UTC', now))}`);
   const read = async (sql: string) =>
-    Map.groupBy(await query(sql), ({ table_name, account }) => `${table_name}/${account}`);
+    Map.groupBy(await ledger.query(sql), ({ table_name, account }) => `${table_name}/${account}`);
   const facts = await read(selectFacts({ today, config }));
   const points = await read(
     `SELECT * REPLACE (CAST(age AS INTEGER) AS age, CAST(days AS INTEGER) AS days) FROM (${curve({ today, config })}) ORDER BY metric, age`,

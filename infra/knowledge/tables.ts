@@ -1,10 +1,13 @@
-import { catalogName } from '../../functions/workflow/table.ts';
+import { type CatalogTable, readSchema } from '../../functions/workflow/catalog-table.ts';
+import { catalogName, type TableSchema } from '../../functions/workflow/table.ts';
 import { type DocumentedTable, documentTable, LEDGER_TABLE } from '../catalog/table-words.ts';
 import { type ConfiguredEntry, tablesOf, withColumns } from '../config/exports.ts';
+import { createRequestTables } from '../local/glue.ts';
 import { type Folder, openToRead } from './bucket.ts';
 import { loadConfig } from './config.ts';
+import { readDeployment, requireOutput } from './deployment.ts';
 import { UsageError } from './errors.ts';
-import { readLastRequests } from './exports.ts';
+import { type FoundExport, readLastRequests } from './exports.ts';
 import { inputOf } from './request.ts';
 import { findTables } from './views.ts';
 
@@ -35,4 +38,28 @@ async function documentFolder(folder: Folder, configured: readonly ConfiguredEnt
   const entries = requests.map(({ request }) => withColumns(Object(inputOf(request)), configured));
   const present = findTables(folder.out);
   return documentTables(entries).filter(({ table }) => present.has(catalogName(table)));
+}
+
+/**
+ * The schema of a table.
+ *
+ * @param exports of a folder, whose tables are those that a local run defines. Undefined: those of the
+ * deployed stack
+ * @throws UsageError if no stack with tables was deployed from here
+ */
+export async function findSchema(
+  table: string,
+  exports: readonly FoundExport[] | undefined,
+): Promise<TableSchema | undefined> {
+  if (exports) {
+    const tables = new Map<string, CatalogTable>();
+    const define = createRequestTables({ tables }, '', loadConfig());
+    for (const { input, target } of exports) define(input, target);
+    return readSchema(tables.get(catalogName(table)) ?? {});
+  }
+  const { createCatalog } = await import('../../functions/aws/catalog.ts');
+  const deployment = await readDeployment();
+  const GLUE_DATABASE = requireOutput(deployment, 'database');
+  process.env.AWS_REGION = deployment.region;
+  return createCatalog({ GLUE_DATABASE }).getTable(table);
 }

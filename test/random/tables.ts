@@ -2,6 +2,8 @@ import { join } from 'node:path';
 import { daysBetween, daysOf } from '../../functions/workflow/request/dates.ts';
 import type { Curated } from '../../functions/workflow/state-parts.ts';
 import type { WindowState } from '../../functions/workflow/states.ts';
+import { openToRead } from '../../infra/knowledge/bucket.ts';
+import { checkExports, type Difference } from '../../infra/knowledge/check.ts';
 import type { HistoryEvent } from '../../infra/local/step-functions/history.ts';
 import type { ReportFile } from '../../infra/sandbox/reporting/report-file.ts';
 import type { Sandbox } from '../../infra/sandbox/sandbox.ts';
@@ -15,6 +17,8 @@ export interface Table {
   readonly days: ReadonlyMap<string, DaySums>;
   /** Reports that these executions asked CurateReport to write. */
   readonly curations: readonly Curation[];
+  /** Between the table, the files, the manifests and the ledger. */
+  readonly differences: readonly Difference[];
 }
 
 interface Curation {
@@ -27,15 +31,21 @@ interface Curation {
 }
 
 export async function readTable(
-  { out, bucket }: Workflow,
+  { out, bucket, clock }: Workflow,
   { name, account, metrics }: { name: string; account: string; metrics: readonly string[] },
   histories: readonly (readonly HistoryEvent[])[],
 ): Promise<Table> {
+  const place = { local: true, out, account } as const;
+  await using store = await openToRead(place);
+  const days = await queryDays(join(out, bucket, 'tables', name), account, metrics);
+  const from = [...days.keys()].sort()[0];
+  const checked = from ? await checkExports(name, { ...place, from }, store, new Date(clock.now())) : [];
   return {
     name,
     metrics,
-    days: await queryDays(join(out, bucket, 'tables', name), account, metrics),
+    days,
     curations: histories.flatMap(curationsIn),
+    differences: checked.flatMap(({ differences }) => differences),
   };
 }
 
@@ -60,7 +70,9 @@ function curationsIn(events: readonly HistoryEvent[]): Curation[] {
 
 /**
  * P7: each day shows the newest report of those that were written, or one as new whose writer was killed, or
- * an older one if those have no rows, and no other day is there.
+ * an older one if those have no rows, and no other day is there. This knows the platform's files, and reads
+ * the table by other code than CurateReport's. `check`, which shares its code, compares the table with what is
+ * in the bucket: after a kill, they agree only when the next run has ended.
  *
  * @param earlier reports that other executions asked CurateReport to write before
  * @param healthy nothing went wrong, so every report was written
@@ -68,7 +80,7 @@ function curationsIn(events: readonly HistoryEvent[]): Curation[] {
  */
 export function wrongDays(
   sandbox: Sandbox,
-  { name, metrics, days, curations }: Table,
+  { name, metrics, days, curations, differences }: Table,
   { earlier, healthy, emptied }: { earlier: readonly Curation[]; healthy: boolean; emptied: boolean },
 ): string[] {
   const ids = [...earlier, ...curations].map(({ report }) => report.id);
@@ -96,6 +108,7 @@ export function wrongDays(
   return [
     ...unknown.map((day) => `P7: ${name} has ${day}, which no report covers`),
     ...wrong,
+    ...(healthy ? differences : []).map((each) => `P7: ${name}: check finds ${JSON.stringify(each)}`),
     ...notDone.map(({ report, problem }) => `P7: ${name} was not written from ${report.id}: ${problem}`),
   ];
 }

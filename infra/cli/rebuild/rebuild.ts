@@ -4,12 +4,12 @@ import { tableOf } from '../../../functions/workflow/table.ts';
 import { openBucket } from '../../knowledge/bucket.ts';
 import { CommandFailed, UsageError } from '../../knowledge/errors.ts';
 import { type ExportPlace, findExports } from '../../knowledge/exports.ts';
+import { findSchema } from '../../knowledge/tables.ts';
 import { DELIVERED, FAILED } from '../exit-status.ts';
 import { printDocument, printLines } from '../layout.ts';
 import { option } from '../options.ts';
 import { lockFolder } from '../run/out-lock.ts';
 import {
-  findSchema,
   isIn,
   prepareProcess,
   type Rebuilding,

@@ -2,7 +2,6 @@ import { mkdirSync } from 'node:fs';
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { createCatalog } from '../../../functions/aws/catalog.ts';
 import { curateReport } from '../../../functions/curate-report.ts';
 import { MAX_REPLACED_COPIES, MIN_WAIT } from '../../../functions/decisions/waits.ts';
 import { type DayState, judgeDays } from '../../../functions/deliveries/judge.ts';
@@ -12,45 +11,18 @@ import { mergeLedger, shownLines } from '../../../functions/tables/ledger.ts';
 import { duckType } from '../../../functions/tables/merge.ts';
 import { mergeMonth } from '../../../functions/tables/month.ts';
 import { TableProblem } from '../../../functions/tables/report.ts';
-import { type CatalogTable, readSchema } from '../../../functions/workflow/catalog-table.ts';
 import { ExportError, readMessage } from '../../../functions/workflow/errors.ts';
 import { type DateRange, daysOf } from '../../../functions/workflow/request/dates.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import type { Curated } from '../../../functions/workflow/state-parts.ts';
 import type { SavedWindow } from '../../../functions/workflow/states.ts';
-import { catalogName, type TableSchema, tableColumns } from '../../../functions/workflow/table.ts';
+import { type TableSchema, tableColumns } from '../../../functions/workflow/table.ts';
 import { MEMORY } from '../../config/cost.ts';
 import type { Bucket, Folder } from '../../knowledge/bucket.ts';
-import { loadConfig } from '../../knowledge/config.ts';
-import { readDeployment, requireOutput } from '../../knowledge/deployment.ts';
 import { CommandFailed } from '../../knowledge/errors.ts';
 import type { FoundExport } from '../../knowledge/exports.ts';
 import { readMonths, shownReader } from '../../knowledge/months.ts';
-import { createRequestTables } from '../../local/glue.ts';
 import { SCRATCH } from '../../local/lambda/lambda-instance.ts';
-
-/**
- * The schema of a table.
- *
- * @param exports of a folder, whose tables are those that a local run defines. Undefined: those of the
- * deployed stack
- * @throws UsageError if no stack with tables was deployed from here
- */
-export async function findSchema(
-  table: string,
-  exports: readonly FoundExport[] | undefined,
-): Promise<TableSchema | undefined> {
-  if (exports) {
-    const tables = new Map<string, CatalogTable>();
-    const define = createRequestTables({ tables }, '', loadConfig());
-    for (const { input, target } of exports) define(input, target);
-    return readSchema(tables.get(catalogName(table)) ?? {});
-  }
-  const deployment = await readDeployment();
-  const GLUE_DATABASE = requireOutput(deployment, 'database');
-  process.env.AWS_REGION = deployment.region;
-  return createCatalog({ GLUE_DATABASE }).getTable(table);
-}
 
 /** Gives this process the memory of CurateReport or more, and in a folder of local runs its scratch files. */
 export function prepareProcess({ local, out }: Folder): void {

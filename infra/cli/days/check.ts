@@ -1,0 +1,51 @@
+import { Command } from 'commander';
+import { describeDays } from '../../../functions/workflow/request/dates.ts';
+import { openToRead } from '../../knowledge/bucket.ts';
+import { type CheckedExport, checkExports, type Difference } from '../../knowledge/check.ts';
+import type { ExportPlace } from '../../knowledge/exports.ts';
+import type { AskedDays } from '../../knowledge/missing-days.ts';
+import { DELIVERED, FAILED } from '../exit-status.ts';
+import { printDocument, printLines } from '../layout.ts';
+import { examples, option } from '../options.ts';
+
+interface CheckOptions extends ExportPlace, AskedDays {
+  readonly json?: true;
+}
+
+export function createCommand(): Command {
+  return new Command('check')
+    .argument('<name>', 'the export')
+    .option('--account <name>', 'only this account (default: all that have the export)')
+    .addOption(option.from(' (default: that of missing)'))
+    .addOption(option.to(' (default: that of missing)'))
+    .addOption(option.json())
+    .option('--local', 'look at the runs of this machine')
+    .addOption(option.out())
+    .addHelpText('after', examples('check daily-campaigns --from 2026-10-01 --to 2026-11-01'))
+    .action(async (name: string, options: CheckOptions) => {
+      await using bucket = await openToRead(options);
+      const exports = await checkExports(name, options, bucket, new Date());
+      const differs = exports.some(({ differences }) => differences.length > 0);
+      if (options.json) printDocument({ outcome: differs ? 'differs' : 'ok', exports });
+      else printLines(exports.flatMap(describeCheck));
+      process.exitCode = differs ? FAILED : DELIVERED;
+    });
+}
+
+function describeCheck({ account, name, months, differences, commands }: CheckedExport): string[] {
+  return [
+    ...months.map(({ month, agree, differ, not_checked }) => {
+      const counts = Object.entries({ agree, differ, 'not checked': not_checked });
+      const days = counts.flatMap(([word, many]) => (many > 0 ? [`${many} ${word}`] : []));
+      return `${account}/${name}  ${month}  days: ${days.join(', ')}`;
+    }),
+    ...differences.map((each) => `  ${describeDifference(each)}`),
+    ...commands.map((command) => `  ${command}`),
+  ];
+}
+
+/** Such as `2026-10-03  spend: file 12.5, table 13`. */
+function describeDifference({ metric, values, ...range }: Difference): string {
+  const said = Object.entries(values).map(([source, value]) => `${source} ${value ?? 'none'}`);
+  return `${describeDays(range)}  ${metric}: ${said.join(', ')}`;
+}
