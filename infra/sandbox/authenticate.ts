@@ -1,4 +1,4 @@
-import { Refusal } from './envelope.ts';
+import { type Refusal, refusal } from './envelope.ts';
 import type { Incoming } from './exchange.ts';
 import { findAccessToken } from './oauth/tokens.ts';
 import { EXAMPLE_REVISION } from './settings.ts';
@@ -31,13 +31,13 @@ export function requireRevision({ headers }: Incoming): void {
   const revision = headers['x-service-revision'];
   if (revision === EXAMPLE_REVISION) return;
   const problem = revision === undefined ? 'is missing' : `names no published revision: ${revision}`;
-  throw new Refusal(400, 'validation', `The header X-Service-Revision ${problem}.`);
+  throw refusal(400, 'validation', `The header X-Service-Revision ${problem}.`);
 }
 
 /** Contract 7.2. @throws Refusal 403 */
 export function requireScope({ scopes }: Grant, scope: string): void {
   if (scopes.includes(scope)) return;
-  throw new Refusal(403, 'insufficient_scope', `The token lacks the scope ${scope}.`);
+  throw refusal(403, 'insufficient_scope', `The token lacks the scope ${scope}.`);
 }
 
 /** The advertisers of the account that the grant covers (contract 5.5). */
@@ -45,8 +45,7 @@ export function grantedAdvertisers(
   { advertisers, options, now }: SandboxState,
   { credential }: Grant,
 ): Advertiser[] {
-  const added = createAdvertisers(options.addedAdvertisers ?? [], now());
-  const all = [...(advertisers.get(credential.account) ?? []), ...added];
+  const all = [...advertisers, ...createAdvertisers(options.addedAdvertisers ?? [], now())];
   const granted = credential.advertisers;
   return granted === 'all' ? all : all.filter(({ id }) => granted.some((each) => each.toLowerCase() === id));
 }
@@ -59,5 +58,5 @@ function findApiKey({ credentials, now }: SandboxState, apiKey: string): Grant {
 }
 
 function unauthorized(message: string): Refusal {
-  return new Refusal(401, 'token_invalid', message);
+  return refusal(401, 'token_invalid', message);
 }

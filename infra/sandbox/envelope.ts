@@ -1,31 +1,42 @@
 import { randomUUID } from 'node:crypto';
 import * as z from 'zod/mini';
 import { isObject, type JsonObject, parseJson } from '../../functions/workflow/json.ts';
-import { type Answer, type Incoming, json } from './exchange.ts';
+import { type Answer, type Call, type Incoming, json } from './exchange.ts';
 
 /** One entry of detail.validation (contract 7.1). */
 export type Violation = { field: string; message: string };
 
-/** An error that the platform answers with the envelope of contract 7.1. */
+/** Thrown in place of an answer. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
-  readonly status: number;
-  readonly type: string;
-  readonly headers: Record<string, string>;
-  readonly detail: unknown;
+  readonly answer: Answer;
 
-  constructor(
-    status: number,
-    type: string,
-    message: string,
-    more: { headers?: Record<string, string>; detail?: unknown } = {},
-  ) {
-    super(message);
-    this.status = status;
-    this.type = type;
-    this.headers = more.headers ?? {};
-    this.detail = more.detail;
+  constructor(answer: Answer) {
+    super(`The sandbox answers ${answer.status}`);
+    this.answer = answer;
   }
+}
+
+/** A refusal with the envelope of contract 7.1. */
+export function refusal(
+  status: number,
+  type: string,
+  message: string,
+  { headers, detail }: { headers?: Record<string, string>; detail?: unknown } = {},
+): Refusal {
+  const request_id = `req_${randomUUID()}`;
+  const doc_url = `https://docs.example.com/errors#${type}`;
+  return new Refusal(
+    json(status, { error: { type, message, status, request_id, detail, doc_url } }, headers),
+  );
+}
+
+/** A refusal of the OAuth endpoints, which have their own error body (RFC 6749 5.2, contract 7.3). */
+export function oauthRefusal(error: string, error_description: string, status = 400): Refusal {
+  const challenge = status === 401 && { 'www-authenticate': 'Basic realm="platform"' };
+  return new Refusal(
+    json(status, { error, error_description }, { 'cache-control': 'no-store', ...challenge }),
+  );
 }
 
 /**
@@ -46,18 +57,17 @@ export function readAs<S extends z.ZodMiniType>(
   ];
   if (violations.length === 0) return data as z.infer<S>;
   const fields = violations.map(({ field }) => field).join(', ');
-  throw new Refusal(422, 'validation', `Validation failed: ${fields}.`, {
+  throw refusal(422, 'validation', `Validation failed: ${fields}.`, {
     detail: { validation: violations },
   });
 }
 
 /** Reads the body of a POST. @throws Refusal 400 if it is not a JSON object (contract 7.2) */
 export function readJsonBody({ headers, body }: Incoming): JsonObject {
-  if (!/^application\/json\s*(;|$)/i.test(headers['content-type'] ?? '')) {
-    throw new Refusal(400, 'validation', 'Content-Type must be application/json.');
-  }
+  if (!/^application\/json\s*(;|$)/i.test(headers['content-type'] ?? ''))
+    throw refusal(400, 'validation', 'Content-Type must be application/json.');
   const value = parseJson(body);
-  if (!isObject(value)) throw new Refusal(400, 'validation', 'The body is not a JSON object.');
+  if (!isObject(value)) throw refusal(400, 'validation', 'The body is not a JSON object.');
   return value;
 }
 
@@ -70,13 +80,9 @@ const TYPES: Readonly<Record<number, string>> = {
   429: 'rate_limited',
 };
 
-/** The error for a status that a fault asks for, with the type that the contract gives this status. */
-export function refusalFor(status: number): Refusal {
-  return new Refusal(status, TYPES[status] ?? 'internal_error', `The sandbox was told to answer ${status}.`);
-}
-
-export function envelope({ type, message, status, detail, headers }: Refusal): Answer {
-  const request_id = `req_${randomUUID()}`;
-  const doc_url = `https://docs.example.com/errors#${type}`;
-  return json(status, { error: { type, message, status, request_id, detail, doc_url } }, headers);
+/** The answer with a status that a fault asks for, and the type that the contract gives it. */
+export function answerAsTold(status: number, { endpoint }: Pick<Call, 'endpoint'>): Answer {
+  const message = `The sandbox was told to answer ${status}.`;
+  if (endpoint !== 'token') return refusal(status, TYPES[status] ?? 'internal_error', message).answer;
+  return oauthRefusal(status === 401 ? 'invalid_client' : 'server_error', message, status).answer;
 }

@@ -7,10 +7,21 @@ export type Incoming = {
   /** Names in lower case. */
   headers: Readonly<Record<string, string>>;
   body: string;
+  /** Of the report that it polls, with the time of the GET before. */
+  reportId?: string | undefined;
+  previousGet?: number | undefined;
 };
 
-/** The body is `json`, serialized, or `text` as it is. It is empty if neither is set. */
-export type Answer = { status: number; headers: Record<string, string>; json?: unknown; text?: string };
+/** The body is `json`, serialized, `text` as it is, or `pieces`. It is empty if none is set. */
+export type Answer = {
+  status: number;
+  headers: Record<string, string>;
+  json?: unknown;
+  text?: string;
+  pieces?: Pieces;
+};
+
+export type Pieces = AsyncIterable<Buffer> | Iterable<Buffer>;
 
 /** One entry of the journal: a request as one of the two servers received it. */
 export type Call = {

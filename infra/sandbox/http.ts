@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as wait } from 'node:timers/promises';
-import { type Answer, bodyOf, type Call } from './exchange.ts';
+import { type Answer, bodyOf, type Call, type Pieces } from './exchange.ts';
 import type { FaultEffect } from './faults/parse-fault.ts';
 
 /** Adds a request to the journal. */
@@ -29,23 +29,36 @@ function headersOf(request: IncomingMessage): Record<string, string> {
   );
 }
 
-/** Sends an answer whose body fits in memory, and updates its journal entry. */
+/** Sends an answer as the fault says, and updates its journal entry. */
 export async function sendAnswer(
   response: ServerResponse,
   answer: Answer,
   call: Call,
-  { trickle }: FaultEffect,
+  fault: FaultEffect,
 ): Promise<void> {
   const bytes = Buffer.from(bodyOf(answer));
-  call.status = answer.status;
-  response.writeHead(answer.status, { 'content-length': bytes.length, ...answer.headers });
+  const { status, headers, pieces = [bytes] } = answer;
+  call.status = status;
+  if (fault.framing === 'close') {
+    // Node then sends neither Content-Length nor chunks: the body ends when the connection closes.
+    response.useChunkedEncodingByDefault = false;
+    response.shouldKeepAlive = false;
+  }
+  response.writeHead(status, { ...(!answer.pieces && { 'content-length': bytes.length }), ...headers });
   response.flushHeaders();
-  const pieces = trickle === undefined ? [bytes] : byteByByte([bytes], trickle);
-  await pipeline(upTo(Infinity, pieces, call), response);
+  const { trickle, reset_after = Infinity, cut_after = Infinity, stall_after = Infinity } = fault;
+  const limit = Math.min(reset_after, cut_after, stall_after);
+  const source = trickle === undefined ? pieces : byteByByte(pieces, trickle);
+  await pipeline(upTo(limit, source, call), response, { end: false });
+  // The callback of a write comes when every byte before it has left this process. A reset discards bytes
+  // that have not.
+  if (call.bytes < limit) response.end();
+  else if (limit === reset_after) response.write('', () => reset(response));
+  else if (limit === cut_after) response.socket?.end();
 }
 
 /** The pieces up to the limit. Counts them in the journal. */
-export async function* upTo(limit: number, source: Pieces, call: Call): AsyncGenerator<Buffer> {
+async function* upTo(limit: number, source: Pieces, call: Call): AsyncGenerator<Buffer> {
   for await (const piece of source) {
     const part = piece.subarray(0, limit - call.bytes);
     call.bytes += part.length;
@@ -54,9 +67,7 @@ export async function* upTo(limit: number, source: Pieces, call: Call): AsyncGen
   }
 }
 
-export type Pieces = AsyncIterable<Buffer> | Iterable<Buffer>;
-
-export async function* byteByByte(source: Pieces, milliseconds: number): AsyncGenerator<Buffer> {
+async function* byteByByte(source: Pieces, milliseconds: number): AsyncGenerator<Buffer> {
   for await (const piece of source) {
     for (let at = 0; at < piece.length; at += 1) {
       yield piece.subarray(at, at + 1);

@@ -3,17 +3,17 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { isObject } from '../../functions/workflow/json.ts';
 import { authenticate, requireRevision, requireScope } from './authenticate.ts';
-import { envelope, Refusal, refusalFor } from './envelope.ts';
+import { answerAsTold, Refusal, refusal } from './envelope.ts';
 import type { Answer, Call, Endpoint, Incoming } from './exchange.ts';
 import { applyFault } from './faults/faults.ts';
 import type { FaultEffect } from './faults/parse-fault.ts';
 import { recordCall, reset, sendAnswer } from './http.ts';
 import { listPage } from './lists.ts';
 import { authorizationEndpoint } from './oauth/authorize.ts';
-import { OAuthError, oauthError, tokenEndpoint } from './oauth/tokens.ts';
+import { tokenEndpoint } from './oauth/tokens.ts';
 import { createReport, getReport, queryPurchases } from './reporting/reports.ts';
 import { LISTS } from './settings.ts';
-import type { SandboxState } from './state.ts';
+import type { Grant, SandboxState } from './state.ts';
 
 /** Serves every endpoint of the platform. The storage host serves the report files. */
 export async function servePlatform(
@@ -22,18 +22,19 @@ export async function servePlatform(
   response: ServerResponse,
 ): Promise<void> {
   const { pathname: path, search: query } = new URL(request.url ?? '/', 'http://127.0.0.1');
-  const reportId = reportIdOf(path);
-  const about = { endpoint: routeOf(path).endpoint, path, query, reportId };
+  const { endpoint } = routeOf(path);
+  const reportId = endpoint === 'report' ? decodeURIComponent(path.slice('/reports/'.length)) : undefined;
+  const about = { endpoint, path, query, reportId };
   const call = recordCall(state, request, about);
   const previousGet = recordGet(state, call);
   const ordinal = reportId === undefined ? undefined : state.reports.get(reportId)?.ordinal;
-  const fault = state.faults.take({ endpoint: call.endpoint, ordinal });
+  const fault = state.faults.take({ endpoint, ordinal });
   if (fault.revoke) state.accessTokens.clear();
   if (fault.reset === 'before') return reset(response);
   call.body = await text(request);
   if (fault.hang && !fault.processed) return;
-  const incoming = { ...call, query: new URLSearchParams(query) };
-  const answer = applyFault(answerWithFault(state, incoming, fault, previousGet), fault, state.now());
+  const incoming = { ...call, query: new URLSearchParams(query), previousGet };
+  const answer = applyFault(answerWithFault(state, incoming, fault), fault, state.now());
   recordAnswer(call, answer);
   if (fault.hang) return;
   if (fault.reset === 'after') return reset(response);
@@ -45,22 +46,18 @@ export async function servePlatform(
 /** After a status of 300 or more, the request is not processed, unless the fault says `processed`. */
 function answerWithFault(
   state: SandboxState,
-  request: Incoming,
+  request: Incoming & Pick<Call, 'endpoint'>,
   { status = 200, processed }: FaultEffect,
-  previousGet: number | undefined,
 ): Answer {
-  const answer = status < 300 || processed ? answerWithoutFault(state, request, previousGet) : undefined;
-  if (answer && status < 300) return answer;
-  if (routeOf(request.path).endpoint !== 'token') return envelope(refusalFor(status));
-  const error = status === 401 ? 'invalid_client' : 'server_error';
-  return oauthError(new OAuthError(error, `The sandbox was told to answer ${status}.`, status));
+  const answer = status < 300 || processed ? answerTo(state, request) : undefined;
+  return answer && status < 300 ? answer : answerAsTold(status, request);
 }
 
-function answerWithoutFault(state: SandboxState, request: Incoming, previousGet: number | undefined): Answer {
+function answerTo(state: SandboxState, request: Incoming): Answer {
   try {
-    return respond(state, request, previousGet);
+    return respond(state, request);
   } catch (error) {
-    if (error instanceof Refusal) return envelope(error);
+    if (error instanceof Refusal) return error.answer;
     throw error;
   }
 }
@@ -80,50 +77,47 @@ function recordAnswer(call: Call, { json, status }: Answer): void {
   if (isObject(error) && typeof error.request_id === 'string') call.requestId = error.request_id;
 }
 
-const ROUTES: readonly (readonly [path: RegExp, endpoint: Endpoint, ...methods: string[]])[] = [
-  [/^\/oauth2\/token$/, 'token', 'POST'],
-  [/^\/oauth2\/auth$/, 'authorize', 'GET', 'POST'],
-  [/^\/reports$/, 'create', 'POST'],
-  [/^\/reports\/purchases$/, 'purchases', 'POST'],
-  [/^\/reports\/([^/]+)$/, 'report', 'GET'],
-  [new RegExp(`^/(${LISTS.join('|')})$`), 'list', 'GET'],
+interface Route {
+  readonly endpoint: Endpoint;
+  readonly path: RegExp;
+  readonly methods: readonly string[];
+  /** For a client without an access token. */
+  readonly open?: (state: SandboxState, request: Incoming) => Answer;
+  readonly answer?: (state: SandboxState, request: Incoming, grant: Grant) => Answer;
+}
+
+const [GET, POST] = [['GET'], ['POST']];
+const LIST = new RegExp(`^/(${LISTS.join('|')})$`);
+const ROUTES: readonly Route[] = [
+  { endpoint: 'token', path: /^\/oauth2\/token$/, methods: POST, open: tokenEndpoint },
+  {
+    endpoint: 'authorize',
+    path: /^\/oauth2\/auth$/,
+    methods: [...GET, ...POST],
+    open: authorizationEndpoint,
+  },
+  { endpoint: 'create', path: /^\/reports$/, methods: POST, answer: createReport },
+  { endpoint: 'purchases', path: /^\/reports\/purchases$/, methods: POST, answer: queryPurchases },
+  { endpoint: 'report', path: /^\/reports\/([^/]+)$/, methods: GET, answer: getReport },
+  { endpoint: 'list', path: LIST, methods: GET, answer: listPage },
 ];
+const UNKNOWN: Route = { endpoint: 'unknown', path: /^/, methods: [] };
 
-/** Names the endpoint of a path, for faults and the journal. */
-function routeOf(path: string): { endpoint: Endpoint; methods: readonly string[] } {
-  const [, endpoint = 'unknown', ...methods] = ROUTES.find(([route]) => route.test(path)) ?? [];
-  return { endpoint, methods };
+function routeOf(path: string): Route {
+  return ROUTES.find((route) => route.path.test(path)) ?? UNKNOWN;
 }
 
-function reportIdOf(path: string): string | undefined {
-  return routeOf(path).endpoint === 'report' ? decodeURIComponent(path.slice('/reports/'.length)) : undefined;
-}
-
-/**
- * Answers a request. It checks authentication, then the revision (contract 5.6), scope and parameters.
- *
- * @param previousGet time of the previous GET of the same report
- * @throws Refusal
- */
-function respond(state: SandboxState, request: Incoming, previousGet: number | undefined): Answer {
-  const { path } = request;
-  const { endpoint } = routeOf(path);
-  if (endpoint === 'token' || endpoint === 'authorize') {
-    requireMethod(request);
-    return endpoint === 'token' ? tokenEndpoint(state, request) : authorizationEndpoint(state, request);
-  }
+/** Checks authentication, then the revision (contract 5.6), scope and parameters. @throws Refusal */
+function respond(state: SandboxState, request: Incoming): Answer {
+  const { path, method } = request;
+  const { methods, open, answer } = routeOf(path);
+  const absent = refusal(404, 'not_found', `There is nothing at ${method} ${path}.`);
+  if (open && methods.includes(method)) return open(state, request);
+  if (open) throw absent;
   const reporting = path.startsWith('/reports');
   const grant = authenticate(state, request, reporting);
   requireRevision(request);
-  requireMethod(request);
+  if (!answer || !methods.includes(method)) throw absent;
   requireScope(grant, reporting ? 'reporting:read' : `${path.slice(1)}:read`);
-  if (endpoint === 'create') return createReport(state, request, grant);
-  if (endpoint === 'purchases') return queryPurchases(state, request, grant);
-  if (endpoint === 'list') return listPage(state, request, grant);
-  return getReport(state, reportIdOf(path) ?? '', grant, previousGet);
-}
-
-function requireMethod({ method, path }: Incoming): void {
-  if (routeOf(path).methods.includes(method)) return;
-  throw new Refusal(404, 'not_found', `There is nothing at ${method} ${path}.`);
+  return answer(state, request, grant);
 }

@@ -28,8 +28,7 @@ export async function startSandbox(options: SandboxOptions = {}) {
     clientId: first.clientId,
     clientSecret: first.clientSecret,
     revision: EXAMPLE_REVISION,
-    /** The advertisers of the first credential's account. */
-    advertiserIds: (state.advertisers.get(first.account) ?? []).map(({ id }) => id),
+    advertiserIds: state.advertisers.map(({ id }) => id),
     credentials: state.credentials,
     journal: state.journal as readonly Call[],
     faults: state.faults,

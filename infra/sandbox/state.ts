@@ -32,14 +32,13 @@ export function createState(options: SandboxOptions) {
   const now = options.now ?? Date.now;
   const startedAt = now();
   const credentials: readonly Credential[] = (options.credentials ?? [{}]).map(createCredential);
-  const ids = options.advertiserIds ?? EXAMPLE_ADVERTISERS;
   return {
     options,
     now,
     startedAt,
     credentials,
-    /** By account. */
-    advertisers: new Map(credentials.map(({ account }) => [account, createAdvertisers(ids, startedAt)])),
+    /** Of every account. */
+    advertisers: createAdvertisers(options.advertiserIds ?? EXAMPLE_ADVERTISERS, startedAt),
     accessTokens: new Map<string, AccessToken>(),
     refreshTokens: new Map<string, Grant>(),
     codes: new Map<string, AuthorizationCode>(),

@@ -56,11 +56,11 @@ const expected = new Map<string, DaySums>();
 
 beforeAll(async () => {
   const report = { secondsToReady: 0, restated: { days: 10, everyHours: 1 / 36 } };
-  const isEmpty = (day: string) => day === '2026-10-04' || empty.has(day);
+  const rowsOn = (day: string) => (day === '2026-10-04' || empty.has(day) ? 0 : 6);
   const empty = new Set<string>();
   const started = startFastWorkflow({
     now: '2026-10-08T00:00:00Z',
-    sandbox: { report: { ...report, isEmpty } },
+    sandbox: { report: { ...report, rowsOn } },
   });
   workflow = ended.use(await started);
   const { sandbox, out, bucket, request } = workflow;

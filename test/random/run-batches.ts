@@ -13,12 +13,19 @@ const ACCOUNTS = Array.from({ length: 12 }, (_, index) => `account-${index}`);
 
 const MAX_DOWNLOAD_BYTES = 32 * 1024 ** 2;
 
-/** Every hundred seconds of the scaled clock, the same days have other values, and other days are empty. */
+const HOUR_MS = 3_600_000;
+
+/**
+ * Every hundred seconds of the scaled clock, the same days have other values, and other days are empty. A day
+ * has no rows before its end, and half of them for twelve hours more.
+ */
 const CHANGING = {
   restated: { days: 5, everyHours: 1 / 36 },
-  lateHours: 12,
-  isEmpty: (day: string, advertiser: string, createdAt: number) =>
-    crc32(`${day} ${advertiser} ${Math.floor(createdAt / 100_000)}`) % 4 === 0,
+  rowsOn(day: string, advertiser: string, createdAt: number) {
+    const isEmpty = crc32(`${day} ${advertiser} ${Math.floor(createdAt / 100_000)}`) % 4 === 0;
+    const hours = (createdAt - Date.parse(day)) / HOUR_MS - 24;
+    return isEmpty || hours < 0 ? 0 : hours < 12 ? 3 : 6;
+  },
 };
 
 const HEALTHY = { secondsToReady: 5, urlSeconds: 86_400 };

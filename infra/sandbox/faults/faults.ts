@@ -19,7 +19,8 @@ export function createFaultList(initial: readonly (string | Fault)[]) {
     take(request: FaultTarget): FaultEffect {
       const matching = entries.filter(({ fault }) => matches(fault, request));
       for (const entry of matching) entry.matched += 1;
-      return matching.filter(({ fault, matched }) => applies(fault, matched)).reduce(combine, {});
+      const applying = matching.filter(({ fault, matched }) => applies(fault, matched));
+      return Object.assign({}, ...applying.map(({ fault }) => fault));
     },
   };
 }
@@ -30,17 +31,6 @@ function matches({ on, report }: Fault, request: FaultTarget): boolean {
 
 function applies({ nth = 1, times = 1 }: Fault, matched: number): boolean {
   return matched >= nth && matched < nth + times;
-}
-
-function combine(before: FaultEffect, { fault }: { fault: Fault }): FaultEffect {
-  const { on: _on, report: _report, nth: _nth, times: _times, ...effect } = fault;
-  return {
-    ...before,
-    ...effect,
-    header: { ...before.header, ...effect.header },
-    set: { ...before.set, ...effect.set },
-    omit: [...(before.omit ?? []), ...(effect.omit ?? [])],
-  };
 }
 
 /**

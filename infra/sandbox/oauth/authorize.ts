@@ -1,7 +1,8 @@
+import { oauthRefusal, Refusal } from '../envelope.ts';
 import { type Answer, html, type Incoming } from '../exchange.ts';
 import type { Credential } from '../settings.ts';
 import type { Grant, SandboxState } from '../state.ts';
-import { OAuthError, randomToken, requestedScopes } from './tokens.ts';
+import { randomToken, requestedScopes } from './tokens.ts';
 
 const CODE_LIFETIME_MS = 600_000;
 
@@ -13,30 +14,25 @@ const CODE_LIFETIME_MS = 600_000;
  */
 export function authorizationEndpoint(state: SandboxState, { method, query, body }: Incoming): Answer {
   const credential = state.credentials.find(({ clientId }) => clientId === query.get('client_id'));
-  if (!credential) return html(400, messagePage('This application is unknown.'));
   const redirectUri = query.get('redirect_uri') ?? '';
-  if (!isAllowed(redirectUri, credential)) {
-    return html(400, messagePage('This application may not use that redirect_uri.'));
+  if (!credential || !isAllowed(redirectUri, credential)) {
+    const problem = credential ? 'may not use that redirect_uri' : 'is unknown';
+    return html(400, page('That did not work', `<p>This application ${problem}.</p>`));
   }
   try {
-    const grant = { credential, scopes: scopesOf(query, credential) };
+    if (query.get('response_type') !== 'code')
+      throw oauthRefusal('unsupported_response_type', 'response_type must be code.');
+    const grant = { credential, scopes: requestedScopes(query.get('scope'), credential.scopes) };
     if (method === 'GET') return html(200, consentPage(grant, redirectUri));
     if (new URLSearchParams(body).get('decision') !== 'allow')
-      throw new OAuthError('access_denied', 'The user did not consent.');
+      throw oauthRefusal('access_denied', 'The user did not consent.');
     const code = randomToken('code');
     state.codes.set(code, { ...grant, redirectUri, expiresAt: state.now() + CODE_LIFETIME_MS });
     return redirectBack(redirectUri, query, { code });
   } catch (error) {
-    if (!(error instanceof OAuthError)) throw error;
-    return redirectBack(redirectUri, query, { error: error.error, error_description: error.message });
+    if (!(error instanceof Refusal)) throw error;
+    return redirectBack(redirectUri, query, Object(error.answer.json));
   }
-}
-
-function scopesOf(query: URLSearchParams, { scopes }: Credential): readonly string[] {
-  if (query.get('response_type') !== 'code') {
-    throw new OAuthError('unsupported_response_type', 'response_type must be code.');
-  }
-  return requestedScopes(query.get('scope'), scopes);
 }
 
 /** Keeps the query of redirect_uri and returns `state` unchanged. */
@@ -72,10 +68,6 @@ function consentPage({ credential, scopes }: Grant, redirectUri: string): string
     <small>You will return to <code>${escaped(new URL(redirectUri).origin)}</code>. This is a sandbox: no real
      account is touched.</small>`,
   );
-}
-
-function messagePage(message: string): string {
-  return page('That did not work', `<p>${escaped(message)}</p>`);
 }
 
 function page(title: string, content: string): string {

@@ -1,26 +1,14 @@
 import { randomBytes } from 'node:crypto';
+import { oauthRefusal, type Refusal } from '../envelope.ts';
 import { type Answer, type Incoming, json } from '../exchange.ts';
 import type { Credential } from '../settings.ts';
 import type { AccessToken, Grant, SandboxState } from '../state.ts';
 
-/** An error of the OAuth endpoints, which have their own error body (RFC 6749 5.2, contract 7.3). */
-export class OAuthError extends Error {
-  override readonly name = 'OAuthError';
-  readonly status: number;
-  readonly error: string;
-
-  constructor(error: string, description: string, status = 400) {
-    super(description);
-    this.error = error;
-    this.status = status;
-  }
-}
-
-/** @throws OAuthError invalid_scope if a requested scope is not available */
+/** @throws Refusal invalid_scope if a requested scope is not available */
 export function requestedScopes(scope: string | null, available: readonly string[]): readonly string[] {
   const requested = [...new Set((scope ?? '').split(' ').filter((name) => name !== ''))];
   const missing = requested.filter((name) => !available.includes(name));
-  if (missing.length > 0) throw new OAuthError('invalid_scope', `Not available: ${missing.join(' ')}.`);
+  if (missing.length > 0) throw oauthRefusal('invalid_scope', `Not available: ${missing.join(' ')}.`);
   return requested.length === 0 ? available : requested;
 }
 
@@ -30,7 +18,7 @@ export function randomToken(kind: 'at' | 'rt' | 'code'): string {
 }
 
 /** Returns a token response (contract 2.1) without a refresh token. */
-function issueAccessToken(state: SandboxState, { credential, scopes }: Grant): TokenResponse {
+function issueAccessToken(state: SandboxState, { credential, scopes }: Grant) {
   const seconds = state.options.tokenSeconds ?? 3600;
   const token = randomToken('at');
   state.accessTokens.set(token, { credential, scopes, expiresAt: state.now() + seconds * 1000 });
@@ -43,66 +31,55 @@ export function findAccessToken({ accessTokens, now }: SandboxState, token: stri
   return found && found.expiresAt > now() ? found : undefined;
 }
 
-type TokenResponse = Record<string, unknown>;
-
 /** Contract 4.1. No response of this endpoint may be cached (RFC 6749 5.1). */
 export function tokenEndpoint(state: SandboxState, request: Incoming): Answer {
-  try {
-    const credential = authenticateClient(state, request);
-    return json(200, grantToken(state, credential, formOf(request)), { 'cache-control': 'no-store' });
-  } catch (error) {
-    if (error instanceof OAuthError) return oauthError(error);
-    throw error;
-  }
+  const credential = authenticateClient(state, request);
+  if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(request.headers['content-type'] ?? ''))
+    throw oauthRefusal('invalid_request', 'Content-Type must be application/x-www-form-urlencoded.');
+  const form = new URLSearchParams(request.body);
+  const type = required(form, 'grant_type');
+  const grant = Object.hasOwn(GRANTS, type) ? GRANTS[type] : undefined;
+  if (!grant) throw oauthRefusal('unsupported_grant_type', `grant_type ${type} is not supported.`);
+  return json(200, grant(state, credential, form), { 'cache-control': 'no-store' });
 }
 
-export function oauthError({ error, status, message }: OAuthError): Answer {
-  const challenge = status === 401 ? { 'www-authenticate': 'Basic realm="platform"' } : {};
-  return json(status, { error, error_description: message }, { 'cache-control': 'no-store', ...challenge });
-}
+type GrantType = (state: SandboxState, credential: Credential, form: URLSearchParams) => object;
 
-function grantToken(state: SandboxState, credential: Credential, form: URLSearchParams): TokenResponse {
-  const grantType = required(form, 'grant_type');
-  if (grantType === 'client_credentials') return grantByClient(state, credential, form);
-  if (grantType === 'authorization_code') return grantByCode(state, credential, form);
-  if (grantType === 'refresh_token') return grantByRefreshToken(state, credential, form);
-  throw new OAuthError('unsupported_grant_type', `grant_type ${grantType} is not supported.`);
-}
+/** Token responses by grant_type. */
+const GRANTS: Readonly<Record<string, GrantType>> = {
+  /** If the request names no scope, the token gets all scopes of the client (contract 4.1). */
+  client_credentials(state, credential, form) {
+    return issueAccessToken(state, {
+      credential,
+      scopes: requestedScopes(form.get('scope'), credential.scopes),
+    });
+  },
 
-/** If the request names no scope, the token gets all scopes of the client (contract 4.1). */
-function grantByClient(state: SandboxState, credential: Credential, form: URLSearchParams): TokenResponse {
-  const scopes = requestedScopes(form.get('scope'), credential.scopes);
-  return issueAccessToken(state, { credential, scopes });
-}
+  /** A code works once, for its own client and redirect_uri, until it expires (contract 4.1). */
+  authorization_code(state, { clientId }, form) {
+    const redirectUri = required(form, 'redirect_uri');
+    const value = required(form, 'code');
+    const code = state.codes.get(value);
+    if (code?.credential.clientId !== clientId) throw invalidGrant('The code is unknown or was used.');
+    if (code.expiresAt <= state.now()) throw invalidGrant('The code has expired.');
+    if (code.redirectUri !== redirectUri)
+      throw invalidGrant('redirect_uri differs from the authorization request.');
+    state.codes.delete(value);
+    return { ...issueAccessToken(state, code), refresh_token: issueRefreshToken(state, code) };
+  },
 
-/** A code works once, for its own client and redirect_uri, until it expires (contract 4.1). */
-function grantByCode(state: SandboxState, { clientId }: Credential, form: URLSearchParams): TokenResponse {
-  const redirectUri = required(form, 'redirect_uri');
-  const value = required(form, 'code');
-  const code = state.codes.get(value);
-  if (code?.credential.clientId !== clientId) throw invalidGrant('The code is unknown or was used.');
-  if (code.expiresAt <= state.now()) throw invalidGrant('The code has expired.');
-  if (code.redirectUri !== redirectUri)
-    throw invalidGrant('redirect_uri differs from the authorization request.');
-  state.codes.delete(value);
-  return { ...issueAccessToken(state, code), refresh_token: issueRefreshToken(state, code) };
-}
-
-/** RFC 6749 6. The contract does not show the parameters. */
-function grantByRefreshToken(
-  state: SandboxState,
-  { clientId }: Credential,
-  form: URLSearchParams,
-): TokenResponse {
-  const value = required(form, 'refresh_token');
-  const grant = state.refreshTokens.get(value);
-  if (grant?.credential.clientId !== clientId) throw invalidGrant('The refresh token is not valid.');
-  const scopes = requestedScopes(form.get('scope'), grant.scopes);
-  const response = issueAccessToken(state, { ...grant, scopes });
-  if (!state.options.rotateRefreshTokens) return response;
-  state.refreshTokens.delete(value);
-  return { ...response, refresh_token: issueRefreshToken(state, grant) };
-}
+  /** RFC 6749 6. The contract does not show the parameters. */
+  refresh_token(state, { clientId }, form) {
+    const value = required(form, 'refresh_token');
+    const grant = state.refreshTokens.get(value);
+    if (grant?.credential.clientId !== clientId) throw invalidGrant('The refresh token is not valid.');
+    const scopes = requestedScopes(form.get('scope'), grant.scopes);
+    const response = issueAccessToken(state, { ...grant, scopes });
+    if (!state.options.rotateRefreshTokens) return response;
+    state.refreshTokens.delete(value);
+    return { ...response, refresh_token: issueRefreshToken(state, grant) };
+  },
+};
 
 function issueRefreshToken({ refreshTokens }: SandboxState, { credential, scopes }: Grant): string {
   const token = randomToken('rt');
@@ -119,7 +96,7 @@ function authenticateClient({ credentials }: SandboxState, request: Incoming): C
   );
   if (found) return found;
   const expected = 'Use HTTP Basic with client_id and client_secret.';
-  throw new OAuthError('invalid_client', `Client authentication failed. ${expected}`, 401);
+  throw oauthRefusal('invalid_client', `Client authentication failed. ${expected}`, 401);
 }
 
 function formDecoded(text = ''): string | undefined {
@@ -130,19 +107,12 @@ function formDecoded(text = ''): string | undefined {
   }
 }
 
-function formOf({ headers, body }: Incoming): URLSearchParams {
-  if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(headers['content-type'] ?? '')) {
-    throw new OAuthError('invalid_request', 'Content-Type must be application/x-www-form-urlencoded.');
-  }
-  return new URLSearchParams(body);
-}
-
 function required(form: URLSearchParams, name: string): string {
   const value = form.get(name);
-  if (!value) throw new OAuthError('invalid_request', `${name} is missing.`);
+  if (!value) throw oauthRefusal('invalid_request', `${name} is missing.`);
   return value;
 }
 
-function invalidGrant(description: string): OAuthError {
-  return new OAuthError('invalid_grant', description);
+function invalidGrant(description: string): Refusal {
+  return oauthRefusal('invalid_grant', description);
 }

@@ -9,10 +9,8 @@ export type DaySettings = {
    * every `everyHours` (default: 24).
    */
   restated?: { days: number; everyHours?: number };
-  /** A day has no rows until it ends, half of its rows for this many hours, and then all. */
-  lateHours?: number;
-  /** A day without rows of an advertiser. @param createdAt of the report, in epoch ms */
-  isEmpty?: (day: string, advertiser: string, createdAt: number) => boolean;
+  /** The rows of a day and advertiser, if they are fewer than usual. @param createdAt of the report, in epoch ms */
+  rowsOn?: (day: string, advertiser: string, createdAt: number) => number;
 };
 
 /**
@@ -47,18 +45,17 @@ export function createBlocks(
   version: number,
 ): Block[] {
   const { start_date, end_date, advertiser_ids, dimensions } = request;
-  const { createdAt, restated, lateHours, isEmpty } = options;
+  const { createdAt, restated, rowsOn } = options;
   const isTotal = dimensions.length === 0;
   const ids = advertiser_ids.map((id) => id.toLowerCase());
   const most = isTotal ? DEFAULT_ROWS : Math.min(DEFAULT_ROWS, combinationsOf(dimensions));
   return daysOf({ start_date, end_date }).flatMap((date) => {
-    const age = createdAt - Date.parse(date) - DAY_MS;
-    const growth = growthAt(age, restated);
-    const rows = rowsAt(age, most, lateHours);
-    const present = ids.filter((id) => rows > 0 && !isEmpty?.(date, id, createdAt));
-    const blocks = present.map((advertiser): Block => {
+    const growth = growthAt(createdAt - Date.parse(date) - DAY_MS, restated);
+    const all = ids.map((advertiser): Block => {
+      const rows = Math.min(most, rowsOn?.(date, advertiser, createdAt) ?? most);
       return { date, advertiser, rows, seed: seedOf(request, date, advertiser, version), growth };
     });
+    const blocks = all.filter(({ rows }) => rows > 0);
     const [first] = blocks;
     // Without dimensions the report holds totals per date, not per advertiser (contract 2.2).
     return isTotal && first ? [{ ...first, rows: 1, addsUp: blocks }] : blocks;
@@ -71,11 +68,6 @@ function growthAt(age: number, restated: DaySettings['restated']): number {
   const periods = Math.floor((restated.days * DAY_MS) / period);
   const passed = Math.max(-1, Math.min(periods, Math.floor(age / period)));
   return (periods + 1 + passed) / (2 * periods + 1);
-}
-
-function rowsAt(age: number, rows: number, lateHours: number | undefined): number {
-  if (lateHours === undefined || age >= lateHours * HOUR_MS) return rows;
-  return age < 0 ? 0 : Math.floor(rows / 2);
 }
 
 /** Differs for each option whose name the contract omits, such as a filter. */

@@ -34,18 +34,11 @@ type Part = { bytes: Buffer; length: number };
 /** A block with more rows repeats this many. */
 const MOST_DIFFERENT_ROWS = 500;
 
-type Digits = readonly [before: number, after: number];
-
-/** Digits of a metric before and after its point, by unit. Without one before, a value is below 0.1. */
-const UNIT_DIGITS: Readonly<Record<Metric['unit'], Digits>> = {
-  count: [3, 0],
-  money: [3, 6],
-  number: [2, 2],
-  ratio: [1, 6],
-};
-
-/** Digits of metrics that are much larger or smaller than others of their unit. */
-const METRIC_DIGITS: Readonly<Record<string, Digits>> = {
+/**
+ * Digits before and after the point, of a metric or of the others with its unit. Without one before, a value is
+ * below 0.1.
+ */
+const DIGITS: Readonly<Record<string, readonly [before: number, after: number]>> = {
   impressions: [5, 0],
   clicks: [4, 0],
   reach: [4, 0],
@@ -54,6 +47,10 @@ const METRIC_DIGITS: Readonly<Record<string, Digits>> = {
   ctr: [0, 6],
   cpc: [1, 6],
   cpm: [1, 6],
+  count: [3, 0],
+  money: [3, 6],
+  number: [2, 2],
+  ratio: [1, 6],
 };
 
 export function createReportFile(request: ReportRequest, options: FileOptions, version = 0): ReportFile {
@@ -160,7 +157,7 @@ function metricOf(name: string, block: Block): (row: number) => string {
 
 /** Its first digit is never 0, so all values of a block have the same width. */
 function ownValue(name: string, { seed, growth }: Block): (row: number) => string {
-  const [before, after] = METRIC_DIGITS[name] ?? UNIT_DIGITS[findMetric(name)?.unit ?? 'count'];
+  const [before, after] = DIGITS[name] ?? DIGITS[findMetric(name)?.unit ?? 'count'] ?? [3, 0];
   const least = before === 0 ? 0 : 10 ** (before - 1);
   const fractions = 10 ** (before === 0 ? after - 1 : after);
   const own = createHash('sha256').update(name).digest().readUInt32BE();

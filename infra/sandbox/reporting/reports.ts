@@ -1,11 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { daysOf } from '../../../functions/workflow/request/dates.ts';
 import { grantedAdvertisers } from '../authenticate.ts';
-import { Refusal, readJsonBody } from '../envelope.ts';
+import { readJsonBody, refusal } from '../envelope.ts';
 import { type Answer, type Incoming, json } from '../exchange.ts';
 import type { Grant, Report, SandboxState } from '../state.ts';
 import { createReportFile } from './report-file.ts';
-import { type ReportRequest, readPurchaseQuery, readReport } from './report-request.ts';
+import { readPurchaseQuery, readReport } from './report-request.ts';
 
 /** Contract 4.4. */
 const SECONDS_BETWEEN_GETS = 10;
@@ -13,47 +13,66 @@ const SECONDS_BETWEEN_GETS = 10;
 const DAY_SECONDS = 86_400;
 
 /** Contract 4.3. */
-export function createReport(state: SandboxState, request: Incoming, grant: Grant): Answer {
-  const { refusedAdvertisers = [] } = state.options;
+export function createReport(state: SandboxState, incoming: Incoming, grant: Grant): Answer {
+  const { refusedAdvertisers = [], report = {} } = state.options;
   const granted = grantedAdvertisers(state, grant).filter(({ id }) => !refusedAdvertisers.includes(id));
-  const body = readReport(readJsonBody(request), granted);
-  const report = newReport(state, grant.credential.account, body);
-  state.reports.set(report.id, report);
-  return json(201, { id: report.id, status: 'CREATED' });
+  const request = readReport(readJsonBody(incoming), granted);
+  const { secondsToReady = 25, ...file } = report;
+  const id = randomUUID();
+  const ordinal = state.reports.size + 1;
+  const createdAt = state.now();
+  const untilReady = typeof secondsToReady === 'number' ? secondsToReady : secondsToReady(ordinal);
+  state.reports.set(id, {
+    id,
+    ordinal,
+    account: grant.credential.account,
+    request,
+    createdAt,
+    readyAt: createdAt + 1000 * untilReady,
+    file: createReportFile(request, { ...file, createdAt }),
+    version: 0,
+  });
+  return json(201, { id, status: 'CREATED' });
 }
 
 /**
  * Contract 4.4. A report of another account is 404, like an unknown id. A GET that was refused counts as a
  * GET, so a client that polls too fast never succeeds.
- *
- * @param previousGet the time of the previous GET
  */
 export function getReport(
   state: SandboxState,
-  id: string,
+  { reportId: id = '', previousGet }: Incoming,
   grant: Grant,
-  previousGet: number | undefined,
 ): Answer {
   const report = state.reports.get(id);
-  if (report?.account !== grant.credential.account) {
-    throw new Refusal(404, 'not_found', `There is no report ${id}.`);
-  }
+  if (report?.account !== grant.credential.account)
+    throw refusal(404, 'not_found', `There is no report ${id}.`);
   const now = state.now();
-  if (previousGet !== undefined && now - previousGet < SECONDS_BETWEEN_GETS * 1000) {
-    throw new Refusal(429, 'rate_limited', `Poll a report at most once every ${SECONDS_BETWEEN_GETS} s.`, {
+  if (previousGet !== undefined && now - previousGet < SECONDS_BETWEEN_GETS * 1000)
+    throw refusal(429, 'rate_limited', `Poll a report at most once every ${SECONDS_BETWEEN_GETS} s.`, {
       headers: { 'retry-after': String(SECONDS_BETWEEN_GETS) },
     });
-  }
   const { createdAt, readyAt } = report;
   const isCreated = now < createdAt + (readyAt - createdAt) / 5;
   if (now < readyAt) return json(200, { id, status: isCreated ? 'CREATED' : 'PROCESSING' });
   return json(200, { id, status: 'READY', download_url: presign(state, report) });
 }
 
-/** Contract 4.5. The contract does not show the response, so its shape is invented. */
+/**
+ * Contract 4.5, which does not show the response: its shape is invented. The same request always gets the same
+ * events.
+ */
 export function queryPurchases(state: SandboxState, request: Incoming, grant: Grant): Answer {
   const query = readPurchaseQuery(readJsonBody(request), grantedAdvertisers(state, grant));
-  return json(200, onePurchaseADay(query));
+  const { advertiser_id, ...range } = query;
+  const purchases = daysOf(range).map((day) => ({
+    event_id: `${advertiser_id}-${day}`,
+    advertiser_id,
+    event_time: `${day}T08:30:00Z`,
+    value: 12.5,
+    currency: 'USD',
+  }));
+  return json(200, { purchases });
 }
 
 /** Creates a new download_url, valid for 24 hours from now (contract 2.3). */
@@ -62,33 +81,4 @@ function presign({ options, now, storageUrl, downloadUrls }: SandboxState, { id,
   const path = `/reports/${id}.${request.format === 'CSV' ? 'csv' : 'json'}?signature=${signature}`;
   downloadUrls.set(path, now() + 1000 * (options.report?.urlSeconds ?? DAY_SECONDS));
   return storageUrl + path;
-}
-
-function newReport({ options, reports, now }: SandboxState, account: string, request: ReportRequest): Report {
-  const { secondsToReady = 25, ...file } = options.report ?? {};
-  const ordinal = reports.size + 1;
-  const createdAt = now();
-  const untilReady = typeof secondsToReady === 'number' ? secondsToReady : secondsToReady(ordinal);
-  return {
-    id: randomUUID(),
-    ordinal,
-    account,
-    request,
-    createdAt,
-    readyAt: createdAt + 1000 * untilReady,
-    file: createReportFile(request, { ...file, createdAt }),
-    version: 0,
-  };
-}
-
-/** The same request always gets the same events. */
-function onePurchaseADay({ advertiser_id, ...range }: ReturnType<typeof readPurchaseQuery>): unknown {
-  const events = daysOf(range).map((day) => ({
-    event_id: `${advertiser_id}-${day}`,
-    advertiser_id,
-    event_time: `${day}T08:30:00Z`,
-    value: 12.5,
-    currency: 'USD',
-  }));
-  return { purchases: events };
 }

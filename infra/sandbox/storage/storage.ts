@@ -1,12 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { PLATFORM_HEADERS } from '../authenticate.ts';
-import type { Answer, Call } from '../exchange.ts';
+import type { Answer, Call, Pieces } from '../exchange.ts';
 import { applyFault } from '../faults/faults.ts';
 import type { FaultEffect } from '../faults/parse-fault.ts';
-import { byteByByte, type Pieces, recordCall, reset, sendAnswer, upTo } from '../http.ts';
+import { recordCall, reset, sendAnswer } from '../http.ts';
 import type { ReportFile } from '../reporting/report-file.ts';
 import type { Report, SandboxState } from '../state.ts';
 
@@ -25,16 +24,10 @@ export async function serveStorage(
   if (fault.hang) return;
   if (report && fault.changed) replaceFile(report);
   const answer = answerTo(state, call, fault, report);
-  if ('file' in answer) return sendDownload(response, answer, call, fault, state.now());
   await sendAnswer(response, applyFault(answer, fault, state.now()), call, fault);
 }
 
-function answerTo(
-  state: SandboxState,
-  call: Call,
-  fault: FaultEffect,
-  report: Report | undefined,
-): Answer | Download {
+function answerTo(state: SandboxState, call: Call, fault: FaultEffect, report: Report | undefined): Answer {
   if (fault.status !== undefined && fault.status >= 300) return xmlError(fault.status);
   const foreign = PLATFORM_HEADERS.find((name) => call.headers[name] !== undefined);
   if (foreign)
@@ -44,36 +37,31 @@ function answerTo(
   if (expiresAt === undefined || !report || call.method !== 'GET')
     return xmlError(403, 'SignatureDoesNotMatch', 'The signature does not match.');
   if (expiresAt <= state.now()) return xmlError(403);
-  const download = readRange(report, call, fault);
-  if (fault.body === undefined || !('file' in download)) return download;
-  return { status: download.status, headers: download.headers };
+  return serveRange(report, call, fault);
 }
 
 /**
  * Applies If-Match, then Range (RFC 9110, 13 and 14). Several ranges get the whole object, as on S3, and so
  * does the end of a file, which no client asks for.
  */
-function readRange({ file, request }: Report, call: Call, fault: FaultEffect): Answer | Download {
-  const type = request.format === 'CSV' ? 'text/csv' : 'application/json';
-  const headers = { 'content-type': type, 'accept-ranges': 'bytes', etag: file.etag };
+function serveRange({ file, request }: Report, call: Call, fault: FaultEffect): Answer {
   const { 'if-match': ifMatch, range } = call.headers;
-  if (ifMatch !== undefined && ifMatch !== file.etag) {
-    return xmlError(
-      412,
-      'PreconditionFailed',
-      'At least one of the pre-conditions you specified did not hold',
-    );
-  }
+  if (ifMatch !== undefined && ifMatch !== file.etag)
+    return xmlError(412, 'PreconditionFailed', 'At least one of the pre-conditions did not hold');
   const [, from, to = ''] = (!fault.ignore_range && range?.match(/^bytes=(\d+)-(\d*)$/)) || [];
-  if (from === undefined) return { status: 200, headers, file, start: 0, end: file.length };
-  const start = Number(from);
+  const start = Number(from ?? 0);
   const end = to === '' ? file.length : Math.min(file.length, Number(to) + 1);
-  if (start >= end) {
-    const refused = xmlError(416, 'InvalidRange', 'The requested range is not satisfiable');
-    return { ...refused, headers: { ...refused.headers, 'content-range': `bytes */${file.length}` } };
-  }
-  const contentRange = `bytes ${start}-${end - 1}/${file.length}`;
-  return { status: 206, headers: { ...headers, 'content-range': contentRange }, file, start, end };
+  if (start >= end)
+    return xmlError(416, 'InvalidRange', 'The requested range is not satisfiable', {
+      'content-range': `bytes */${file.length}`,
+    });
+  const headers = {
+    'content-type': request.format === 'CSV' ? 'text/csv' : 'application/json',
+    'accept-ranges': 'bytes',
+    ...(from !== undefined && { 'content-range': `bytes ${start}-${end - 1}/${file.length}` }),
+    ...headersOf(file, end - start, fault),
+  };
+  return { status: from === undefined ? 200 : 206, headers, pieces: piecesOf(file, start, end, fault) };
 }
 
 const ERRORS: Readonly<Record<number, readonly [code: string, message: string]>> = {
@@ -86,14 +74,14 @@ const ERRORS: Readonly<Record<number, readonly [code: string, message: string]>>
 function xmlError(
   status: number,
   code = ERRORS[status]?.[0] ?? 'Error',
-  message = ERRORS[status]?.[1],
+  message = ERRORS[status]?.[1] ?? `The sandbox was told to answer ${status}.`,
+  headers = {},
 ): Answer {
-  if (status < 400) return { status, headers: {} };
-  const body = `<Code>${code}</Code><Message>${message ?? `The sandbox was told to answer ${status}.`}</Message>`;
+  if (status < 400) return { status, headers };
   return {
     status,
-    headers: { 'content-type': 'application/xml' },
-    text: `<?xml version="1.0" encoding="UTF-8"?>\n<Error>${body}</Error>`,
+    headers: { 'content-type': 'application/xml', ...headers },
+    text: `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>${message}</Message></Error>`,
   };
 }
 
@@ -103,61 +91,20 @@ function replaceFile(report: Report): void {
   report.file = report.file.withVersion(report.version);
 }
 
-/** The bytes of a file from start to end (exclusive), with the status and headers of the response. */
-type Download = {
-  status: 200 | 206;
-  headers: Record<string, string>;
-  file: ReportFile;
-  start: number;
-  end: number;
-};
-
-/** Streams a file as fast as the client reads it, with the effects of the fault. */
-async function sendDownload(
-  response: ServerResponse,
-  download: Download,
-  call: Call,
-  fault: FaultEffect,
-  now: number,
-): Promise<void> {
-  const { status, headers } = applyFault({ ...download, headers: headersFor(download, fault) }, fault, now);
-  call.status = status;
-  if (fault.framing === 'close') {
-    // Node then sends neither Content-Length nor chunks: the body ends when the connection closes.
-    response.useChunkedEncodingByDefault = false;
-    response.shouldKeepAlive = false;
-  }
-  response.writeHead(status, headers);
-  response.flushHeaders();
-  const { reset_after = Infinity, cut_after = Infinity, stall_after = Infinity } = fault;
-  const limit = Math.min(reset_after, cut_after, stall_after);
-  await pipeline(upTo(limit, piecesOf(download, fault), call), response, { end: false });
-  // The callback of a write comes when every byte before it has left this process. A reset discards bytes
-  // that have not.
-  if (call.bytes < limit) response.end();
-  else if (limit === reset_after) response.write('', () => reset(response));
-  else if (limit === cut_after) response.socket?.end();
-}
-
-function headersFor({ headers, start, end }: Download, fault: FaultEffect): Record<string, string> {
-  const { etag, ...others } = headers;
-  const { framing, endless, gzip } = fault;
-  const hasLength = framing !== 'chunked' && framing !== 'close' && !endless && gzip !== 'right';
+function headersOf({ etag }: ReportFile, length: number, fault: FaultEffect): Record<string, string> {
+  const { framing, endless, gzip, body } = fault;
+  const isFramed = framing === 'chunked' || framing === 'close' || endless || gzip === 'right';
   return {
-    ...others,
-    ...(etag === undefined || fault.etag === 'none'
-      ? {}
-      : { etag: fault.etag === 'weak' ? `W/${etag}` : etag }),
-    ...(hasLength ? { 'content-length': String(end - start) } : {}),
-    ...(gzip ? { 'content-encoding': 'gzip' } : {}),
+    ...(fault.etag !== 'none' && { etag: fault.etag === 'weak' ? `W/${etag}` : etag }),
+    ...(!isFramed && body === undefined && { 'content-length': String(length) }),
+    ...(gzip && { 'content-encoding': 'gzip' }),
   };
 }
 
-function piecesOf({ file, start, end }: Download, { endless, gzip, trickle }: FaultEffect): Pieces {
+function piecesOf(file: ReportFile, start: number, end: number, { endless, gzip }: FaultEffect): Pieces {
   const pieces = endless ? endlessly(file.read(start, end - 2)) : file.read(start, end);
-  const encoded =
-    gzip === 'right' ? Readable.from(pieces, { objectMode: false }).pipe(createGzip({ level: 1 })) : pieces;
-  return trickle === undefined ? encoded : byteByByte(encoded, trickle);
+  if (gzip !== 'right') return pieces;
+  return Readable.from(pieces, { objectMode: false }).pipe(createGzip({ level: 1 }));
 }
 
 /** Adds line breaks forever instead of the end of the JSON array. */
