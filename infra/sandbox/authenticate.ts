@@ -1,5 +1,5 @@
 import { type Refusal, refusal } from './envelope.ts';
-import type { Incoming } from './exchange.ts';
+import type { Call } from './exchange.ts';
 import { findAccessToken } from './oauth/tokens.ts';
 import { EXAMPLE_REVISION } from './settings.ts';
 import { type Advertiser, createAdvertisers, type Grant, type SandboxState } from './state.ts';
@@ -16,7 +16,7 @@ const API_KEY_SUNSET = Date.parse('2027-01-01T00:00:00Z');
  *
  * @throws Refusal 401
  */
-export function authenticate(state: SandboxState, request: Incoming, reporting: boolean): Grant {
+export function authenticate(state: SandboxState, request: Call, reporting: boolean): Grant {
   const { authorization, 'x-api-key': apiKey } = request.headers;
   if (authorization === undefined && apiKey !== undefined && reporting) return findApiKey(state, apiKey);
   const token = authorization?.match(/^Bearer +([^ ]+)$/i)?.[1];
@@ -27,7 +27,7 @@ export function authenticate(state: SandboxState, request: Incoming, reporting: 
 }
 
 /** Contract 9.1 and 9.2. @throws Refusal 400 */
-export function requireRevision({ headers }: Incoming): void {
+export function requireRevision({ headers }: Call): void {
   const revision = headers['x-service-revision'];
   if (revision === EXAMPLE_REVISION) return;
   const problem = revision === undefined ? 'is missing' : `names no published revision: ${revision}`;

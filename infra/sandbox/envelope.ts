@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import * as z from 'zod/mini';
 import { isObject, type JsonObject, parseJson } from '../../functions/workflow/json.ts';
-import { type Answer, type Call, type Incoming, json } from './exchange.ts';
+import { type Answer, type Call, json } from './exchange.ts';
 
 /** One entry of detail.validation (contract 7.1). */
 export type Violation = { field: string; message: string };
@@ -63,7 +63,7 @@ export function readAs<S extends z.ZodMiniType>(
 }
 
 /** Reads the body of a POST. @throws Refusal 400 if it is not a JSON object (contract 7.2) */
-export function readJsonBody({ headers, body }: Incoming): JsonObject {
+export function readJsonBody({ headers, body }: Call): JsonObject {
   if (!/^application\/json\s*(;|$)/i.test(headers['content-type'] ?? ''))
     throw refusal(400, 'validation', 'Content-Type must be application/json.');
   const value = parseJson(body);

@@ -1,17 +1,3 @@
-/** A request as the sandbox read it. */
-export type Incoming = {
-  method: string;
-  /** Without the query. */
-  path: string;
-  query: URLSearchParams;
-  /** Names in lower case. */
-  headers: Readonly<Record<string, string>>;
-  body: string;
-  /** Of the report that it polls, with the time of the GET before. */
-  reportId?: string | undefined;
-  previousGet?: number | undefined;
-};
-
 /** The body is `json`, serialized, `text` as it is, or `pieces`. It is empty if none is set. */
 export type Answer = {
   status: number;
@@ -23,14 +9,16 @@ export type Answer = {
 
 export type Pieces = AsyncIterable<Buffer> | Iterable<Buffer>;
 
-/** One entry of the journal: a request as one of the two servers received it. */
+/** A request as one of the two servers received it, and what became of it: an entry of the journal. */
 export type Call = {
   /** Epoch ms by the sandbox's clock. */
   at: number;
   endpoint: Endpoint;
   method: string;
+  /** Without the query. */
   path: string;
   query: string;
+  /** Names in lower case. */
   headers: Readonly<Record<string, string>>;
   body: string;
   /** null until a response was sent. */

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { grantedAdvertisers } from './authenticate.ts';
 import { campaignName, idPrefix } from './entities.ts';
 import { readAs } from './envelope.ts';
-import { type Answer, type Incoming, json } from './exchange.ts';
+import { type Answer, type Call, json } from './exchange.ts';
 import type { Advertiser, Grant, SandboxState } from './state.ts';
 
 /** Contract 8. */
@@ -16,9 +16,9 @@ const DEFAULT_COUNT = 57;
 const SPACING_MS = 60_000;
 
 /** A page by limit and offset, newest first (contract 4.6 and 8). Made on request, to save memory. */
-export function listPage(state: SandboxState, { path, query }: Incoming, grant: Grant): Answer {
+export function listPage(state: SandboxState, { path, query }: Call, grant: Grant): Answer {
   const list = path.slice(1);
-  const { limit, offset } = readAs(Page, Object.fromEntries(query));
+  const { limit, offset } = readAs(Page, Object.fromEntries(new URLSearchParams(query)));
   const granted = grantedAdvertisers(state, grant);
   const ofAdvertisers = list === 'advertisers';
   const count = ofAdvertisers ? granted.length : (state.options.lists?.[list]?.count ?? DEFAULT_COUNT);

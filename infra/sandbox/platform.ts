@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { isObject } from '../../functions/workflow/json.ts';
 import { authenticate, requireRevision, requireScope } from './authenticate.ts';
 import { answerAsTold, Refusal, refusal } from './envelope.ts';
-import type { Answer, Call, Endpoint, Incoming } from './exchange.ts';
+import type { Answer, Call, Endpoint } from './exchange.ts';
 import { applyFault } from './faults/faults.ts';
 import type { FaultEffect } from './faults/parse-fault.ts';
 import { recordCall, reset, sendAnswer } from './http.ts';
@@ -26,15 +26,13 @@ export async function servePlatform(
   const reportId = endpoint === 'report' ? decodeURIComponent(path.slice('/reports/'.length)) : undefined;
   const about = { endpoint, path, query, reportId };
   const call = recordCall(state, request, about);
-  const previousGet = recordGet(state, call);
   const ordinal = reportId === undefined ? undefined : state.reports.get(reportId)?.ordinal;
   const fault = state.faults.take({ endpoint, ordinal });
   if (fault.revoke) state.accessTokens.clear();
   if (fault.reset === 'before') return reset(response);
   call.body = await text(request);
   if (fault.hang && !fault.processed) return;
-  const incoming = { ...call, query: new URLSearchParams(query), previousGet };
-  const answer = applyFault(answerWithFault(state, incoming, fault), fault, state.now());
+  const answer = applyFault(answerWithFault(state, call, fault), fault, state.now());
   recordAnswer(call, answer);
   if (fault.hang) return;
   if (fault.reset === 'after') return reset(response);
@@ -46,28 +44,20 @@ export async function servePlatform(
 /** After a status of 300 or more, the request is not processed, unless the fault says `processed`. */
 function answerWithFault(
   state: SandboxState,
-  request: Incoming & Pick<Call, 'endpoint'>,
+  request: Call,
   { status = 200, processed }: FaultEffect,
 ): Answer {
   const answer = status < 300 || processed ? answerTo(state, request) : undefined;
   return answer && status < 300 ? answer : answerAsTold(status, request);
 }
 
-function answerTo(state: SandboxState, request: Incoming): Answer {
+function answerTo(state: SandboxState, request: Call): Answer {
   try {
     return respond(state, request);
   } catch (error) {
     if (error instanceof Refusal) return error.answer;
     throw error;
   }
-}
-
-/** Records when the report was polled, whatever the answer will be. @returns the time of the previous GET */
-function recordGet({ lastGet }: SandboxState, { reportId, at }: Call): number | undefined {
-  if (reportId === undefined) return undefined;
-  const previous = lastGet.get(reportId);
-  lastGet.set(reportId, at);
-  return previous;
 }
 
 function recordAnswer(call: Call, { json, status }: Answer): void {
@@ -82,8 +72,8 @@ interface Route {
   readonly path: RegExp;
   readonly methods: readonly string[];
   /** For a client without an access token. */
-  readonly open?: (state: SandboxState, request: Incoming) => Answer;
-  readonly answer?: (state: SandboxState, request: Incoming, grant: Grant) => Answer;
+  readonly open?: (state: SandboxState, request: Call) => Answer;
+  readonly answer?: (state: SandboxState, request: Call, grant: Grant) => Answer;
 }
 
 const [GET, POST] = [['GET'], ['POST']];
@@ -108,7 +98,7 @@ function routeOf(path: string): Route {
 }
 
 /** Checks authentication, then the revision (contract 5.6), scope and parameters. @throws Refusal */
-function respond(state: SandboxState, request: Incoming): Answer {
+function respond(state: SandboxState, request: Call): Answer {
   const { path, method } = request;
   const { methods, open, answer } = routeOf(path);
   const absent = refusal(404, 'not_found', `There is nothing at ${method} ${path}.`);

@@ -43,8 +43,6 @@ export function createState(options: SandboxOptions) {
     refreshTokens: new Map<string, Grant>(),
     codes: new Map<string, AuthorizationCode>(),
     reports: new Map<string, Report>(),
-    /** Time of the last GET of each report, including refused ones. */
-    lastGet: new Map<string, number>(),
     /** Every request to either server, in order of arrival. */
     journal: [] as Call[],
     faults: createFaultList(options.faults ?? []),

@@ -1,5 +1,5 @@
 import { oauthRefusal, Refusal } from '../envelope.ts';
-import { type Answer, html, type Incoming } from '../exchange.ts';
+import { type Answer, type Call, html } from '../exchange.ts';
 import type { Credential } from '../settings.ts';
 import type { Grant, SandboxState } from '../state.ts';
 import { randomToken, requestedScopes } from './tokens.ts';
@@ -12,7 +12,8 @@ const CODE_LIFETIME_MS = 600_000;
  * An unknown client or a redirect_uri that it may not use is an error page: such a request must not be
  * redirected (RFC 6749 4.1.2.1). Other errors are sent to the redirect_uri.
  */
-export function authorizationEndpoint(state: SandboxState, { method, query, body }: Incoming): Answer {
+export function authorizationEndpoint(state: SandboxState, { method, body, ...call }: Call): Answer {
+  const query = new URLSearchParams(call.query);
   const credential = state.credentials.find(({ clientId }) => clientId === query.get('client_id'));
   const redirectUri = query.get('redirect_uri') ?? '';
   if (!credential || !isAllowed(redirectUri, credential)) {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { oauthRefusal, type Refusal } from '../envelope.ts';
-import { type Answer, type Incoming, json } from '../exchange.ts';
+import { type Answer, type Call, json } from '../exchange.ts';
 import type { Credential } from '../settings.ts';
 import type { AccessToken, Grant, SandboxState } from '../state.ts';
 
@@ -32,7 +32,7 @@ export function findAccessToken({ accessTokens, now }: SandboxState, token: stri
 }
 
 /** Contract 4.1. No response of this endpoint may be cached (RFC 6749 5.1). */
-export function tokenEndpoint(state: SandboxState, request: Incoming): Answer {
+export function tokenEndpoint(state: SandboxState, request: Call): Answer {
   const credential = authenticateClient(state, request);
   if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(request.headers['content-type'] ?? ''))
     throw oauthRefusal('invalid_request', 'Content-Type must be application/x-www-form-urlencoded.');
@@ -88,7 +88,7 @@ function issueRefreshToken({ refreshTokens }: SandboxState, { credential, scopes
 }
 
 /** Accepts HTTP Basic only, with both parts form-encoded (RFC 6749 2.3.1). */
-function authenticateClient({ credentials }: SandboxState, request: Incoming): Credential {
+function authenticateClient({ credentials }: SandboxState, request: Call): Credential {
   const encoded = request.headers.authorization?.match(/^Basic +([A-Za-z0-9+/]+=*)$/i)?.[1] ?? '';
   const [, id, secret] = /^(.*?):(.*)$/s.exec(Buffer.from(encoded, 'base64').toString()) ?? [];
   const found = credentials.find(

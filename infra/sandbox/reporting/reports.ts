@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { daysOf } from '../../../functions/workflow/request/dates.ts';
 import { grantedAdvertisers } from '../authenticate.ts';
 import { readJsonBody, refusal } from '../envelope.ts';
-import { type Answer, type Incoming, json } from '../exchange.ts';
+import { type Answer, type Call, json } from '../exchange.ts';
 import type { Grant, Report, SandboxState } from '../state.ts';
 import { createReportFile } from './report-file.ts';
 import { readPurchaseQuery, readReport } from './report-request.ts';
@@ -13,7 +13,7 @@ const SECONDS_BETWEEN_GETS = 10;
 const DAY_SECONDS = 86_400;
 
 /** Contract 4.3. */
-export function createReport(state: SandboxState, incoming: Incoming, grant: Grant): Answer {
+export function createReport(state: SandboxState, incoming: Call, grant: Grant): Answer {
   const { refusedAdvertisers = [], report = {} } = state.options;
   const granted = grantedAdvertisers(state, grant).filter(({ id }) => !refusedAdvertisers.includes(id));
   const request = readReport(readJsonBody(incoming), granted);
@@ -39,16 +39,15 @@ export function createReport(state: SandboxState, incoming: Incoming, grant: Gra
  * Contract 4.4. A report of another account is 404, like an unknown id. A GET that was refused counts as a
  * GET, so a client that polls too fast never succeeds.
  */
-export function getReport(
-  state: SandboxState,
-  { reportId: id = '', previousGet }: Incoming,
-  grant: Grant,
-): Answer {
+export function getReport(state: SandboxState, call: Call, grant: Grant): Answer {
+  const { endpoint, reportId: id = '' } = call;
   const report = state.reports.get(id);
   if (report?.account !== grant.credential.account)
     throw refusal(404, 'not_found', `There is no report ${id}.`);
   const now = state.now();
-  if (previousGet !== undefined && now - previousGet < SECONDS_BETWEEN_GETS * 1000)
+  const before = state.journal.slice(0, state.journal.lastIndexOf(call));
+  const previous = before.findLast((other) => other.endpoint === endpoint && other.reportId === id);
+  if (previous && now - previous.at < SECONDS_BETWEEN_GETS * 1000)
     throw refusal(429, 'rate_limited', `Poll a report at most once every ${SECONDS_BETWEEN_GETS} s.`, {
       headers: { 'retry-after': String(SECONDS_BETWEEN_GETS) },
     });
@@ -62,7 +61,7 @@ export function getReport(
  * Contract 4.5, which does not show the response: its shape is invented. The same request always gets the same
  * events.
  */
-export function queryPurchases(state: SandboxState, request: Incoming, grant: Grant): Answer {
+export function queryPurchases(state: SandboxState, request: Call, grant: Grant): Answer {
   const query = readPurchaseQuery(readJsonBody(request), grantedAdvertisers(state, grant));
   const { advertiser_id, ...range } = query;
   const purchases = daysOf(range).map((day) => ({
