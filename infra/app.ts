@@ -1,20 +1,17 @@
-import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
-import { CONFIG_KEY, InvalidConfig, parseConfig } from './config/config.ts';
-import { bundleFunctions, installForLambda } from './constructs/bundle.ts';
+import { CONFIG_KEY, InvalidConfig } from './config/config.ts';
+import { readConfigFile } from './config/read-config.ts';
 import { ExportStack } from './stack.ts';
-import { addPolicyChecks, addWarnings, checkTemplate } from './synth-checks.ts';
+import { addPolicyChecks, checkTemplate } from './synth-checks.ts';
 
-/** The CDK app. The CDK CLI passes cdk.json's context. */
+/** The CDK app. The CDK CLI passes the context: that of cdk.json, and `-c config=FILE`. */
 try {
   const app = new App();
-  const config = parseConfig(app.node.tryGetContext(CONFIG_KEY));
-  const bundles = join(app.outdir, 'functions');
-  bundleFunctions(bundles, await installForLambda());
-  const stack = new ExportStack(app, config, bundles);
-  addWarnings(stack, config);
-  addPolicyChecks(app, stack);
-  checkTemplate(app.synth().getStackByName(config.stack));
+  const file = app.node.tryGetContext('config');
+  const config = file === undefined ? app.node.tryGetContext(CONFIG_KEY) : readConfigFile(file);
+  const { stackName } = new ExportStack(app, config);
+  addPolicyChecks(app);
+  checkTemplate(app.synth().getStackByName(stackName));
 } catch (error) {
   if (!(error instanceof InvalidConfig)) throw error;
   process.stderr.write(`${error.message}\n`);

@@ -9,7 +9,7 @@ import {
   utimesSync,
 } from 'node:fs';
 import { enableCompileCache } from 'node:module';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** `npm ci` empties it. */
@@ -38,23 +38,48 @@ export async function cachedFolder(
   cache = CACHE,
 ): Promise<string> {
   const folder = join(cache, name);
+  using draft = openDraft(folder);
+  if (draft) {
+    await make(draft.path);
+    draft.publish();
+  }
+  return folder;
+}
+
+/** Like {@link cachedFolder}, for a construct, which cannot wait. */
+export function cachedFolderSync(name: string, make: (draft: string) => void, cache = CACHE): string {
+  const folder = join(cache, name);
+  using draft = openDraft(folder);
+  if (draft) {
+    make(draft.path);
+    draft.publish();
+  }
+  return folder;
+}
+
+/** @returns undefined if the folder exists */
+function openDraft(folder: string) {
+  const cache = dirname(folder);
   if (existsSync(folder)) {
     const now = new Date();
     utimesSync(folder, now, now);
-    return folder;
+    return undefined;
   }
   mkdirSync(cache, { recursive: true });
   removeUnused(cache);
-  const draft = mkdtempSync(join(cache, 'draft-'));
-  try {
-    await make(draft);
-    renameSync(draft, folder);
-  } catch (error) {
-    rmSync(draft, { recursive: true, force: true });
-    // Another process may have made the same folder at the same time.
-    if (!existsSync(folder)) throw error;
-  }
-  return folder;
+  const path = mkdtempSync(join(cache, 'draft-'));
+  return {
+    path,
+    publish(): void {
+      try {
+        renameSync(path, folder);
+      } catch (error) {
+        // Another process may have made the same folder at the same time.
+        if (!existsSync(folder)) throw error;
+      }
+    },
+    [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }),
+  };
 }
 
 /** Each change of a function makes another 20 MB. Removes what was not used for a day. */

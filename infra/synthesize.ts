@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { App, AssetStaging } from 'aws-cdk-lib';
 import type { Template } from 'aws-cdk-lib/assertions';
 import { DISABLE_ASSET_STAGING_CONTEXT } from 'aws-cdk-lib/cx-api';
-import { type Config, readContext } from './config/config.ts';
+import type { ConfigInput } from './config/config.ts';
+import { readContext } from './config/read-config.ts';
 import { ExportStack } from './stack.ts';
 
 type Json = ReturnType<Template['toJSON']>;
@@ -24,7 +25,7 @@ export interface Synthesized {
  *
  * @param bundles the folder that `bundleFunctions` filled
  */
-export function synthesize(config: Config, bundles: string): Synthesized {
+export function synthesize(config: ConfigInput, bundles: string): Synthesized {
   const outdir = mkdtempSync(join(tmpdir(), 'ad-report-export-'));
   try {
     const context = { ...readContext(), [DISABLE_ASSET_STAGING_CONTEXT]: true };

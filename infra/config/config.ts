@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
 import { checkUrl } from '../../functions/platform/safe-hosts.ts';
@@ -28,6 +27,7 @@ export const OUTPUTS = {
   bucket: 'BucketName',
   deadLetterQueue: 'DeadLetterQueueUrl',
   alarmTopic: 'AlarmTopicArn',
+  operatorPolicy: 'OperatorPolicyArn',
   /** Absent, like the next ones, in a stack without tables. */
   workgroup: 'AthenaWorkgroup',
   database: 'GlueDatabase',
@@ -36,8 +36,6 @@ export const OUTPUTS = {
 
 /** Athena stores the result of each query under this prefix. */
 export const RESULTS_PREFIX = 'query-results/';
-
-const CDK_JSON = new URL('../../cdk.json', import.meta.url);
 
 /** The default size limit of a file: 50 GiB. */
 const MAX_DOWNLOAD_BYTES = 50 * 1024 ** 3;
@@ -71,10 +69,10 @@ const Host = z
 /** The export sends these parameters of a refresh itself. A secret here would also end up in the template. */
 const NOT_OURS = /^(?!(grant_type|refresh_token|client_secret)$)/;
 
-/** The ARN of a standard topic. A message to a FIFO topic needs a group, which alarms do not name. */
-const TOPIC_ARN = /^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[A-Za-z0-9_-]{1,256}$/;
-
-const KEY_ARN = /^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key\/[A-Za-z0-9-]+$/;
+/** A resource of the caller is no setting. */
+function isProp(name: string): string {
+  return `is the prop ${name} of AdReportExport now: give it in infra/stack.ts, or where your app makes one`;
+}
 
 /** The config as cdk.json has it, without its defaults. infra/CONFIG.md describes each field. */
 export const ConfigFile = z.strictObject({
@@ -115,13 +113,13 @@ export const ConfigFile = z.strictObject({
     .array(z.email('must be an e-mail address'))
     .refine((all) => new Set(all).size === all.length, 'must not repeat an address')
     .default([]),
-  alarm_topic_arn: z.string().regex(TOPIC_ARN, 'must be the ARN of a standard SNS topic').optional(),
+  alarm_topic_arn: z.never(isProp('alarmTopic')).optional(),
   runbook_url: z.url({ protocol: /^https$/, error: 'must be an https URL' }).optional(),
-  kms_key: z
-    .string()
-    .refine((text) => text === 'create' || KEY_ARN.test(text), 'must be "create" or the ARN of a KMS key')
-    .optional(),
+  kms_key: z.literal('create', `must be "create"; a key of yours ${isProp('encryptionKey')}`).optional(),
 });
+
+/** The config of a deployment, as it is written. */
+export type ConfigInput = z.input<typeof ConfigFile>;
 
 /** The config of a deployment. */
 export type Config = Readonly<Omit<z.infer<typeof ConfigFile>, 'exports'>> & {
@@ -135,28 +133,9 @@ export class InvalidConfig extends Error {
   readonly faults: readonly string[];
 
   constructor(faults: readonly string[]) {
-    super([`The context key ${CONFIG_KEY} of cdk.json cannot be deployed:`, ...faults].join('\n  '));
+    super(['The config cannot be deployed:', ...faults].join('\n  '));
     this.faults = faults;
   }
-}
-
-/**
- * cdk.json's context: the config, and the feature flags that a synth without the CDK CLI needs too.
- *
- * @throws InvalidConfig if the file is not JSON
- */
-export function readContext(): Readonly<Record<string, unknown>> {
-  const text = readFileSync(CDK_JSON, 'utf8');
-  try {
-    return JSON.parse(text).context ?? {};
-  } catch (error) {
-    throw new InvalidConfig([`it is not JSON: ${(error as Error).message}`]);
-  }
-}
-
-/** @throws InvalidConfig with every fault */
-export function readConfig(): Config {
-  return parseConfig(readContext()[CONFIG_KEY]);
 }
 
 /** @throws InvalidConfig with every fault, including those of the exports' requests */
@@ -165,15 +144,11 @@ export function parseConfig(context: unknown): Config {
   if (old !== undefined) throw new InvalidConfig([old]);
   const parsed = ConfigFile.safeParse(context, { error: wordIssue });
   const issues = parsed.error?.issues ?? [];
-  const { alarm_topic_arn, alarm_emails } = Object(context);
   const faults = [
     ...issues.flatMap((issue) =>
       nameFaults(issue, 'the config', 'is not a setting', Object.keys(ConfigFile.shape)),
     ),
     ...exportFaults(context),
-    ...(alarm_topic_arn !== undefined && alarm_emails?.length > 0
-      ? ['alarm_emails: cannot be combined with alarm_topic_arn; subscribe the addresses to that topic']
-      : []),
   ];
   if (!parsed.success || faults.length > 0) throw new InvalidConfig([...new Set(faults)]);
   const { exports, accounts } = parsed.data;

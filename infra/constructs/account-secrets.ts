@@ -6,6 +6,7 @@ import { Construct } from 'constructs';
 import { grantKey } from './encryption-key.ts';
 
 interface AccountSecretsProps {
+  readonly stack: string;
   readonly accounts: readonly string[];
   readonly encryptionKey?: IKey | undefined;
 }
@@ -17,9 +18,11 @@ interface AccountSecretsProps {
  */
 export class AccountSecrets extends Construct {
   private readonly key: IKey | undefined;
+  private readonly stack: string;
 
-  constructor(scope: Construct, id: string, { accounts, encryptionKey }: AccountSecretsProps) {
+  constructor(scope: Construct, id: string, { stack, accounts, encryptionKey }: AccountSecretsProps) {
     super(scope, id);
+    this.stack = stack;
     this.key = encryptionKey;
     for (const account of accounts) {
       this.secret(
@@ -38,10 +41,15 @@ export class AccountSecrets extends Construct {
     }
   }
 
-  /** To replace tokens, and a used refresh token unless somebody has changed the credential meanwhile. */
+  /** To replace tokens, and a used refresh token. */
   grantReplaceTokens(grantee: IGrantable): void {
-    this.grant(grantee, ['GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'], 'credential');
+    this.grantStoreCredentials(grantee);
     this.grant(grantee, ['GetSecretValue', 'PutSecretValue'], 'token');
+  }
+
+  /** To replace a credential, unless somebody has changed it meanwhile. */
+  grantStoreCredentials(grantee: IGrantable): void {
+    this.grant(grantee, ['GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'], 'credential');
     grantKey(grantee, this.key, 'secretsmanager', ['kms:Decrypt', 'kms:GenerateDataKey']);
   }
 
@@ -53,8 +61,7 @@ export class AccountSecrets extends Construct {
   /** The L2 construct would generate a value. */
   private secret(name: string, description: string, removal: RemovalPolicy): void {
     const kmsKeyId = this.key && { kmsKeyId: this.key.keyArn };
-    const { stackName } = Stack.of(this);
-    const secret = new CfnSecret(this, name, { name: `${stackName}/${name}`, description, ...kmsKeyId });
+    const secret = new CfnSecret(this, name, { name: `${this.stack}/${name}`, description, ...kmsKeyId });
     secret.applyRemovalPolicy(removal);
   }
 
@@ -67,7 +74,7 @@ export class AccountSecrets extends Construct {
     const arn = Stack.of(this).formatArn({
       service: 'secretsmanager',
       resource: 'secret',
-      resourceName: `${Stack.of(this).stackName}/*/${secret}-??????`,
+      resourceName: `${this.stack}/*/${secret}-??????`,
       arnFormat: ArnFormat.COLON_RESOURCE_NAME,
     });
     Grant.addToPrincipal({

@@ -1,4 +1,4 @@
-import { exec } from 'node:child_process';
+import { execSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   copyFileSync,
@@ -11,9 +11,8 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { buildSync } from 'esbuild';
-import { cachedFolder } from '../cache.ts';
+import { cachedFolderSync } from '../cache.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -23,6 +22,21 @@ const BINDINGS = '@duckdb/node-bindings';
 /** Lambda's Linux on arm64, whatever machine this is. Without --libc, npm asks this machine for its own. */
 const LAMBDA = '--os=linux --cpu=arm64 --libc=glibc';
 const LAMBDA_BINDINGS = `${BINDINGS}-linux-arm64`;
+
+/** The folders that this process has filled: an app may have several stacks. */
+const filled = new Set<string>();
+
+/**
+ * Returns the folder of the bundles for Lambda. It is a function, because a construct cannot wait.
+ *
+ * @param outdir the app's, which gets the folder
+ */
+export function lambdaBundles(outdir: string): string {
+  const folder = join(outdir, 'functions');
+  if (!filled.has(folder)) bundleFunctions(folder, installForLambda());
+  filled.add(folder);
+  return folder;
+}
 
 /**
  * Bundles every step, `functions/<name>.ts`, with its dependencies into `<outdir>/<name>/index.cjs`.
@@ -71,17 +85,17 @@ export function bundleFunctions(outdir: string, lambdaModules?: string): void {
  * @returns their node_modules
  * @throws Error with npm's reason
  */
-export async function installForLambda(cache?: string): Promise<string> {
+export function installForLambda(cache?: string): string {
   const lockfile = join(ROOT, 'package-lock.json');
   const hash = createHash('sha256').update(readFileSync(lockfile)).digest('hex');
-  const install = async (draft: string) => {
+  const install = (draft: string) => {
     for (const file of ['package.json', 'package-lock.json'])
       copyFileSync(join(ROOT, file), join(draft, file));
     // In a shell, because npm is a script on Windows.
     const command = `npm ci --omit=dev --ignore-scripts --prefer-offline --no-audit ${LAMBDA}`;
-    await promisify(exec)(command, { cwd: draft });
+    execSync(command, { cwd: draft, stdio: 'pipe' });
   };
-  return join(await cachedFolder(`lambda-${hash.slice(0, 16)}`, install, cache), 'node_modules');
+  return join(cachedFolderSync(`lambda-${hash.slice(0, 16)}`, install, cache), 'node_modules');
 }
 
 function copyBindings(bundle: string, modules: string): void {

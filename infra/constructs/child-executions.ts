@@ -4,6 +4,7 @@ import * as sfn from 'aws-cdk-lib/aws-stepfunctions';
 import type { Construct } from 'constructs';
 import { MIN_WAIT } from '../../functions/decisions/waits.ts';
 import type { AccountEnd, WindowState } from '../../functions/workflow/states.ts';
+import { retries } from './retries.ts';
 
 /** The executions that an export starts: one for each account, and one for each window. */
 
@@ -43,6 +44,7 @@ export function exportAccounts(scope: Construct): sfn.Map {
       ResultPath: null,
     },
   });
+  for (const retry of retries.ExportAccount) exportAccount.addRetry(retry);
   const resultPath = sfn.JsonPath.DISCARD;
   const end = (id: string, outcome: AccountEnd['outcome']) =>
     new sfn.Pass(scope, id, {
@@ -93,26 +95,36 @@ export function exportWindows(scope: Construct, windowStates: sfn.IChainable): s
 }
 
 /**
- * Child executions of windows belong to `<state machine>/<label of the Distributed Map>`. CDK lets the
- * Distributed Map redrive them, but describe and stop only executions of the state machine itself. Those are
- * also the executions of accounts, of whose end a rule of EventBridge tells.
+ * The executions of windows, or the runs of the Distributed Map that starts them. They belong to
+ * `<state machine>/<label of the Distributed Map>`.
+ *
+ * @param which `:*` for the executions of the state machine itself
+ */
+export function childExecutions(
+  machine: sfn.StateMachine,
+  resource: 'execution' | 'mapRun',
+  which = '/*:*',
+): string {
+  const arnFormat = ArnFormat.COLON_RESOURCE_NAME;
+  const { resourceName: name } = Stack.of(machine).splitArn(machine.stateMachineArn, arnFormat);
+  return Stack.of(machine).formatArn({
+    service: 'states',
+    resource,
+    resourceName: `${name}${which}`,
+    arnFormat,
+  });
+}
+
+/**
+ * CDK lets the Distributed Map redrive the executions of windows, but describe and stop only executions of the
+ * state machine itself. Those are also the executions of accounts, of whose end a rule of EventBridge tells.
  */
 export function allowChildExecutions(machine: sfn.StateMachine): void {
-  const name = Stack.of(machine).splitArn(
-    machine.stateMachineArn,
-    ArnFormat.COLON_RESOURCE_NAME,
-  ).resourceName;
-  const arn = Stack.of(machine).formatArn({
-    service: 'states',
-    resource: 'execution',
-    resourceName: `${name}/*:*`,
-    arnFormat: ArnFormat.COLON_RESOURCE_NAME,
-  });
   const actions = ['states:DescribeExecution', 'states:StopExecution'];
   // A separate policy: it names the state machine, which depends on its role's default policy.
   new Policy(machine, 'ChildExecutionsPolicy', {
     roles: [machine.role],
-    statements: [new PolicyStatement({ actions, resources: [arn] })],
+    statements: [new PolicyStatement({ actions, resources: [childExecutions(machine, 'execution')] })],
   });
   const rule = Stack.of(machine).formatArn({
     service: 'events',

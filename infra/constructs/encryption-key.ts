@@ -1,8 +1,9 @@
-import { RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Annotations, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Grant, type IGrantable, Policy, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { type IKey, Key } from 'aws-cdk-lib/aws-kms';
 import type { CfnStateMachine, StateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import type { Construct } from 'constructs';
+import type { Config } from '../config/config.ts';
 import { ofAlarms } from './monitoring/alarm-topic.ts';
 
 /** Seconds for which Step Functions reuses a data key of KMS. The maximum is 900. */
@@ -10,31 +11,40 @@ const DATA_KEY_REUSE = 300;
 
 /**
  * The customer managed key that encrypts secrets, objects, executions, logs, the dead-letter queue and
- * alarms.
+ * alarms. Without one, everything is encrypted with keys that AWS manages.
  *
- * @param setting `create`, or the ARN of a key whose policy allows the services in {@link serviceStatements};
- *   undefined: everything is encrypted with keys that AWS manages
+ * @param given a key of the caller. If it is made in this app, its policy gets {@link serviceStatements}
  */
 export function createEncryptionKey(
   scope: Construct,
   id: string,
-  setting: string | undefined,
+  { stack, kms_key }: Config,
+  given: IKey | undefined,
 ): IKey | undefined {
-  if (setting === undefined) return undefined;
-  if (setting !== 'create') return Key.fromKeyArn(scope, id, setting);
-  const key = new Key(scope, id, {
-    description: `Encrypts everything that ${Stack.of(scope).stackName} stores`,
+  if (!given && kms_key === undefined) return undefined;
+  const key = given ?? createKey(scope, id, stack);
+  const added = serviceStatements(scope, stack).map((statement) => key.addToResourcePolicy(statement));
+  if (added.some(({ statementAdded }) => !statementAdded))
+    Annotations.of(scope).addWarningV2(
+      'ad-report-export:key',
+      `${key.keyArn} is imported, so its policy cannot be changed here. It must allow IAM policies of this AWS account, ` +
+        'and the log service, the delivery of logs and the alarms to use the key. infra/PLATFORM.md lists the statements.',
+    );
+  return key;
+}
+
+function createKey(scope: Construct, id: string, stack: string): Key {
+  return new Key(scope, id, {
+    description: `Encrypts everything that ${stack} stores`,
     enableKeyRotation: true,
     // Nobody can decrypt the data of a deleted key.
     removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
   });
-  for (const statement of serviceStatements(Stack.of(scope))) key.addToResourcePolicy(statement);
-  return key;
 }
 
 /** For services that do not act through a role: log groups, the delivery of execution logs, and alarms. */
-function serviceStatements(stack: Stack): PolicyStatement[] {
-  const { partition, region, account, urlSuffix } = stack;
+function serviceStatements(scope: Construct, stack: string): PolicyStatement[] {
+  const { partition, region, account, urlSuffix } = Stack.of(scope);
   const logs = `arn:${partition}:logs:${region}:${account}`;
   return [
     new PolicyStatement({
@@ -54,7 +64,7 @@ function serviceStatements(stack: Stack): PolicyStatement[] {
       principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],
       actions: ['kms:Decrypt', 'kms:GenerateDataKey*'],
       resources: ['*'],
-      conditions: ofAlarms(stack),
+      conditions: ofAlarms(scope, stack),
     }),
   ];
 }
@@ -63,7 +73,7 @@ function serviceStatements(stack: Stack): PolicyStatement[] {
 export function grantKey(
   grantee: IGrantable,
   key: IKey | undefined,
-  service: 's3' | 'secretsmanager' | 'sns' | 'sqs',
+  service: 's3' | 'secretsmanager' | 'sns' | 'sqs' | 'states',
   actions: readonly ('kms:Decrypt' | 'kms:GenerateDataKey')[],
 ): void {
   if (!key) return;

@@ -1,8 +1,9 @@
-import { RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { RemovalPolicy } from 'aws-cdk-lib';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
-import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { LogLevel, type LogOptions } from 'aws-cdk-lib/aws-stepfunctions';
 import type { Construct } from 'constructs';
+import type { Config } from '../config/config.ts';
 
 /**
  * Logs every event of every execution without its input and output. Groups under `/aws/vendedlogs/` do not
@@ -11,11 +12,11 @@ import type { Construct } from 'constructs';
 export function createExecutionLogs(
   scope: Construct,
   id: string,
-  retention: RetentionDays,
+  { stack, log_retention_days: retention }: Config,
   encryptionKey?: IKey,
 ): LogOptions {
   const destination = new LogGroup(scope, id, {
-    logGroupName: `/aws/vendedlogs/states/${Stack.of(scope).stackName}`,
+    logGroupName: `/aws/vendedlogs/states/${stack}`,
     retention,
     ...(encryptionKey && { encryptionKey }),
     // The name is fixed, so a group left over from a deleted stack would block the next deployment.

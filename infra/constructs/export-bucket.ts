@@ -1,17 +1,26 @@
-import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { Annotations, Duration, RemovalPolicy, Token, TokenComparison } from 'aws-cdk-lib';
 import { Effect, Grant, type IGrantable, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
-import { BlockPublicAccess, Bucket, BucketEncryption, type CfnBucket } from 'aws-cdk-lib/aws-s3';
+import {
+  BlockPublicAccess,
+  Bucket,
+  BucketEncryption,
+  type CfnBucket,
+  type IBucket,
+  type LifecycleRule,
+} from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import {
   ADVERTISER_LISTS,
   EXPORTS_PREFIX,
   FAILURE,
   FILE_TAG,
+  LEASES_PREFIX,
   MANIFEST,
   PLANS,
 } from '../../functions/workflow/keys.ts';
 import { TABLES_PREFIX } from '../../functions/workflow/table.ts';
+import { type Config, RESULTS_PREFIX } from '../config/config.ts';
 import { grantKey } from './encryption-key.ts';
 
 /** A window ends within a day, so an upload that is older was abandoned by a killed function. */
@@ -23,21 +32,46 @@ const KEEP_REPLACED = Duration.days(90);
 /** Time to undo a mistake: deliveries replace whole months, and old reports are removed. */
 const TO_UNDO = Duration.days(7);
 
+/** A result can be fetched again for as long as Athena keeps the query's history. */
+const KEEP_RESULTS = Duration.days(45);
+
+/** Everything that is written lies under these. */
+const PREFIXES = [EXPORTS_PREFIX, LEASES_PREFIX, TABLES_PREFIX, RESULTS_PREFIX];
+
 interface ExportBucketProps {
-  /** Default: for ever. */
-  readonly keepReportsDays?: number | undefined;
+  readonly config: Config;
+  /** A bucket of the caller. By default, one is created. */
+  readonly bucket?: IBucket | undefined;
   readonly encryptionKey?: IKey | undefined;
 }
 
 /** Holds the reports. It stays when the stack is deleted. */
 export class ExportBucket extends Construct {
-  readonly bucket: Bucket;
-  private readonly key: IKey | undefined;
+  readonly bucket: IBucket;
+  /** Encrypts the objects. */
+  readonly key: IKey | undefined;
 
-  constructor(scope: Construct, id: string, { keepReportsDays, encryptionKey }: ExportBucketProps) {
+  constructor(scope: Construct, id: string, { config, bucket, encryptionKey }: ExportBucketProps) {
     super(scope, id);
-    this.key = encryptionKey;
-    this.bucket = new Bucket(this, 'Bucket', {
+    this.bucket = bucket ?? this.create(config, encryptionKey);
+    this.key = this.bucket.encryptionKey ?? encryptionKey;
+    if (!bucket) return;
+    if (bucket instanceof Bucket)
+      for (const rule of lifecycleRules(config, PREFIXES))
+        bucket.addLifecycleRule({ ...rule, id: `AdReportExport-${rule.id}` });
+    else
+      Annotations.of(this).addWarningV2(
+        'ad-report-export:bucket',
+        `the bucket ${bucket.bucketName} is imported, so it is left as it is. It must keep versions, refuse requests without ` +
+          `TLS, and have lifecycle rules: abort unfinished uploads after ${ABORT_UPLOADS_AFTER.toDays()} day, remove replaced ` +
+          `versions under ${TABLES_PREFIX} after ${TO_UNDO.toDays()} days and under ${EXPORTS_PREFIX} and ${LEASES_PREFIX} after ` +
+          `${KEEP_REPLACED.toDays()}, and remove objects under ${RESULTS_PREFIX} after ${KEEP_RESULTS.toDays()}. If programs ` +
+          'wait for its objects, it must send its events to EventBridge.',
+      );
+  }
+
+  private create(config: Config, encryptionKey: IKey | undefined): IBucket {
+    const bucket = new Bucket(this, 'Bucket', {
       blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
       enforceSSL: true,
       // A bucket key saves a call to KMS per object.
@@ -46,30 +80,14 @@ export class ExportBucket extends Construct {
         : { encryption: BucketEncryption.S3_MANAGED }),
       versioned: true,
       removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
-      lifecycleRules: [
-        { id: 'UnfinishedUploads', abortIncompleteMultipartUploadAfter: ABORT_UPLOADS_AFTER },
-        {
-          id: 'ReplacedObjects',
-          noncurrentVersionExpiration: KEEP_REPLACED,
-          expiredObjectDeleteMarker: true,
-        },
-        // S3 takes the shorter time of two rules for an object.
-        { id: 'ReplacedTables', prefix: TABLES_PREFIX, noncurrentVersionExpiration: TO_UNDO },
-      ],
+      lifecycleRules: lifecycleRules(config),
     });
-    if (keepReportsDays !== undefined)
-      this.bucket.addLifecycleRule({
-        id: 'Reports',
-        prefix: EXPORTS_PREFIX,
-        // Manifests and failure reports, which have no tag, stay.
-        tagFilters: { [FILE_TAG.name]: FILE_TAG.value },
-        expiration: Duration.days(keepReportsDays),
-        noncurrentVersionExpiration: TO_UNDO,
-      });
     // The L2 property `eventBridgeEnabled` would add a custom resource with a Lambda function.
-    const resource = this.bucket.node.defaultChild as CfnBucket;
+    const resource = bucket.node.defaultChild as CfnBucket;
     const path = 'NotificationConfiguration.EventBridgeConfiguration.EventBridgeEnabled';
     resource.addPropertyOverride(path, true);
+    // CDK's types differ in whether an absent property may be undefined.
+    return bucket as IBucket;
   }
 
   /**
@@ -102,6 +120,37 @@ export class ExportBucket extends Construct {
   }
 
   /**
+   * To list and read reports and tables. The bucket's policy admits a role of another AWS account.
+   *
+   * @throws Error if the bucket is imported, and the role belongs to another AWS account
+   */
+  grantConsume(grantee: IGrantable): void {
+    const { principalAccount: account } = grantee.grantPrincipal;
+    const isElsewhere =
+      account !== undefined &&
+      Token.compareStrings(account, this.bucket.env.account) === TokenComparison.DIFFERENT;
+    if (isElsewhere && !(this.bucket instanceof Bucket))
+      throw new Error(
+        `The bucket ${this.bucket.bucketName} is imported, so its policy has to admit the AWS account ${account} where it is ` +
+          'made: s3:GetObject, s3:GetObjectVersion and s3:ListBucket.',
+      );
+    const keys = [EXPORTS_PREFIX, TABLES_PREFIX].map((prefix) => `${prefix}*`);
+    const reader = { grantee, resource: this.bucket };
+    Grant.addToPrincipalOrResource({
+      ...reader,
+      actions: ['s3:GetObject', 's3:GetObjectVersion'],
+      resourceArns: keys.map((key) => this.bucket.arnForObjects(key)),
+    });
+    Grant.addToPrincipalOrResource({
+      ...reader,
+      actions: ['s3:ListBucket'],
+      resourceArns: [this.bucket.bucketArn],
+      conditions: { StringLike: { 's3:prefix': keys } },
+    });
+    this.key?.grantDecrypt(grantee);
+  }
+
+  /**
    * Narrower than the L2 construct's grants, which include tags, legal hold and retention.
    *
    * @param actions with the use of the key that they need. S3 decrypts the parts of an upload to join them
@@ -116,4 +165,50 @@ export class ExportBucket extends Construct {
     if (decrypts) grantKey(grantee, this.key, 's3', ['kms:Decrypt']);
     if (actions.includes('s3:PutObject')) grantKey(grantee, this.key, 's3', ['kms:GenerateDataKey']);
   }
+}
+
+/** @param prefixes the rules are limited to them. By default, they hold for the whole bucket */
+function lifecycleRules(
+  { keep_reports_days, tables }: Config,
+  prefixes: readonly (string | undefined)[] = [undefined],
+): LifecycleRule[] {
+  return [
+    ...prefixes.flatMap((prefix) => [
+      {
+        id: `UnfinishedUploads${prefix ?? ''}`,
+        ...(prefix !== undefined && { prefix }),
+        abortIncompleteMultipartUploadAfter: ABORT_UPLOADS_AFTER,
+      },
+      {
+        id: `ReplacedObjects${prefix ?? ''}`,
+        ...(prefix !== undefined && { prefix }),
+        noncurrentVersionExpiration: KEEP_REPLACED,
+        expiredObjectDeleteMarker: true,
+      },
+    ]),
+    // S3 takes the shorter time of two rules for an object.
+    { id: 'ReplacedTables', prefix: TABLES_PREFIX, noncurrentVersionExpiration: TO_UNDO },
+    ...(keep_reports_days === undefined
+      ? []
+      : [
+          {
+            id: 'Reports',
+            prefix: EXPORTS_PREFIX,
+            // Manifests and failure reports, which have no tag, stay.
+            tagFilters: { [FILE_TAG.name]: FILE_TAG.value },
+            expiration: Duration.days(keep_reports_days),
+            noncurrentVersionExpiration: TO_UNDO,
+          },
+        ]),
+    ...(tables
+      ? [
+          {
+            id: 'QueryResults',
+            prefix: RESULTS_PREFIX,
+            expiration: KEEP_RESULTS,
+            noncurrentVersionExpiration: Duration.days(1),
+          },
+        ]
+      : []),
+  ];
 }

@@ -1,40 +1,30 @@
-import { CfnResource, Duration, Stack } from 'aws-cdk-lib';
+import { Annotations, CfnResource, Stack } from 'aws-cdk-lib';
 import { CfnNamedQuery, CfnWorkGroup } from 'aws-cdk-lib/aws-athena';
-import { CfnDatabase, CfnTable } from 'aws-cdk-lib/aws-glue';
+import { CfnDatabase, CfnTable, type IDatabaseRef } from 'aws-cdk-lib/aws-glue';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
-import type { IKey } from 'aws-cdk-lib/aws-kms';
-import type { Bucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
+import { platformName } from '../../functions/decisions/request-hash.ts';
 import {
   type CatalogTable,
   catalogTable,
   createCatalogTable,
 } from '../../functions/workflow/catalog-table.ts';
-import { catalogName, LEDGER, LEDGER_COLUMNS, type TableSchema } from '../../functions/workflow/table.ts';
+import { catalogName, LEDGER, LEDGER_COLUMNS, metricType } from '../../functions/workflow/table.ts';
 import { savedQueries } from '../catalog/queries.ts';
 import { LEDGER_WORDS, tableWords } from '../catalog/table-words.ts';
-import { RESULTS_PREFIX } from '../config/config.ts';
-import type { ConfiguredEntry, FinalAfter } from '../config/exports.ts';
+import { type Config, RESULTS_PREFIX } from '../config/config.ts';
+import { type ConfiguredExport, tableSource, tablesOf } from '../config/exports.ts';
+import type { ExportBucket } from './export-bucket.ts';
 import { createReaderPolicy, glueArns } from './reader-policy.ts';
-
-/** A result can be fetched again for as long as Athena keeps the query's history. */
-const KEEP_RESULTS = Duration.days(45);
 
 /** 100 GB, which cost $0.50 at $5 per TB. Athena cancels a query that reads more. */
 const MAX_BYTES_SCANNED = 100 * 1000 ** 3;
 
-/** Known before the deployment, because a setting and the permissions of CurateReport contain it. */
-export function databaseName(stack: string): string {
-  return catalogName(stack);
-}
-
 interface ExportTablesProps {
-  readonly exports: readonly ConfiguredEntry[];
-  readonly config: FinalAfter;
-  /** The tables of the exports. */
-  readonly tables: readonly TableSchema[];
-  readonly bucket: Bucket;
-  readonly encryptionKey?: IKey | undefined;
+  readonly config: Config;
+  readonly bucket: ExportBucket;
+  /** A database of the caller. By default, one is created. */
+  readonly database?: IDatabaseRef | undefined;
 }
 
 /**
@@ -42,6 +32,7 @@ interface ExportTablesProps {
  * removing its export from the config removes it from the catalog; its objects stay in the bucket.
  */
 export class ExportTables extends Construct {
+  /** Its name is known before the deployment, because a setting and policies contain it. */
   readonly database: string;
   readonly workgroup: string;
   /** The ARN of the managed policy for whoever queries the tables. */
@@ -49,34 +40,39 @@ export class ExportTables extends Construct {
 
   constructor(scope: Construct, id: string, props: ExportTablesProps) {
     super(scope, id);
-    const { stackName, account } = Stack.of(this);
-    this.database = databaseName(stackName);
-    const database = new CfnDatabase(this, 'Database', {
-      catalogId: account,
-      databaseInput: { name: this.database, description: `The tables of the exports of ${stackName}` },
-    });
+    const { config, bucket } = props;
+    const { exports, base_url, revision } = config;
+    this.database = props.database?.databaseRef.databaseName ?? catalogName(config.stack);
+    const database = props.database ? this.database : this.createDatabase(config.stack);
     this.workgroup = this.workGroup(props).ref;
-    this.readerPolicy = createReaderPolicy(this, 'Reader', {
-      ...props,
-      database: this.database,
-      workgroup: this.workgroup,
-      results: RESULTS_PREFIX,
-    }).managedPolicyArn;
-    const { bucketName } = props.bucket;
+    const { database: name, workgroup } = this;
+    const policy = { stack: config.stack, database: name, workgroup, bucket };
+    this.readerPolicy = createReaderPolicy(this, 'Reader', policy).managedPolicyArn;
+    const { bucketName } = bucket.bucket;
+    warnOfGuesses(this, exports);
+    const schemas = tablesOf(exports, { platform: platformName(base_url), revision }, config);
     // A scope of their own, because a table may have any name that this construct uses.
     const tables = new Construct(this, 'Tables');
-    for (const schema of props.tables)
-      createTable(tables, database, catalogTable(schema, bucketName, tableWords(schema, props.exports)));
+    for (const schema of schemas)
+      createTable(tables, database, catalogTable(schema, bucketName, tableWords(schema, exports)));
     createTable(tables, database, createCatalogTable(LEDGER, LEDGER_COLUMNS, bucketName, LEDGER_WORDS));
     const queries = new Construct(this, 'Queries');
-    for (const [name, { description, sql }] of Object.entries(savedQueries(props.tables, props)))
+    for (const [name, { description, sql }] of Object.entries(savedQueries(schemas, { config })))
       new CfnNamedQuery(queries, name, {
         name,
         description,
         queryString: sql,
-        database: database.ref,
+        database,
         workGroup: this.workgroup,
       });
+  }
+
+  /** The name refers to the resource, so that what has it is created later. */
+  private createDatabase(stack: string): string {
+    return new CfnDatabase(this, 'Database', {
+      catalogId: Stack.of(this).account,
+      databaseInput: { name: this.database, description: `The tables of the exports of ${stack}` },
+    }).ref;
   }
 
   /** To read the schema of a table. */
@@ -85,15 +81,9 @@ export class ExportTables extends Construct {
     Grant.addToPrincipal({ grantee, actions: ['glue:GetTable'], resourceArns });
   }
 
-  private workGroup({ bucket, encryptionKey }: ExportTablesProps): CfnWorkGroup {
-    bucket.addLifecycleRule({
-      id: 'QueryResults',
-      prefix: RESULTS_PREFIX,
-      expiration: KEEP_RESULTS,
-      noncurrentVersionExpiration: Duration.days(1),
-    });
+  private workGroup({ config, bucket: { bucket, key } }: ExportTablesProps): CfnWorkGroup {
     return new CfnWorkGroup(this, 'Workgroup', {
-      name: Stack.of(this).stackName,
+      name: config.stack,
       description: 'Queries of the exports',
       // CloudFormation cannot delete a workgroup that has queries.
       recursiveDeleteOption: true,
@@ -104,8 +94,8 @@ export class ExportTables extends Construct {
         resultConfiguration: {
           outputLocation: `s3://${bucket.bucketName}/${RESULTS_PREFIX}`,
           expectedBucketOwner: Stack.of(this).account,
-          encryptionConfiguration: encryptionKey
-            ? { encryptionOption: 'SSE_KMS', kmsKey: encryptionKey.keyArn }
+          encryptionConfiguration: key
+            ? { encryptionOption: 'SSE_KMS', kmsKey: key.keyArn }
             : { encryptionOption: 'SSE_S3' },
         },
       },
@@ -114,11 +104,37 @@ export class ExportTables extends Construct {
 }
 
 /** CfnTable would want each property under another name than the API of Glue, which the local Glue speaks. */
-function createTable(scope: Construct, database: CfnDatabase, TableInput: CatalogTable): void {
+function createTable(scope: Construct, DatabaseName: string, TableInput: CatalogTable): void {
   // A construct keeps its children in an object with a prototype. Other names keep their logical ids.
   const id = TableInput.Name in {} ? `table-${TableInput.Name}` : TableInput.Name;
   new CfnResource(scope, id, {
     type: CfnTable.CFN_RESOURCE_TYPE_NAME,
-    properties: { CatalogId: Stack.of(scope).account, DatabaseName: database.ref, TableInput },
+    properties: { CatalogId: Stack.of(scope).account, DatabaseName, TableInput },
   });
+}
+
+/** Warns about metrics whose type is a guess, while there are no tables that would have to change it. */
+function warnOfGuesses(scope: Construct, exports: readonly ConfiguredExport[]): void {
+  for (const each of exports) {
+    const guessed = guessedMetrics(each);
+    if (guessed.length === 0) continue;
+    const { account, name } = each;
+    Annotations.of(scope).addWarningV2(
+      `ad-report-export:type:${account}.${name}`,
+      `export ${name} of account ${account} stores ${guessed.join(', ')} as double, which rounds, because the names tell no ` +
+        'type. Set each type in columns now: a table never changes a type.',
+    );
+  }
+}
+
+/** Metrics of an export's table whose type follows neither from the config nor from their name. */
+function guessedMetrics(entry: ConfiguredExport): string[] {
+  const { request } = tableSource(entry) ?? {};
+  if (request?.kind !== 'report') return [];
+  const typed = Object.entries(entry.columns ?? {}).flatMap(([name, { type }]) =>
+    type ? [name.toLowerCase()] : [],
+  );
+  return request.metrics.filter(
+    (name) => metricType(name) === undefined && !typed.includes(name.toLowerCase()),
+  );
 }

@@ -1,18 +1,17 @@
 import { ArnFormat, Stack } from 'aws-cdk-lib';
-import { Grant, ManagedPolicy } from 'aws-cdk-lib/aws-iam';
-import type { IKey } from 'aws-cdk-lib/aws-kms';
-import type { Bucket } from 'aws-cdk-lib/aws-s3';
+import { Grant, type IGrantable, ManagedPolicy } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 import { TABLES_PREFIX } from '../../functions/workflow/table.ts';
+import { RESULTS_PREFIX } from '../config/config.ts';
 import { grantKey } from './encryption-key.ts';
+import type { ExportBucket } from './export-bucket.ts';
 
 interface ReaderPolicyProps {
+  /** The stack in the config. */
+  readonly stack: string;
   readonly database: string;
   readonly workgroup: string;
-  readonly bucket: Bucket;
-  /** The prefix of the workgroup's results in the bucket. */
-  readonly results: string;
-  readonly encryptionKey?: IKey | undefined;
+  readonly bucket: ExportBucket;
 }
 
 /** The calls of the workgroup by Athena's console, its drivers and `query`. */
@@ -34,12 +33,13 @@ const OF_ATHENA = [
  * one place for all.
  */
 export function createReaderPolicy(scope: Construct, id: string, props: ReaderPolicyProps): ManagedPolicy {
-  const { database, workgroup, bucket, results, encryptionKey } = props;
+  const { stack, database, workgroup } = props;
+  const { bucket, key } = props.bucket;
   const { stackName, region } = Stack.of(scope);
   // IAM has no Regions: a name is unique in an AWS account.
   const policy = new ManagedPolicy(scope, id, {
-    managedPolicyName: `${stackName}-reader-${region}`,
-    description: `Queries the tables of ${stackName}`,
+    managedPolicyName: `${stack}-reader-${region}`,
+    description: `Queries the tables of ${stack}`,
   });
   const allow = (
     actions: string[],
@@ -51,22 +51,28 @@ export function createReaderPolicy(scope: Construct, id: string, props: ReaderPo
   allow(athena(OF_ATHENA), ['*']);
   // `query` reads the outputs of the stack.
   allow(['cloudformation:DescribeStacks'], [arnOf(scope, 'cloudformation', 'stack', `${stackName}/*`)]);
-  allow(
-    ['glue:GetDatabase', 'glue:GetDatabases', 'glue:GetTable', 'glue:GetTables'],
-    glueArns(scope, database),
-  );
+  grantCatalog(scope, policy, database);
   // Every query of Athena reads the database `default` too.
   allow(['glue:GetDatabase', 'glue:GetDatabases'], [arnOf(scope, 'glue', 'database', 'default')]);
   allow(['s3:GetBucketLocation'], [bucket.bucketArn]);
   // Without the condition, the keys of all reports could be listed.
   allow(['s3:ListBucket'], [bucket.bucketArn], {
-    StringLike: { 's3:prefix': [`${TABLES_PREFIX}*`, `${results}*`] },
+    StringLike: { 's3:prefix': [`${TABLES_PREFIX}*`, `${RESULTS_PREFIX}*`] },
   });
-  allow(['s3:GetObject'], [bucket.arnForObjects(`${TABLES_PREFIX}*`), bucket.arnForObjects(`${results}*`)]);
+  allow(
+    ['s3:GetObject'],
+    [bucket.arnForObjects(`${TABLES_PREFIX}*`), bucket.arnForObjects(`${RESULTS_PREFIX}*`)],
+  );
   const upload = ['s3:PutObject', 's3:AbortMultipartUpload', 's3:ListMultipartUploadParts'];
-  allow(upload, [bucket.arnForObjects(`${results}*`)]);
-  grantKey(policy, encryptionKey, 's3', ['kms:Decrypt', 'kms:GenerateDataKey']);
+  allow(upload, [bucket.arnForObjects(`${RESULTS_PREFIX}*`)]);
+  grantKey(policy, key, 's3', ['kms:Decrypt', 'kms:GenerateDataKey']);
   return policy;
+}
+
+/** To list and read the schemas of a database's tables. */
+export function grantCatalog(scope: Construct, grantee: IGrantable, database: string): void {
+  const actions = ['glue:GetDatabase', 'glue:GetDatabases', 'glue:GetTable', 'glue:GetTables'];
+  Grant.addToPrincipal({ grantee, actions, resourceArns: glueArns(scope, database) });
 }
 
 /** The tables of a database. Glue checks the catalog and the database too. */

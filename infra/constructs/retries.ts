@@ -7,6 +7,16 @@ import type { ErrorName } from '../../functions/workflow/errors.ts';
 /** Errors that Step Functions and Lambda report themselves. The runbook has a section for each. */
 type ServiceErrorName = (typeof AWS_ERRORS)[number];
 
+/** Step Functions refused to start an execution, or its answer was lost. No failure report has these. */
+const START_FAILED = [
+  'StepFunctions.AWSStepFunctionsException',
+  'StepFunctions.ExecutionLimitExceeded',
+  'StepFunctions.SdkClientException',
+  'StepFunctions.ThrottlingException',
+] as const;
+
+type StartErrorName = (typeof START_FAILED)[number];
+
 interface Timing {
   /** Seconds before the first retry; each later wait is twice as long. */
   readonly first: number;
@@ -16,7 +26,7 @@ interface Timing {
 }
 
 function retry(
-  errors: readonly (ErrorName | ServiceErrorName)[],
+  errors: readonly (ErrorName | ServiceErrorName | StartErrorName)[],
   { first, times, longest = 300 }: Timing,
 ): RetryProps {
   return {
@@ -98,6 +108,15 @@ const killedTwice = retry(KILLED, { first: 2, times: 2 });
 /** Sending an event again does no harm, whatever the error: 2 + 4 + 8 + 16 + 32 + 64 = 126 s. */
 const announcement = retry(['States.TaskFailed', 'States.Timeout'], { first: 2, times: 6 });
 
+/**
+ * 2 + 4 + 8 + 16 + 32 + 64 = 126 s, and half of it on average: FULL jitter spreads up to 40 starts. A name
+ * starts one execution, so a start whose answer was lost finds it.
+ */
+const startFailed: RetryProps = {
+  ...retry(START_FAILED, { first: 2, times: 6 }),
+  jitterStrategy: JitterType.FULL,
+};
+
 /** The Retry of each step. All other errors are final. */
 export const retries = {
   PlanExport: [internal],
@@ -115,7 +134,8 @@ export const retries = {
   DescribeFailure: [internal],
   CheckReady: [internal],
   Announce: [announcement],
+  ExportAccount: [startFailed],
 } as const satisfies Record<string, readonly RetryProps[]>;
 
 /** The steps. Each is a Lambda function, and lives in the file of its name in functions/. */
-export type StepName = Exclude<keyof typeof retries, 'Announce'>;
+export type StepName = Exclude<keyof typeof retries, 'Announce' | 'ExportAccount'>;

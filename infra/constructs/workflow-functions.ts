@@ -1,16 +1,18 @@
 import { join } from 'node:path';
 import { Duration, RemovalPolicy, Stack, Size as StorageSize } from 'aws-cdk-lib';
-import { type IGrantable, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { type IVpc, SecurityGroup, type SubnetSelection } from 'aws-cdk-lib/aws-ec2';
+import { type IGrantable, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import {
   Architecture,
   Code,
+  type FunctionProps,
   Function as LambdaFunction,
   LoggingFormat,
   Runtime,
 } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
-import type { Bucket } from 'aws-cdk-lib/aws-s3';
+import type { IBucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import { LEASE_SECONDS, MAX_REPORTS } from '../../functions/decisions/waits.ts';
 import {
@@ -78,21 +80,31 @@ const TIMEOUTS: Readonly<Record<StepName, Duration>> = {
 
 const STEPS = Object.keys(TIMEOUTS) as StepName[];
 
+/** Lambda makes and removes the network interfaces of functions in a VPC with these permissions of their roles. */
+const OF_INTERFACES = [
+  ...['Create', 'Delete'].map((verb) => `ec2:${verb}NetworkInterface`),
+  ...['ec2:DescribeNetworkInterfaces', 'ec2:DescribeSubnets'],
+  ...['ec2:AssignPrivateIpAddresses', 'ec2:UnassignPrivateIpAddresses'],
+];
+
 interface WorkflowFunctionsProps {
   readonly config: Config;
   /** The folder that `bundleFunctions` filled. */
   readonly bundles: string;
-  readonly bucket: Bucket;
+  readonly bucket: IBucket;
   /** The Glue database of the tables; undefined if the stack has no tables. */
   readonly database: string | undefined;
   /** Encrypts the log group. */
   readonly encryptionKey?: IKey | undefined;
+  readonly vpc?: IVpc | undefined;
+  readonly vpcSubnets?: SubnetSelection | undefined;
 }
 
 /** One Lambda function per step, each with its own role. All log to one group, which saves resources. */
 export class WorkflowFunctions extends Construct {
   readonly functions: Readonly<Record<StepName, LambdaFunction>>;
   private readonly logGroup: LogGroup;
+  private readonly network: Pick<FunctionProps, 'vpc' | 'vpcSubnets' | 'securityGroups'>;
 
   constructor(scope: Construct, id: string, props: WorkflowFunctionsProps) {
     super(scope, id);
@@ -102,6 +114,7 @@ export class WorkflowFunctions extends Construct {
       ...(encryptionKey && { encryptionKey }),
       removalPolicy: RemovalPolicy.DESTROY,
     });
+    this.network = this.connect(props);
     const functions = STEPS.map((step) => [step, this.function(step, props)]);
     this.functions = Object.fromEntries(functions);
   }
@@ -117,6 +130,7 @@ export class WorkflowFunctions extends Construct {
       memorySize: MEMORY[step],
       ...(step === 'CurateReport' && { ephemeralStorageSize: curateStorage(config) }),
       role: this.role(step),
+      ...this.network,
       logGroup: this.logGroup,
       // Makes what the runtime prints JSON as well, such as an uncaught error.
       loggingFormat: LoggingFormat.JSON,
@@ -133,7 +147,16 @@ export class WorkflowFunctions extends Construct {
   private role(step: StepName): Role {
     const role = new Role(this, `${step}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     this.logGroup.grantWrite(role);
+    // Without the managed policy for them. AWS does not say how to limit them to a VPC.
+    if (this.network.vpc) role.addToPolicy(new PolicyStatement({ actions: OF_INTERFACES, resources: ['*'] }));
     return role;
+  }
+
+  private connect({ config, vpc, vpcSubnets }: WorkflowFunctionsProps): typeof this.network {
+    if (!vpc) return {};
+    const description = `The functions of ${config.stack}`;
+    const securityGroups = [new SecurityGroup(this, 'SecurityGroup', { vpc, description })];
+    return { vpc, ...(vpcSubnets && { vpcSubnets }), securityGroups };
   }
 
   /** The settings that the step reads, and no others. */

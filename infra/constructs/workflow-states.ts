@@ -9,7 +9,7 @@ import type { WindowState } from '../../functions/workflow/states.ts';
 import type { Invocation } from '../../functions/workflow/step.ts';
 import { retries, type StepName } from './retries.ts';
 
-const EVENT_SOURCE = 'ad-report-export';
+export const EVENT_SOURCE = 'ad-report-export';
 
 /** The 15 minutes that a Lambda function may run, and one more for Step Functions to learn how it ended. */
 const TASK_TIMEOUT = Duration.minutes(16);

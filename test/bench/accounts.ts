@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { parseConfig } from '../../infra/config/config.ts';
 import { costOf, costOfAccounts } from '../../infra/config/cost.ts';
 import { FUNCTIONS_FOLDER, prepareAssembly } from '../../infra/local/assembly/assembly.ts';
 import { synthesize } from '../../infra/synthesize.ts';
@@ -19,14 +18,14 @@ function configOf(accounts: number) {
   const names = Array.from({ length: accounts }, (_, at) => `account-${at + 1}`);
   const runs = [{ period: 'last_28_days', schedule: 'cron(0 6 * * ? *)', ready_by: '09:00' }];
   const what = { metrics: ['spend', 'impressions'], dimensions: ['campaign_id', 'campaign_name'], runs };
-  return parseConfig({
+  return {
     base_url: 'https://api.platform.example/v1',
     revision: '2026-09-01',
     accounts: Object.fromEntries(
       names.map((name) => [name, { time_zone: 'Europe/Berlin', advertiser_ids: advertiser_ids() }]),
     ),
     exports: NAMES.map((name) => ({ name, ...what })),
-  });
+  };
 }
 
 /** Prints the size of a stack with many accounts, its executions a day and its dollars a month. */

@@ -1,7 +1,8 @@
 import { createRequire } from 'node:module';
 import languageService from 'amazon-states-language-service';
 import { expect, it } from 'vitest';
-import { readConfig } from '../../infra/config/config.ts';
+import { CONFIG_KEY } from '../../infra/config/config.ts';
+import { readContext } from '../../infra/config/read-config.ts';
 import { readTemplate, type Template } from '../../infra/local/assembly/template.ts';
 import { type Definition, mapStates } from '../../infra/local/step-functions/definition.ts';
 import { synthesize } from '../../infra/synthesize.ts';
@@ -16,7 +17,7 @@ const validate: (definition: object, options: object) => Validation = createRequ
   'asl-validator',
 );
 
-const { template } = synthesize(readConfig(), BUNDLES);
+const { template } = synthesize(Object(readContext()[CONFIG_KEY]), BUNDLES);
 const { definition } = readTemplate(template as Template, 'stack', () => '').stateMachine;
 
 /** The findings of asl-validator. It changes its input, hence the copy. */

@@ -2,8 +2,6 @@ import { describe, expect, it } from 'vitest';
 import type { StepName } from '../../infra/constructs/retries.ts';
 import { allowedIn, permissionsOf, readable, resourcesOf, synthesizeStack } from '../support/stack.ts';
 
-const KEY_ARN = 'arn:aws:kms:eu-central-1:111122223333:key/1a2b3c4d-0000-1111-2222-333344445555';
-
 type Properties = ReturnType<typeof synthesizeStack>['template'];
 
 const stack = synthesizeStack({ kms_key: 'create', alarm_emails: ['ops@example.com'] });
@@ -123,16 +121,5 @@ describe('with the key', () => {
     const [[, machine] = []] = resourcesOf(stack, 'AWS::StepFunctions::StateMachine');
     const before = machine?.DependsOn?.map((id) => readable({ Ref: id }));
     expect(before).toEqual(expect.arrayContaining(delivering.map(([id]) => `<${id}>`)));
-  });
-
-  it('of the customer, the stack uses it and creates none', () => {
-    const theirs = synthesizeStack({ kms_key: KEY_ARN });
-    expect([...resourcesOf(theirs, 'AWS::KMS::Key')]).toEqual([]);
-    for (const { Properties } of resourcesOf(theirs, 'AWS::SecretsManager::Secret').values()) {
-      expect(Properties.KmsKeyId).toBe(KEY_ARN);
-    }
-    expect(allowedIn(theirs, 'FunctionsCreateReportRole')).toContain(
-      `kms:Decrypt ${KEY_ARN} ${through('secretsmanager')}`,
-    );
   });
 });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { App } from 'aws-cdk-lib';
 import { DISABLE_ASSET_STAGING_CONTEXT } from 'aws-cdk-lib/cx-api';
 import { expect, it } from 'vitest';
-import { parseConfig, readContext } from '../../infra/config/config.ts';
+import { readContext } from '../../infra/config/read-config.ts';
 import { ExportStack } from '../../infra/stack.ts';
 import { checkTemplate } from '../../infra/synth-checks.ts';
 import { BUNDLES, CONTEXT, readable, resourcesOf, synthesizeStack } from '../support/stack.ts';
@@ -38,7 +38,9 @@ const OPTIONS = {
 
 /** Characters as IAM counts them, without white space, with every reference resolved to a long value. */
 function characters(document: unknown): number {
-  return JSON.stringify(readable(document)).replaceAll(/<[^<>]+>/g, 'x'.repeat(160)).length;
+  // No Region, account or partition has more than 20.
+  const text = JSON.stringify(readable(document)).replaceAll(/<AWS::[^<>]+>/g, 'x'.repeat(20));
+  return text.replaceAll(/<[^<>]+>/g, 'x'.repeat(160)).length;
 }
 
 function inlinePolicies(stack: Stack): number[] {
@@ -102,7 +104,13 @@ it('a template that CloudFormation would refuse for its size fails the synth', (
   const app = new App({ context, builtinCloudFormationValidation: false, outdir: temporaryDirectory() });
   const advertiser_ids = Array.from({ length: 100 }, () => randomUUID());
   const accounts = Object.fromEntries(ACCOUNTS.slice(100).map((name) => [name, { advertiser_ids }]));
-  const config = parseConfig({ ...CONTEXT, ...OPTIONS, accounts, exports: exportsWith(30, 3) });
+  const config = {
+    ...CONTEXT,
+    ...OPTIONS,
+    kms_key: 'create' as const,
+    accounts,
+    exports: exportsWith(30, 3),
+  };
   const { stackName } = new ExportStack(app, config, BUNDLES);
   const artifact = app.synth().getStackByName(stackName);
   const bytes = Buffer.byteLength(JSON.stringify(artifact.template));

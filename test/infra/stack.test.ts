@@ -234,6 +234,7 @@ it('the outputs are what commands and people need to find, under the names that 
     [OUTPUTS.bucket]: '<ExportsBucket>',
     [OUTPUTS.deadLetterQueue]: '<SchedulesDeadLetterQueue>',
     [OUTPUTS.alarmTopic]: '<AlarmTopic>',
+    [OUTPUTS.operatorPolicy]: '<Operator>',
     [OUTPUTS.database]: 'exports_test',
     [OUTPUTS.workgroup]: '<TablesWorkgroup>',
     [OUTPUTS.readerPolicy]: '<TablesReader>',

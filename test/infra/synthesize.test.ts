@@ -26,7 +26,7 @@ const KEPT = `
 it('an update keeps each resource that has a fixed name or holds data', () => {
   const { Resources } = synthesizeStack({ kms_key: 'create' }).template;
   // It replaces the groups of the functions.
-  const added = ['FunctionsLogsF51B461F'];
+  const added = ['FunctionsLogsF51B461F', 'Operator41AE602D'];
   const ids = Object.keys(Resources).filter(
     (id) => !REPLACEABLE.test(Resources[id].Type) && !added.includes(id),
   );

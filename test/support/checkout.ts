@@ -1,7 +1,8 @@
 import { cpSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { CONFIG_KEY, readContext } from '../../infra/config/config.ts';
+import { CONFIG_KEY } from '../../infra/config/config.ts';
+import { readContext } from '../../infra/config/read-config.ts';
 import { type CommandEnd, runCommand } from './cli.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 

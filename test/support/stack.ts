@@ -51,7 +51,7 @@ export function synthesizeStack(changes: Readonly<Record<string, unknown>> = {})
   const key = JSON.stringify(changes);
   const known = stacks.get(key);
   if (known) return known;
-  const stack = synthesize(parseConfig({ ...CONTEXT, ...changes }), BUNDLES);
+  const stack = synthesize({ ...CONTEXT, ...changes }, BUNDLES);
   deepFreeze(stack.template);
   stacks.set(key, stack);
   return stack;

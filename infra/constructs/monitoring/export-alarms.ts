@@ -1,4 +1,4 @@
-import { Duration, Stack } from 'aws-cdk-lib';
+import { Duration } from 'aws-cdk-lib';
 import {
   Alarm,
   type AlarmProps,
@@ -28,6 +28,7 @@ interface AlarmCondition extends Partial<AlarmProps> {
 }
 
 interface ExportAlarmsProps {
+  readonly stack: string;
   readonly stateMachine: IStateMachine;
   /** Undefined if no run has a time by which it must be ready. */
   readonly readyChecks: IStateMachine | undefined;
@@ -42,16 +43,19 @@ interface ExportAlarmsProps {
 export class ExportAlarms extends Construct {
   constructor(scope: Construct, id: string, props: ExportAlarmsProps) {
     super(scope, id);
-    const stack = Stack.of(this).stackName;
-    for (const [name, condition] of Object.entries(alarmConditions(props, stack)))
+    for (const [name, condition] of Object.entries(alarmConditions(props)))
       this.alarm(name, condition, props);
   }
 
   /** @param name the heading of the alarm's section in the runbook */
-  private alarm(name: string, condition: AlarmCondition, { topic, runbookUrl }: ExportAlarmsProps): void {
+  private alarm(
+    name: string,
+    condition: AlarmCondition,
+    { stack, topic, runbookUrl }: ExportAlarmsProps,
+  ): void {
     const { description, ...props } = condition;
     const alarm = new Alarm(this, name, {
-      alarmName: `${Stack.of(this).stackName}-${name}`,
+      alarmName: `${stack}-${name}`,
       alarmDescription: `${description} What to do: ${runbookLink(name, runbookUrl)}`,
       threshold: 1,
       evaluationPeriods: 1,
@@ -64,10 +68,13 @@ export class ExportAlarms extends Construct {
 }
 
 /** The alarms of a stack, by name. Each has a section in the runbook. */
-function alarmConditions(
-  { stateMachine, readyChecks, deadLetterQueue, hasTables }: ExportAlarmsProps,
-  stack: string,
-): Readonly<Record<string, AlarmCondition>> {
+function alarmConditions({
+  stack,
+  stateMachine,
+  readyChecks,
+  deadLetterQueue,
+  hasTables,
+}: ExportAlarmsProps): Readonly<Record<string, AlarmCondition>> {
   const period = PERIOD;
   return {
     ExportsFailed: {

@@ -1,5 +1,4 @@
 import { Duration } from 'aws-cdk-lib';
-import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import * as sfn from 'aws-cdk-lib/aws-stepfunctions';
 import { SnsPublish } from 'aws-cdk-lib/aws-stepfunctions-tasks';
@@ -16,8 +15,6 @@ const TIMEOUT = Duration.seconds(MAX_CHECKS * BETWEEN_CHECKS).plus(Duration.days
 interface ReadyChecksProps extends Partial<sfn.StateMachineProps> {
   readonly functions: StepFunctions;
   readonly topic: ITopic;
-  /** Encrypts the topic. */
-  readonly encryptionKey?: IKey | undefined;
 }
 
 /**
@@ -27,7 +24,7 @@ interface ReadyChecksProps extends Partial<sfn.StateMachineProps> {
 export class ReadyChecks extends Construct {
   readonly stateMachine: sfn.StateMachine;
 
-  constructor(scope: Construct, id: string, { functions, topic, encryptionKey, ...props }: ReadyChecksProps) {
+  constructor(scope: Construct, id: string, { functions, topic, ...props }: ReadyChecksProps) {
     super(scope, id);
     const checkReady = invoke(this, 'CheckReady', { functions, resultPath: '$.checked' });
     const isReady = new sfn.Choice(this, 'IsReady');
@@ -52,7 +49,7 @@ export class ReadyChecks extends Construct {
       tracingEnabled: true,
       ...props,
     });
-    grantKey(this.stateMachine, encryptionKey, 'sns', ['kms:Decrypt', 'kms:GenerateDataKey']);
+    grantKey(this.stateMachine, topic.masterKey, 'sns', ['kms:Decrypt', 'kms:GenerateDataKey']);
   }
 }
 

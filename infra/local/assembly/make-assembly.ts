@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
-import { readConfig } from '../../config/config.ts';
+import { readConfig } from '../../config/read-config.ts';
 import { bundleFunctions } from '../../constructs/bundle.ts';
 import { synthesize } from '../../synthesize.ts';
 import { ASSEMBLY_FILE, FUNCTIONS_FOLDER, INTERPRETER_FILE } from './assembly.ts';

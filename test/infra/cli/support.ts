@@ -6,7 +6,7 @@ import { request } from 'undici';
 import { onTestFinished, vi } from 'vitest';
 import { createAccount } from '../../../infra/cli/accounts/account.ts';
 import { type AuthorizeOptions, authorize } from '../../../infra/cli/accounts/authorize.ts';
-import { readConfig } from '../../../infra/config/config.ts';
+import { readConfig } from '../../../infra/config/read-config.ts';
 import { createSecret } from '../../../infra/local/secrets-manager.ts';
 import { type Sandbox, startSandbox } from '../../../infra/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../../infra/sandbox/settings.ts';

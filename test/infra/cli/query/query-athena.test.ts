@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { runAthenaQuery } from '../../../../infra/cli/query/athena.ts';
 import type { QueryResult } from '../../../../infra/cli/query/result.ts';
-import { readConfig } from '../../../../infra/config/config.ts';
+import { readConfig } from '../../../../infra/config/read-config.ts';
 import { runCommand } from '../../../support/cli.ts';
 import { json, listen } from '../../../support/listen.ts';
 import { STATE_MACHINE, startCloudFormation } from '../../knowledge/executions/step-functions.ts';

@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { platformName } from '../../../../functions/decisions/request-hash.ts';
 import { catalogTable } from '../../../../functions/workflow/catalog-table.ts';
-import { readConfig } from '../../../../infra/config/config.ts';
 import { tablesOf } from '../../../../infra/config/exports.ts';
+import { readConfig } from '../../../../infra/config/read-config.ts';
 import { ACCOUNT, CREDENTIALS } from '../../../../infra/local/s3/server.ts';
 import { runCommand } from '../../../support/cli.ts';
 import { startFaultyGlue } from '../../../support/faulty-services.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { METRICS } from '../../../../functions/workflow/measure.ts';
-import { OUTPUTS } from '../../../../infra/config/config.ts';
 import { readable, resourcesOf, synthesizeStack } from '../../../support/stack.ts';
 
 const stack = synthesizeStack({ alarm_emails: ['ops@example.com'] });
@@ -80,15 +79,5 @@ describe('the topic', () => {
         },
       },
     ]);
-  });
-
-  it('of the config is used as it is, and the stack names it in its outputs', () => {
-    const alarm_topic_arn = 'arn:aws:sns:eu-central-1:111122223333:on-call';
-    const other = synthesizeStack({ alarm_topic_arn });
-    for (const { Properties } of resourcesOf(other, 'AWS::CloudWatch::Alarm').values())
-      expect(Properties.AlarmActions).toEqual([alarm_topic_arn]);
-    const types = Object.values<{ Type: string }>(other.template.Resources).map(({ Type }) => Type);
-    expect(types.filter((type) => type.startsWith('AWS::SNS'))).toEqual([]);
-    expect(other.template.Outputs[OUTPUTS.alarmTopic].Value).toBe(alarm_topic_arn);
   });
 });

@@ -1,6 +1,6 @@
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { onTestFinished, vi } from 'vitest';
-import { readConfig } from '../../../../infra/config/config.ts';
+import { readConfig } from '../../../../infra/config/read-config.ts';
 import { CREDENTIALS, startS3 } from '../../../../infra/local/s3/server.ts';
 import { REPORT } from '../../../support/requests.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';

@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { CONFIG_KEY, type Config, InvalidConfig, parseConfig } from './config.ts';
+
+/** The file that has the config if no other is named. */
+export const CDK_JSON = fileURLToPath(new URL('../../cdk.json', import.meta.url));
+
+/**
+ * cdk.json's context: the config, and the feature flags that a synth without the CDK CLI needs too.
+ *
+ * @throws InvalidConfig if the file is not JSON
+ */
+export function readContext(): Readonly<Record<string, unknown>> {
+  return Object(load(CDK_JSON)).context ?? {};
+}
+
+/**
+ * Reads a config that is not parsed yet: a JSON file that is one or has it as cdk.json does, or the default
+ * export of a module.
+ *
+ * @throws InvalidConfig if the file cannot be read
+ */
+export function readConfigFile(file: string): unknown {
+  const loaded = Object(load(resolve(file)));
+  const content = 'default' in loaded ? loaded.default : loaded;
+  return Object(content).context?.[CONFIG_KEY] ?? content;
+}
+
+/** @throws InvalidConfig with every fault */
+export function readConfig(file = CDK_JSON): Config {
+  return parseConfig(readConfigFile(file));
+}
+
+function load(path: string): unknown {
+  const isJson = path.endsWith('.json');
+  try {
+    // `require` loads a module, also in TypeScript, at once: a command needs its config before it begins.
+    return isJson ? JSON.parse(readFileSync(path, 'utf8')) : createRequire(import.meta.url)(path);
+  } catch (error) {
+    const [message] = (error as Error).message.split('\n', 1);
+    throw new InvalidConfig([`it ${isJson ? 'is not JSON' : 'cannot be loaded'}: ${message}`]);
+  }
+}

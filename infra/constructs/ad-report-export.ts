@@ -1,0 +1,210 @@
+import { type App, CfnOutput, Stack, Token, TokenComparison } from 'aws-cdk-lib';
+import type { IVpc, SubnetSelection } from 'aws-cdk-lib/aws-ec2';
+import { type OnEventOptions, Rule } from 'aws-cdk-lib/aws-events';
+import type { IDatabaseRef } from 'aws-cdk-lib/aws-glue';
+import type { IGrantable } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
+import { Bucket, type IBucket } from 'aws-cdk-lib/aws-s3';
+import type { ITopic } from 'aws-cdk-lib/aws-sns';
+import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
+import { Construct } from 'constructs';
+import { type Config, type ConfigInput, InvalidConfig, OUTPUTS, parseConfig } from '../config/config.ts';
+import { runsToCheck, runsToStart } from '../config/runs.ts';
+import { AccountSecrets } from './account-secrets.ts';
+import { lambdaBundles } from './bundle.ts';
+import { createEncryptionKey, encryptExecutions } from './encryption-key.ts';
+import { createExecutionLogs } from './execution-logs.ts';
+import { ExportBucket } from './export-bucket.ts';
+import { ExportSchedules } from './export-schedules.ts';
+import { ExportTables } from './export-tables.ts';
+import { ExportWorkflow } from './export-workflow.ts';
+import { createAlarmTopic } from './monitoring/alarm-topic.ts';
+import { ExportAlarms } from './monitoring/export-alarms.ts';
+import { ReadyChecks } from './monitoring/ready-checks.ts';
+import { createOperatorPolicy } from './operator-policy.ts';
+import { acknowledgeFindings } from './policy-checks.ts';
+import { grantCatalog } from './reader-policy.ts';
+import { grantPermissions, WorkflowFunctions } from './workflow-functions.ts';
+import { EVENT_SOURCE } from './workflow-states.ts';
+
+export interface AdReportExportProps {
+  /** The accounts, exports and settings. infra/CONFIG.md describes each field. */
+  readonly config: ConfigInput;
+  /** Default: a bucket is created, and stays when the stack is deleted. */
+  readonly bucket?: IBucket;
+  /** Encrypts everything that is stored. Default: the keys that AWS manages, or one by `kms_key`. */
+  readonly encryptionKey?: IKey;
+  /** The alarms and the messages of `ready_by` go there. Default: a topic is created. */
+  readonly alarmTopic?: ITopic;
+  /** The tables are created there. Default: a database is created. */
+  readonly database?: IDatabaseRef;
+  /** The functions run there. They need a way to the platform. Default: in no VPC. */
+  readonly vpc?: IVpc;
+  /** Default: the private subnets of the VPC. */
+  readonly vpcSubnets?: SubnetSelection;
+}
+
+/**
+ * Exports an advertising platform's reports to S3. Schedules start the state machine. Its functions read the
+ * secrets and write to the bucket. A stack has one.
+ *
+ * A bucket of the caller that is made in this app gets lifecycle rules for what is written there, and nothing
+ * else. The policy of a key that is made in this app gets three statements for services of AWS. An imported
+ * bucket or key and every topic stay as they are, and a warning says what they must have.
+ */
+export class AdReportExport extends Construct {
+  readonly bucket: IBucket;
+  readonly stateMachine: IStateMachine;
+  /** Undefined if `tables` is `false` in the config. */
+  readonly tables: ExportTables | undefined;
+  private readonly name: string;
+  private readonly exportBucket: ExportBucket;
+
+  /**
+   * @param bundles the folder of the bundled functions. By default, they are bundled now
+   * @throws InvalidConfig with every fault of the config and the props
+   */
+  constructor(scope: Construct, id: string, props: AdReportExportProps, bundles?: string) {
+    super(scope, id);
+    const config = parseConfig(props.config);
+    const { stack, exports } = config;
+    this.name = stack;
+    const faults = [...propFaults(this, config, props), ...this.faultsBesideOthers(props)];
+    if (faults.length > 0) throw new InvalidConfig(faults);
+    const encryptionKey = createEncryptionKey(this, 'Key', config, props.encryptionKey);
+
+    const accounts = Object.keys(config.accounts);
+    const secrets = new AccountSecrets(this, 'Secrets', { stack, accounts, encryptionKey });
+    const bucket = new ExportBucket(this, 'Exports', { config, bucket: props.bucket, encryptionKey });
+    this.exportBucket = bucket;
+    this.bucket = bucket.bucket;
+    const { database, vpc, vpcSubnets } = props;
+    this.tables = config.tables ? new ExportTables(this, 'Tables', { config, bucket, database }) : undefined;
+    const { tables } = this;
+    const { functions } = new WorkflowFunctions(this, 'Functions', {
+      config,
+      bundles: bundles ?? lambdaBundles((this.node.root as App).outdir),
+      bucket: this.bucket,
+      database: tables?.database,
+      encryptionKey,
+      vpc,
+      vpcSubnets,
+    });
+    grantPermissions(functions, { secrets, bucket, tables });
+
+    const logs = createExecutionLogs(this, 'ExecutionLogs', config, encryptionKey);
+    const { stateMachine } = new ExportWorkflow(this, 'Workflow', { functions, logs });
+    this.stateMachine = stateMachine;
+    encryptExecutions(stateMachine, encryptionKey);
+    const schedules = new ExportSchedules(this, 'Schedules', { encryptionKey });
+    schedules.add(stateMachine, runsToStart(exports, config.max_accounts), 'scheduled_at');
+    const { deadLetterQueue } = schedules;
+
+    const topic = createAlarmTopic(this, 'AlarmTopic', {
+      stack,
+      topic: props.alarmTopic,
+      emails: config.alarm_emails,
+      encryptionKey,
+    });
+    const checked = runsToCheck(exports);
+    const readyChecks =
+      checked.length > 0 ? new ReadyChecks(this, 'ReadyChecks', { functions, logs, topic }) : undefined;
+    if (readyChecks) {
+      encryptExecutions(readyChecks.stateMachine, encryptionKey);
+      schedules.add(readyChecks.stateMachine, checked, 'checked_at');
+    }
+    new ExportAlarms(this, 'Alarms', {
+      stack,
+      stateMachine,
+      readyChecks: readyChecks?.stateMachine,
+      deadLetterQueue,
+      hasTables: tables !== undefined,
+      topic,
+      runbookUrl: config.runbook_url,
+    });
+    const operator = { stack, stateMachine, bucket, secrets, tables, encryptionKey };
+    const operatorPolicy = createOperatorPolicy(this, 'Operator', operator);
+    schedules.createAfter(...this.node.children.filter((other) => other !== schedules));
+
+    this.output('stateMachine', stateMachine.stateMachineArn);
+    this.output('bucket', this.bucket.bucketName);
+    this.output('deadLetterQueue', deadLetterQueue.queueUrl);
+    this.output('alarmTopic', topic.topicArn);
+    this.output('operatorPolicy', operatorPolicy.managedPolicyArn);
+    if (tables) {
+      this.output('database', tables.database);
+      this.output('workgroup', tables.workgroup);
+      this.output('readerPolicy', tables.readerPolicy);
+    }
+    acknowledgeFindings(this, { stack, bucket, tables, stateMachine, functions, isInVpc: vpc !== undefined });
+  }
+
+  /**
+   * Lets a role read the reports, the tables and the catalog, and use the key for it. For a role of another
+   * AWS account, that account has to allow its role the same, and this one has to admit it to the catalog:
+   * infra/PLATFORM.md says how. The policies of the bucket and the key admit it, if they are made in this app.
+   *
+   * @throws Error if the bucket is imported, and the role belongs to another AWS account
+   */
+  grantRead(grantee: IGrantable): void {
+    this.exportBucket.grantConsume(grantee);
+    if (this.tables) grantCatalog(this, grantee, this.tables.database);
+  }
+
+  /** A rule for the event `Report Exported`. EventBridge may deliver it twice. */
+  onDelivered(id: string, options: OnEventOptions = {}): Rule {
+    const rule = new Rule(options.crossStackScope ?? this, id, options);
+    // Step Functions adds its state machine. Other stacks send the same event.
+    const resources = [this.stateMachine.stateMachineArn];
+    rule.addEventPattern({ source: [EVENT_SOURCE], detailType: ['Report Exported'], resources });
+    if (options.target) rule.addTarget(options.target);
+    return rule;
+  }
+
+  /** Commands find the deployed resources by the outputs of the stack, whatever the id of this construct is. */
+  private output(name: keyof typeof OUTPUTS, value: string): void {
+    new CfnOutput(this, OUTPUTS[name], { value }).overrideLogicalId(OUTPUTS[name]);
+  }
+
+  /** Another one in this app must have other names, unless it is in another AWS account or Region. */
+  private faultsBesideOthers({ bucket }: AdReportExportProps): string[] {
+    const all = this.node.root.node.findAll();
+    const others = all.filter((each) => each instanceof AdReportExport && each !== this) as AdReportExport[];
+    const { environment } = Stack.of(this);
+    return others.flatMap((other) => [
+      ...(Stack.of(other) === Stack.of(this)
+        ? ['a stack takes one AdReportExport, whose outputs the commands read: give each a stack of its own']
+        : []),
+      ...(other.bucket === bucket ? [`bucket: ${other.node.path} has the same one`] : []),
+      ...(other.name === this.name && Stack.of(other).environment === environment
+        ? [
+            `stack: ${other.node.path} has the name ${this.name} too: choose another one, or give their stacks an env`,
+          ]
+        : []),
+    ]);
+  }
+}
+
+/** Faults of the props, and of settings that they replace. */
+function propFaults(scope: Construct, config: Config, props: AdReportExportProps): string[] {
+  const { bucket, encryptionKey, alarmTopic } = props;
+  const { region } = Stack.of(scope);
+  const elsewhere = Object.entries({ bucket, encryptionKey, alarmTopic }).flatMap(([name, resource]) =>
+    resource && Token.compareStrings(resource.env.region, region) === TokenComparison.DIFFERENT
+      ? [`${name}: belongs to ${resource.env.region}, and the stack to ${region}`]
+      : [],
+  );
+  return [
+    ...elsewhere,
+    ...(encryptionKey && config.kms_key ? ['kms_key: cannot be combined with encryptionKey'] : []),
+    ...(alarmTopic && config.alarm_emails.length > 0
+      ? ['alarm_emails: cannot be combined with alarmTopic; subscribe the addresses to that topic']
+      : []),
+    ...(bucket && !(bucket instanceof Bucket) && config.keep_reports_days !== undefined
+      ? [
+          'keep_reports_days: needs a bucket of this app, because the lifecycle of an imported one cannot be changed here; ' +
+            'omit it, and give the bucket a rule for exports/ with the tag kind=file',
+        ]
+      : []),
+  ];
+}

@@ -1,0 +1,59 @@
+import { ArnFormat, Stack } from 'aws-cdk-lib';
+import { Grant, ManagedPolicy } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
+import type { StateMachine } from 'aws-cdk-lib/aws-stepfunctions';
+import type { Construct } from 'constructs';
+import { EXPORTS_PREFIX, LEASES_PREFIX } from '../../functions/workflow/keys.ts';
+import { TABLES_PREFIX } from '../../functions/workflow/table.ts';
+import type { AccountSecrets } from './account-secrets.ts';
+import { childExecutions } from './child-executions.ts';
+import { grantKey } from './encryption-key.ts';
+import type { ExportBucket } from './export-bucket.ts';
+import type { ExportTables } from './export-tables.ts';
+
+interface OperatorPolicyProps {
+  /** The stack in the config. */
+  readonly stack: string;
+  readonly stateMachine: StateMachine;
+  readonly bucket: ExportBucket;
+  readonly secrets: AccountSecrets;
+  readonly tables: ExportTables | undefined;
+  /** Encrypts the executions. */
+  readonly encryptionKey: IKey | undefined;
+}
+
+/**
+ * Creates a policy that allows the calls of all commands but `query`, for which the reader's policy is. The
+ * owner of the AWS account attaches it to the people who operate the exports.
+ */
+export function createOperatorPolicy(
+  scope: Construct,
+  id: string,
+  props: OperatorPolicyProps,
+): ManagedPolicy {
+  const { stack, stateMachine, bucket, secrets, tables, encryptionKey } = props;
+  const { stackName, region } = Stack.of(scope);
+  const policy = new ManagedPolicy(scope, id, {
+    managedPolicyName: `${stack}-operator-${region}`,
+    description: `Operates the exports of ${stack}`,
+  });
+  const allow = (actions: string[], ...resourceArns: string[]) =>
+    Grant.addToPrincipal({ grantee: policy, actions, resourceArns });
+  const arnFormat = ArnFormat.SLASH_RESOURCE_NAME;
+  const own = { service: 'cloudformation', resource: 'stack', resourceName: `${stackName}/*`, arnFormat };
+  // Every command looks for the stack first.
+  allow(['cloudformation:DescribeStacks'], Stack.of(scope).formatArn(own));
+  allow(['states:StartExecution', 'states:ListExecutions'], stateMachine.stateMachineArn);
+  const ofExecution = ['DescribeExecution', 'StopExecution', 'GetExecutionHistory', 'ListMapRuns'];
+  stateMachine.grantExecution(policy, ...ofExecution.map((action) => `states:${action}`));
+  allow(['states:DescribeExecution'], childExecutions(stateMachine, 'execution'));
+  allow(['states:DescribeMapRun', 'states:ListExecutions'], childExecutions(stateMachine, 'mapRun'));
+  bucket.grantRead(policy, `${EXPORTS_PREFIX}*`);
+  // `rebuild` and `close` write months, and whoever refreshes a login has the account's lease.
+  for (const prefix of [TABLES_PREFIX, LEASES_PREFIX])
+    bucket.grant(policy, `${prefix}*`, ['s3:GetObject', 's3:PutObject']);
+  tables?.grantRead(policy);
+  secrets.grantStoreCredentials(policy);
+  grantKey(policy, encryptionKey, 'states', ['kms:Decrypt']);
+  return policy;
+}

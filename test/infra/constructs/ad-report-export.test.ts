@@ -1,0 +1,277 @@
+import { App, Stack } from 'aws-cdk-lib';
+import { Annotations, Match, Template } from 'aws-cdk-lib/assertions';
+import { type IVpc, Vpc } from 'aws-cdk-lib/aws-ec2';
+import { CfnDatabase } from 'aws-cdk-lib/aws-glue';
+import { AccountPrincipal, Role } from 'aws-cdk-lib/aws-iam';
+import { Key } from 'aws-cdk-lib/aws-kms';
+import { Bucket, type BucketProps, type IBucket } from 'aws-cdk-lib/aws-s3';
+import { Topic } from 'aws-cdk-lib/aws-sns';
+import { DISABLE_ASSET_STAGING_CONTEXT } from 'aws-cdk-lib/cx-api';
+import { describe, expect, it } from 'vitest';
+import { readContext } from '../../../infra/config/read-config.ts';
+import { AdReportExport, type AdReportExportProps } from '../../../infra/constructs/ad-report-export.ts';
+import { addPolicyChecks } from '../../../infra/synth-checks.ts';
+import { allowedIn, BUNDLES, CONTEXT, readable, resourcesOf } from '../../support/stack.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+
+const ENV = { account: '111122223333', region: 'eu-central-1' };
+const KEY_ARN = 'arn:aws:kms:eu-central-1:111122223333:key/1a2b3c4d-0000-1111-2222-333344445555';
+const TOPIC_ARN = 'arn:aws:sns:eu-central-1:111122223333:on-call';
+const READER_ARN = 'arn:aws:iam::444455556666:role/reader';
+
+function createApp(): App {
+  const context = { ...readContext(), [DISABLE_ASSET_STAGING_CONTEXT]: true };
+  return new App({ context, builtinCloudFormationValidation: false, outdir: temporaryDirectory() });
+}
+
+/** A stack of a team, which makes the resources that it owns. */
+function teamStack(app = createApp(), id = 'Platform', env = ENV): Stack {
+  return new Stack(app, id, { env });
+}
+
+function addExport(stack: Stack, props: Partial<AdReportExportProps> = {}): AdReportExport {
+  return new AdReportExport(stack, 'Ads', { config: CONTEXT, ...props }, BUNDLES);
+}
+
+function synthesized(stack: Stack) {
+  const template = Template.fromStack(stack).toJSON();
+  return { template, codeOf: () => '' };
+}
+
+function createBucket(stack: Stack, props: BucketProps = {}): IBucket {
+  return new Bucket(stack, 'Lake', props) as IBucket;
+}
+
+function warningsOf(stack: Stack): unknown[] {
+  return Annotations.fromStack(stack)
+    .findWarning('*', Match.anyValue())
+    .map(({ entry }) => entry.data);
+}
+
+describe('in a stack of a team', () => {
+  it('its names come from the config, and its outputs are those of the commands', () => {
+    const stack = teamStack();
+    addExport(stack);
+    const other = synthesized(stack);
+    expect(other.template.Outputs).toHaveProperty('StateMachineArn');
+    const named = {
+      'AWS::SecretsManager::Secret': 'Name',
+      'AWS::CloudWatch::Alarm': 'AlarmName',
+      'AWS::IAM::ManagedPolicy': 'ManagedPolicyName',
+      'AWS::Athena::WorkGroup': 'Name',
+    };
+    for (const [type, property] of Object.entries(named))
+      for (const { Properties } of resourcesOf(other, type).values())
+        expect(Properties[property]).toMatch(/^exports-test\b/);
+  });
+
+  it('a bucket of the app gets rules for its own prefixes and no other change; it is never created twice', () => {
+    const stack = teamStack();
+    const bucket = createBucket(stack, { versioned: true });
+    addExport(stack, { bucket, config: { ...CONTEXT, keep_reports_days: 400 } });
+    const buckets = resourcesOf(synthesized(stack), 'AWS::S3::Bucket');
+    expect([...buckets.keys()]).toEqual(['Lake']);
+    const { LifecycleConfiguration, ...others } = buckets.get('Lake')?.Properties ?? {};
+    expect(others).toEqual({ VersioningConfiguration: { Status: 'Enabled' } });
+    const rules: { Id: string; Prefix: string }[] = LifecycleConfiguration.Rules;
+    expect(rules.map(({ Prefix }) => Prefix)).not.toContain(undefined);
+    expect(rules.map(({ Id }) => Id)).toContain('AdReportExport-Reports');
+    expect(warningsOf(stack)).toEqual([]);
+  });
+
+  it('an imported bucket, key and topic stay as they are, and a warning says what each must have', () => {
+    const stack = teamStack();
+    addExport(stack, {
+      bucket: Bucket.fromBucketName(stack, 'Lake', 'lake'),
+      encryptionKey: Key.fromKeyArn(stack, 'Key', KEY_ARN),
+      alarmTopic: Topic.fromTopicArn(stack, 'Topic', TOPIC_ARN),
+      database: CfnDatabase.fromDatabaseName(stack, 'Database', 'ads'),
+    });
+    const other = synthesized(stack);
+    for (const type of ['S3::Bucket', 'KMS::Key', 'SNS::Topic', 'SNS::TopicPolicy', 'Glue::Database'])
+      expect(resourcesOf(other, `AWS::${type}`).size, type).toBe(0);
+    for (const { Properties } of resourcesOf(other, 'AWS::SecretsManager::Secret').values())
+      expect(Properties.KmsKeyId).toBe(KEY_ARN);
+    for (const { Properties } of resourcesOf(other, 'AWS::CloudWatch::Alarm').values())
+      expect(Properties.AlarmActions).toEqual([TOPIC_ARN]);
+    for (const { Properties } of resourcesOf(other, 'AWS::Glue::Table').values())
+      expect(Properties.DatabaseName).toBe('ads');
+    const lambda = resourcesOf(other, 'AWS::Lambda::Function').get('AdsFunctionsCurateReport');
+    expect(lambda?.Properties.Environment.Variables).toMatchObject({ BUCKET: 'lake', GLUE_DATABASE: 'ads' });
+    expect(warningsOf(stack)).toEqual([
+      expect.stringMatching(/^arn:aws:kms.* is imported/),
+      expect.stringMatching(/on-call, .* sns:Publish for the alarms exports-test-\*.* kms:Decrypt/),
+      expect.stringMatching(/^the bucket lake is imported.* versions under tables\/ after 7 days/),
+    ]);
+  });
+
+  it('a key of the app admits the services that do not act through a role', () => {
+    const stack = teamStack();
+    addExport(stack, { encryptionKey: new Key(stack, 'Key') });
+    const [key] = resourcesOf(synthesized(stack), 'AWS::KMS::Key').values();
+    const statements: { Principal: { Service?: unknown } }[] = key?.Properties.KeyPolicy.Statement;
+    expect(statements.map(({ Principal }) => readable(Principal.Service))).toEqual([
+      undefined,
+      'logs.eu-central-1.<AWS::URLSuffix>',
+      'delivery.logs.amazonaws.com',
+      'cloudwatch.amazonaws.com',
+    ]);
+  });
+
+  it('its functions run in a VPC, with permissions for their interfaces and no managed policy', () => {
+    const stack = teamStack();
+    addExport(stack, { vpc: new Vpc(stack, 'Vpc', { restrictDefaultSecurityGroup: false }) as IVpc });
+    const other = synthesized(stack);
+    for (const { Properties } of resourcesOf(other, 'AWS::Lambda::Function').values())
+      expect(readable(Properties.VpcConfig)).toMatchObject({
+        SecurityGroupIds: ['<AdsFunctionsSecurityGroup.GroupId>'],
+        SubnetIds: [1, 2, 3].map((number) => `<VpcPrivateSubnet${number}Subnet>`),
+      });
+    const interfaces = allowedIn(other, 'AdsFunctionsGetTokenRole').filter((line) => line.startsWith('ec2:'));
+    expect(interfaces).toEqual([
+      'ec2:AssignPrivateIpAddresses *',
+      'ec2:CreateNetworkInterface *',
+      'ec2:DeleteNetworkInterface *',
+      'ec2:DescribeNetworkInterfaces *',
+      'ec2:DescribeSubnets *',
+      'ec2:UnassignPrivateIpAddresses *',
+    ]);
+    for (const { Properties } of resourcesOf(other, 'AWS::IAM::Role').values())
+      expect(Properties).not.toHaveProperty('ManagedPolicyArns');
+  });
+
+  it('cdk-nag finds nothing in it, whatever it is given and wherever that is made', () => {
+    const app = createApp();
+    addPolicyChecks(app);
+    const shared = new Stack(app, 'Shared', { env: ENV });
+    const bucket = createBucket(shared, { enforceSSL: true, serverAccessLogsPrefix: 'logs/' });
+    const stack = teamStack(app);
+    const vpc = Vpc.fromVpcAttributes(stack, 'Vpc', {
+      vpcId: 'vpc-1',
+      availabilityZones: ['eu-central-1a'],
+      privateSubnetIds: ['subnet-1'],
+    });
+    addExport(stack, { bucket, vpc, encryptionKey: Key.fromKeyArn(stack, 'Key', KEY_ARN) });
+    expect(() => app.synth()).not.toThrow();
+  });
+});
+
+describe('several in an app', () => {
+  it('are one for each stack, for a stage or a Region', () => {
+    const app = createApp();
+    addExport(teamStack(app, 'Dev'), { config: { ...CONTEXT, stack: 'dev' } });
+    addExport(teamStack(app, 'Prod'));
+    addExport(teamStack(app, 'Elsewhere', { ...ENV, region: 'us-east-1' }));
+    expect(() => app.synth()).not.toThrow();
+  });
+
+  it('are refused in one stack, with one name or with one bucket', () => {
+    const app = createApp();
+    const stack = teamStack(app);
+    const bucket = createBucket(stack);
+    addExport(stack, { bucket });
+    const add = (scope: Stack, name: string) => () =>
+      new AdReportExport(scope, 'Other', { config: { ...CONTEXT, stack: name }, bucket }, BUNDLES);
+    expect(add(stack, 'other')).toThrow('a stack takes one AdReportExport');
+    expect(add(teamStack(app, 'Other'), CONTEXT.stack)).toThrow(
+      /bucket: Platform\/Ads has the same one\n.*stack: Platform\/Ads has the name exports-test too/,
+    );
+  });
+});
+
+it.each<[string, (stack: Stack) => Partial<AdReportExportProps>, string]>([
+  ['a faulty config', () => ({ config: { ...CONTEXT, revision: 'x' } }), 'revision: must be a date'],
+  [
+    'a key of another Region',
+    (stack) => ({
+      encryptionKey: Key.fromKeyArn(stack, 'Key', KEY_ARN.replace('eu-central-1', 'us-east-1')),
+    }),
+    'encryptionKey: belongs to us-east-1, and the stack to eu-central-1',
+  ],
+  [
+    'a key beside kms_key',
+    (stack) => ({ config: { ...CONTEXT, kms_key: 'create' }, encryptionKey: new Key(stack, 'Key') }),
+    'kms_key: cannot be combined',
+  ],
+  [
+    'a topic beside alarm_emails',
+    (stack) => ({
+      config: { ...CONTEXT, alarm_emails: ['ops@example.com'] },
+      alarmTopic: new Topic(stack, 'Topic'),
+    }),
+    'alarm_emails: cannot be combined',
+  ],
+  [
+    'keep_reports_days with an imported bucket',
+    (stack) => ({
+      config: { ...CONTEXT, keep_reports_days: 400 },
+      bucket: Bucket.fromBucketName(stack, 'Lake', 'lake'),
+    }),
+    'keep_reports_days: needs a bucket of this app',
+  ],
+])('refuses %s', (_, propsIn, fault) => {
+  const stack = teamStack();
+  expect(() => addExport(stack, propsIn(stack))).toThrow(fault);
+});
+
+describe('grantRead', () => {
+  const READS = ['s3:GetObject', 's3:GetObjectVersion'];
+
+  it('lets a role of this account read reports, tables and the catalog, and decrypt', () => {
+    const stack = teamStack();
+    const role = new Role(stack, 'Loader', { assumedBy: new AccountPrincipal(ENV.account) });
+    addExport(stack, { config: { ...CONTEXT, kms_key: 'create' } }).grantRead(role);
+    const glue = 'arn:aws:glue:eu-central-1:111122223333';
+    const catalog = [`${glue}:catalog`, `${glue}:database/exports_test`, `${glue}:table/exports_test/*`];
+    const prefixes = ['exports/*', 'tables/*'];
+    const bucket = '<AdsExportsBucket.Arn>';
+    expect(
+      allowedIn(synthesized(stack), 'Loader').map((line) => line.replace('<AWS::Partition>', 'aws')),
+    ).toEqual(
+      [
+        ...READS.flatMap((action) => prefixes.map((prefix) => `${action} ${bucket}/${prefix}`)),
+        `s3:ListBucket ${bucket} when {"StringLike":{"s3:prefix":["exports/*","tables/*"]}}`,
+        ...['GetDatabase', 'GetDatabases', 'GetTable', 'GetTables'].flatMap((action) =>
+          catalog.map((resource) => `glue:${action} ${resource}`),
+        ),
+        'kms:Decrypt <AdsKey.Arn>',
+      ].sort(),
+    );
+  });
+
+  it('admits a role of another account in the policies of the bucket and the key', () => {
+    const stack = teamStack();
+    const ads = addExport(stack, { config: { ...CONTEXT, kms_key: 'create' } });
+    ads.grantRead(Role.fromRoleArn(stack, 'Reader', READER_ARN));
+    const other = synthesized(stack);
+    const [policy] = resourcesOf(other, 'AWS::S3::BucketPolicy').values();
+    const statements = policy?.Properties.PolicyDocument.Statement;
+    const admitted = statements.filter(({ Effect }: { Effect: string }) => Effect === 'Allow');
+    expect(admitted.map(({ Principal }: { Principal: unknown }) => Principal)).toEqual([
+      { AWS: READER_ARN },
+      { AWS: READER_ARN },
+    ]);
+    const [key] = resourcesOf(other, 'AWS::KMS::Key').values();
+    expect(JSON.stringify(key?.Properties.KeyPolicy)).toContain(READER_ARN);
+  });
+
+  it('refuses a role of another account for an imported bucket, whose policy it cannot change', () => {
+    const stack = teamStack();
+    const ads = addExport(stack, { bucket: Bucket.fromBucketName(stack, 'Lake', 'lake') });
+    expect(() => ads.grantRead(Role.fromRoleArn(stack, 'Reader', READER_ARN))).toThrow(
+      /^The bucket lake is imported/,
+    );
+  });
+});
+
+it('onDelivered makes a rule for the exports of this state machine', () => {
+  const stack = teamStack();
+  addExport(stack).onDelivered('Load', { eventPattern: { detail: { name: ['daily'] } } });
+  const [rule] = resourcesOf(synthesized(stack), 'AWS::Events::Rule').values();
+  expect(readable(rule?.Properties.EventPattern)).toEqual({
+    source: ['ad-report-export'],
+    'detail-type': ['Report Exported'],
+    resources: ['<AdsWorkflowStateMachine>'],
+    detail: { name: ['daily'] },
+  });
+});
