@@ -1,11 +1,13 @@
 import { EntityNotFoundException, GetTableCommand, GlueClient } from '@aws-sdk/client-glue';
 import { readSchema } from '../workflow/catalog-table.ts';
-import { AccessRefused } from '../workflow/errors.ts';
 import { catalogName, type TableSchema } from '../workflow/table.ts';
 import { asServiceError } from './service-error.ts';
 
 /** Milliseconds. Without it, a call that AWS never answers lasts until Lambda's timeout. */
 const CALL_TIMEOUT = 5_000;
+
+/** Lake Formation refuses with the same error as IAM. */
+const READ = 'glue:GetTable, and DESCRIBE in Lake Formation if it manages the table';
 
 export type Catalog = ReturnType<typeof createCatalog>;
 
@@ -26,19 +28,8 @@ export function createCatalog({ GLUE_DATABASE: DatabaseName }: { readonly GLUE_D
         return schema?.table === table ? schema : undefined;
       } catch (error) {
         if (error instanceof EntityNotFoundException) return undefined;
-        throw asRefusal(error, `read table ${table}`);
+        throw asServiceError(error, `read table ${table}`, READ);
       }
     },
   };
-}
-
-/** Lake Formation refuses with the same error as IAM, but a policy does not help against it. */
-function asRefusal(error: unknown, doing: string): Error {
-  if (!(error instanceof Error) || !/Lake Formation/.test(error.message))
-    return asServiceError(error, doing, 'glue:GetTable');
-  return new AccessRefused(
-    `Lake Formation refused to ${doing}. Grant the function's role DESCRIBE on the table in Lake Formation, ` +
-      'or set tables to false.',
-    { aws_error: error.name, permission: 'lakeformation DESCRIBE' },
-  );
 }
