@@ -14,9 +14,8 @@ import type { HostPolicy } from '../platform/safe-hosts.ts';
 // With a fast host, the kernel has this much at once. Reads of 64 KiB cost a sixth more CPU.
 const READ_BYTES = 256 * 1024;
 
-/** A host that sends less than this in one idle window is stalled. A pause of `write` does not count. */
-const MIN_BYTES = 1024;
 const HEADERS_TIMEOUT_MS = 30_000;
+/** Between two pieces of the body. A pause of `write` does not count. */
 const IDLE_TIMEOUT_MS = 30_000;
 
 export interface Request {
@@ -24,7 +23,7 @@ export interface Request {
   /** Pre-signed. It never appears in a message. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Milliseconds until the headers, and the window in which a body must bring at least 1 KiB. */
+  /** Milliseconds until the headers, and between two pieces of the body. */
   readonly timeouts?: { readonly headers?: number; readonly idle?: number } | undefined;
 }
 
@@ -40,8 +39,8 @@ export type Write = (chunk: Buffer) => Promise<void> | undefined;
  * @param begin judges the headers, and returns the function that takes the body. An error that it throws ends
  *   the request
  * @returns after the last `write` has ended
- * @throws undici's errors, one with the code TOO_SLOW, what `begin` and `write` throw. The signal's reason,
- *   at once: S3 may be slow when the call's time is up
+ * @throws undici's errors, what `begin` and `write` throw. The signal's reason, at once: S3 may be slow when the
+ *   call's time is up
  */
 export function readResponse(
   { dispatcher, url, headers, timeouts = {} }: Request,
@@ -53,7 +52,6 @@ export function readResponse(
   let stop = reject;
   let write: Write | undefined;
   let pending: Promise<void> | undefined;
-  let came = 0;
   let remaining = Infinity;
 
   function wait(controller: Dispatcher.DispatchController, until: Promise<void>): void {
@@ -79,8 +77,7 @@ export function readResponse(
       method: 'GET',
       headers,
       headersTimeout: timeouts.headers ?? HEADERS_TIMEOUT_MS,
-      // undici's timeout would count a single byte as progress.
-      bodyTimeout: 0,
+      bodyTimeout: timeouts.idle ?? IDLE_TIMEOUT_MS,
       // A connection that is kept may be dead when a frozen function wakes up.
       reset: true,
     },
@@ -93,7 +90,6 @@ export function readResponse(
         if (status < 200) return;
         const joined = Object.entries(sent).map(([name, value]) => [name, [value].flat().join(', ')]);
         remaining = Number(sent['content-length'] ?? Infinity);
-        came = MIN_BYTES; // the first window has begun before the body
         try {
           write = begin(status, Object.fromEntries(joined));
         } catch (error) {
@@ -101,7 +97,6 @@ export function readResponse(
         }
       },
       onResponseData(controller, chunk) {
-        came += chunk.length;
         remaining -= chunk.length;
         // When the connection closes, undici hands over what it has, paused or not.
         const written = pending ? writeAfter(pending, Buffer.from(chunk)) : write?.(chunk);
@@ -115,17 +110,9 @@ export function readResponse(
     },
   );
 
-  const timer = setInterval(() => {
-    if (write && !pending && came < MIN_BYTES)
-      stop(Object.assign(new Error('The body came too slowly'), { code: 'TOO_SLOW' }));
-    came = pending ? MIN_BYTES : 0; // after a pause, the next window needs no bytes
-  }, timeouts.idle ?? IDLE_TIMEOUT_MS);
   const onAbort = () => stop(signal.reason);
   signal.addEventListener('abort', onAbort);
-  return promise.finally(() => {
-    clearInterval(timer);
-    signal.removeEventListener('abort', onAbort);
-  });
+  return promise.finally(() => signal.removeEventListener('abort', onAbort));
 }
 
 export function createFileAgent(policy: Pick<HostPolicy, 'allowLoopback'>): Agent {
