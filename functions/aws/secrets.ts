@@ -1,10 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import {
   GetSecretValueCommand,
   PutSecretValueCommand,
   ResourceNotFoundException,
   SecretsManagerClient,
-  UpdateSecretVersionStageCommand,
 } from '@aws-sdk/client-secrets-manager';
 import { asServiceError } from './service-error.ts';
 
@@ -13,9 +11,6 @@ export interface SecretText {
   /** The version's id. */
   readonly version: string;
 }
-
-/** A new version's label until AWSCURRENT moves to it. It stays on the last version stored this way. */
-const PENDING_LABEL = 'REFRESHED';
 
 /**
  * The SDK's tries of a call. More than its default of 3, because a rotated refresh token that is not stored
@@ -50,7 +45,7 @@ export function createSecrets(place: { readonly region?: string } = {}) {
     }
   }
 
-  /** Returns the id of the new version. */
+  /** Returns the id of the new version. A repeated try makes no second one. */
   async function write(SecretId: string, SecretString: string): Promise<string> {
     const command = new PutSecretValueCommand({ SecretId, SecretString });
     const { VersionId = '' } = await client.send(command, timeout()).catch((error) => {
@@ -59,27 +54,5 @@ export function createSecrets(place: { readonly region?: string } = {}) {
     return VersionId;
   }
 
-  /**
-   * Replaces the version that was read: Secrets Manager refuses to move AWSCURRENT from another one.
-   *
-   * @returns false if another version has become current since
-   */
-  async function replace(SecretId: string, version: string, SecretString: string): Promise<boolean> {
-    const next = randomUUID();
-    const put = { SecretId, SecretString, ClientRequestToken: next, VersionStages: [PENDING_LABEL] };
-    const labels = { VersionStage: 'AWSCURRENT', MoveToVersionId: next, RemoveFromVersionId: version };
-    try {
-      await client.send(new PutSecretValueCommand(put), timeout());
-      await client.send(new UpdateSecretVersionStageCommand({ SecretId, ...labels }), timeout());
-      return true;
-    } catch (error) {
-      // If the answer to a successful move was lost, the SDK's second try fails.
-      const current = (await read(SecretId))?.version;
-      if (current !== version) return current === next;
-      const permission = 'secretsmanager:PutSecretValue and secretsmanager:UpdateSecretVersionStage';
-      throw asServiceError(error, `write the secret ${SecretId}`, permission);
-    }
-  }
-
-  return { read, write, replace };
+  return { read, write };
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import type { Secrets, SecretText } from '../aws/secrets.ts';
 import type { RequestToken, Token } from '../platform/oauth.ts';
-import { CredentialUnusable, ServiceUnavailable } from '../workflow/errors.ts';
+import { CredentialUnusable } from '../workflow/errors.ts';
 import { isObject, type JsonObject, parseJson } from '../workflow/json.ts';
 import type { Log } from '../workflow/step.ts';
 import { ApiKeyCredential } from './api-key.ts';
@@ -58,8 +58,7 @@ export function credentialWarnings(credential: Credential): string[] {
 export interface CredentialStore {
   /** @throws CredentialUnusable if there is none */
   read(): Promise<SecretText>;
-  /** Replaces the version that was read. Returns false if another one has been stored since. */
-  replace(version: string, text: string): Promise<boolean>;
+  write(text: string): Promise<unknown>;
 }
 
 export function createCredentialStore(secrets: Secrets, prefix: string, account: string): CredentialStore {
@@ -71,7 +70,7 @@ export function createCredentialStore(secrets: Secrets, prefix: string, account:
       const happened = `The secret ${name} does not exist or has no value yet. Store it.`;
       throw new CredentialUnusable(happened, { account });
     },
-    replace: (version, text) => secrets.replace(name, version, text),
+    write: (text) => secrets.write(name, text),
   };
 }
 
@@ -84,34 +83,23 @@ export async function readCredential(store: CredentialStore, account: string): P
   return { credential: parseCredential(text, account), text, version };
 }
 
-/** A try fails only if another write comes between its read and its own write. */
-const UPDATE_TRIES = 10;
-
 /**
- * Changes some fields of the stored credential and keeps the others, also fields that we do not know.
+ * Changes some fields of the stored credential and keeps the others, also fields that we do not know. Of two
+ * writers in the same moment, the last one wins: renewals have the account's lease, and a person logs in again.
  *
  * @param change gets the stored credential and returns the changed fields, or undefined to keep all of it
  * @returns whether it was changed
- * @throws ServiceUnavailable if another write came first each time
+ * @throws what the store throws
  */
 export async function updateCredential(
   store: CredentialStore,
   account: string,
   change: (stored: Credential) => JsonObject | undefined,
 ): Promise<boolean> {
-  for (let attempt = 1; attempt <= UPDATE_TRIES; attempt += 1) {
-    const { credential, text, version } = await readCredential(store, account);
-    const fields = change(credential);
-    if (!fields) return false;
-    const next = `${JSON.stringify({ ...JSON.parse(text), ...fields }, null, 2)}\n`;
-    if (await store.replace(version, next)) return true;
-  }
-  throw new ServiceUnavailable(
-    `The credential of account ${account} was changed by another program during each try.`,
-    {
-      account,
-    },
-  );
+  const { credential, text } = await readCredential(store, account);
+  const fields = change(credential);
+  if (fields) await store.write(`${JSON.stringify({ ...JSON.parse(text), ...fields }, null, 2)}\n`);
+  return fields !== undefined;
 }
 
 interface GrantAccess {

@@ -47,9 +47,9 @@ export class AccountSecrets extends Construct {
     this.grant(grantee, ['GetSecretValue', 'PutSecretValue'], 'token');
   }
 
-  /** To replace a credential, unless somebody has changed it meanwhile. */
+  /** To replace a credential. */
   grantStoreCredentials(grantee: IGrantable): void {
-    this.grant(grantee, ['GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'], 'credential');
+    this.grant(grantee, ['GetSecretValue', 'PutSecretValue'], 'credential');
     grantKey(grantee, this.key, 'secretsmanager', ['kms:Decrypt', 'kms:GenerateDataKey']);
   }
 

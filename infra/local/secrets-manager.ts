@@ -13,10 +13,6 @@ export interface Secret {
   versions(): readonly SecretVersion[];
   /** Adds a version as AWSCURRENT. A known id changes nothing: the SDK repeats a lost call. */
   put(id: string, text: string): void;
-  /** Stores a version that is not AWSCURRENT. */
-  stage(id: string, text: string): void;
-  /** Makes a staged version AWSCURRENT if `from` still is. @throws JsonServiceError */
-  promote(id: string, from: string): void;
 }
 
 /** The file of a secret, or the text that it has at first. */
@@ -28,26 +24,17 @@ export type SecretSource = { readonly file: string } | { readonly text?: string 
  */
 export function createSecret(source: SecretSource = {}): Secret {
   const known: SecretVersion[] = [];
-  const staged = new Map<string, string>();
   const versions = () => {
     const text = 'file' in source ? readIfThere(source.file) : known.length === 0 ? source.text : undefined;
     if (text !== undefined && text !== known.at(-1)?.text) known.push({ id: randomUUID(), text });
     return known;
   };
-  const put = (id: string, text: string) => {
-    if (versions().some((version) => version.id === id)) return;
-    known.push({ id, text });
-    if ('file' in source) replaceFile(source.file, text);
-  };
   return {
     versions,
-    put,
-    stage: (id, text) => void staged.set(id, text),
-    promote(id, from) {
-      const text = staged.get(id);
-      if (text === undefined || versions().at(-1)?.id !== from)
-        throw new JsonServiceError('InvalidParameterException', `AWSCURRENT is not attached to ${from}.`);
-      put(id, text);
+    put(id, text) {
+      if (versions().some((version) => version.id === id)) return;
+      known.push({ id, text });
+      if ('file' in source) replaceFile(source.file, text);
     },
   };
 }
@@ -91,20 +78,10 @@ export function startSecretsManager({
         if (version) return { SecretString: version.text, VersionId: version.id };
         throw notFound(`Secrets Manager can't find the specified secret value ${VersionId ?? 'AWSCURRENT'}`);
       },
-      /** A version with other labels becomes AWSCURRENT only through UpdateSecretVersionStage. */
       PutSecretValue(parameters) {
         const { ClientRequestToken: VersionId = randomUUID(), SecretString = '' } = parameters;
-        const { VersionStages = ['AWSCURRENT'] } = parameters;
-        const secret = find(parameters);
-        if (VersionStages.includes('AWSCURRENT')) secret.put(VersionId, SecretString);
-        else secret.stage(VersionId, SecretString);
-        return { VersionId, VersionStages };
-      },
-      /** Moves AWSCURRENT, the only stage that an export moves. */
-      UpdateSecretVersionStage(parameters) {
-        const { MoveToVersionId = '', RemoveFromVersionId = '' } = parameters;
-        find(parameters).promote(MoveToVersionId, RemoveFromVersionId);
-        return {};
+        find(parameters).put(VersionId, SecretString);
+        return { VersionId };
       },
     },
     now,
@@ -117,9 +94,6 @@ interface Parameters {
   readonly VersionId?: string;
   readonly ClientRequestToken?: string;
   readonly SecretString?: string;
-  readonly VersionStages?: readonly string[];
-  readonly MoveToVersionId?: string;
-  readonly RemoveFromVersionId?: string;
 }
 
 function notFound(message: string): JsonServiceError {

@@ -50,9 +50,7 @@ const READS_FILES = [
 const PERMISSIONS: Readonly<Record<StepName, readonly string[]>> = {
   PlanExport: [...READS_FILES, `s3:PutObject ${PLANS}`],
   GetToken: [
-    ...['GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'].map(
-      (action) => `secretsmanager:${action} ${CREDENTIALS}`,
-    ),
+    ...['GetSecretValue', 'PutSecretValue'].map((action) => `secretsmanager:${action} ${CREDENTIALS}`),
     ...READ_TOKENS,
     `secretsmanager:PutSecretValue ${TOKENS}`,
     `s3:GetObject ${LEASES}`,

@@ -177,7 +177,7 @@ const s3Fault: fc.Arbitrary<Fault> = fc.oneof(
 );
 
 const secretsFault: fc.Arbitrary<Fault> = fc.record({
-  operation: fc.constantFrom('GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'),
+  operation: fc.constantFrom('GetSecretValue', 'PutSecretValue'),
   answer: fc.constantFrom(
     ...['ThrottlingException', 'InternalServiceError', 'reset', 'lost answer'],
     ...['AccessDeniedException', 'DecryptionFailure', 'ResourceNotFoundException'],

@@ -108,11 +108,7 @@ function createFileStore(file: string): CredentialStore {
   };
   return {
     read,
-    async replace(version, text) {
-      if ((await read()).version !== version) return false;
-      await replaceFile(await realpath(file), text);
-      return true;
-    },
+    write: async (text) => replaceFile(await realpath(file), text),
   };
 }
 

@@ -34,14 +34,9 @@ describe('33: a call', () => {
   const DENIALS = ['AccessDeniedException', 'DecryptionFailure'] as const;
   it.each(DENIALS)('that ends with %s fails at once and names the permission', async (answer) => {
     const { secrets, fail, textOf } = await startAccount({ credential: OLD });
-    const { version = '' } = (await secrets.read(CREDENTIAL)) ?? {};
-    const replace = () => secrets.replace(CREDENTIAL, version, NEW);
-    const both = 'secretsmanager:PutSecretValue and secretsmanager:UpdateSecretVersionStage';
     for (const [operation, call, doing, permission] of [
       ['GetSecretValue', () => secrets.read(CREDENTIAL), 'read', 'secretsmanager:GetSecretValue'],
       ['PutSecretValue', () => secrets.write(CREDENTIAL, NEW), 'write', 'secretsmanager:PutSecretValue'],
-      ['PutSecretValue', replace, 'write', both],
-      ['UpdateSecretVersionStage', replace, 'write', both],
     ] as const) {
       fail(operation, answer);
       expect(await errorOf(call())).toMatchObject({
@@ -61,31 +56,5 @@ describe('33: a call', () => {
     fail('PutSecretValue', 'stall');
     await expect(secrets.write(TOKEN, NEW)).rejects.toMatchObject({ name: 'ServiceUnavailable' });
     expect(timeouts.mock.calls).toEqual([[10_000], [10_000]]);
-  });
-});
-
-describe('replace', () => {
-  async function startRead() {
-    const account = await startAccount({ credential: OLD });
-    const { version = '' } = (await account.secrets.read(CREDENTIAL)) ?? {};
-    return { ...account, version };
-  }
-
-  it('keeps a version that was stored since the read', async () => {
-    const { secrets, version, stored, textOf } = await startRead();
-    await stored.credential.put('1'.repeat(32), 'another text');
-    expect(await secrets.replace(CREDENTIAL, version, NEW)).toBe(false);
-    expect(await textOf('credential')).toBe('another text');
-  });
-
-  it.each<[Fault['operation'], Fault['answer']]>([
-    ['PutSecretValue', 'lost answer'],
-    ['UpdateSecretVersionStage', 'lost answer'],
-  ])('33: stores one new version although %s ends with: %s', async (operation, answer) => {
-    const { secrets, version, fail, textOf, stored } = await startRead();
-    fail(operation, answer);
-    expect(await secrets.replace(CREDENTIAL, version, NEW)).toBe(true);
-    expect(await textOf('credential')).toBe(NEW);
-    expect(await stored.credential.versions()).toHaveLength(2);
   });
 });

@@ -48,41 +48,6 @@ describe('updateCredential', () => {
     expect(await updateCredential(store, 'acme', () => undefined)).toBe(false);
     expect(calls()).toEqual(['GetSecretValue']);
   });
-
-  it('reads again if another write came first', async () => {
-    const account = await startAccount({ credential: JSON.stringify(stored) });
-    const seen: unknown[] = [];
-    await updateCredential(
-      {
-        ...account.store,
-        async replace(version, text) {
-          if (seen.length === 1) await account.stored.credential.put('1'.repeat(32), '{"api_key":"k"}');
-          return account.store.replace(version, text);
-        },
-      },
-      'acme',
-      (current) => {
-        seen.push(current);
-        return seen.length === 1 ? { refresh_token: 'new' } : undefined;
-      },
-    );
-    expect(seen).toEqual([LOGIN, { api_key: 'k' }]);
-    expect(await account.textOf('credential')).toBe('{"api_key":"k"}');
-  });
-
-  it('fails after ten tries', async () => {
-    let tries = 0;
-    const store = {
-      read: async () => ({ text: JSON.stringify(stored), version: 'v1' }),
-      async replace() {
-        tries += 1;
-        return false;
-      },
-    };
-    const update = updateCredential(store, 'acme', () => ({ refresh_token: 'new' }));
-    await expect(update).rejects.toMatchObject({ name: 'ServiceUnavailable', facts: { account: 'acme' } });
-    expect(tries).toBe(10);
-  });
 });
 
 function refusalOf(text: string): Error {

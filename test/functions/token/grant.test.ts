@@ -15,10 +15,7 @@ function start(current: Credential, answer: Partial<Token>) {
     log,
     store: {
       read: async () => ({ text: JSON.stringify(current), version: 'v1' }),
-      async replace(version: string, text: string) {
-        written.push(`${version} ${JSON.parse(text).refresh_token}`);
-        return true;
-      },
+      write: async (text: string) => written.push(JSON.parse(text).refresh_token),
     },
     requestToken: async (): Promise<Token> => ({ accessToken: 'token', expiresIn: 3600, ...answer }),
   };
