@@ -6,7 +6,7 @@ import { parseJson } from '../../functions/workflow/json.ts';
 import { ALL } from '../../functions/workflow/request/report.ts';
 import { loadConfig } from '../knowledge/config.ts';
 import { UsageError } from '../knowledge/errors.ts';
-import { exportFromCommand } from '../knowledge/next-command.ts';
+import { commandFor } from '../knowledge/next-command.ts';
 import { scaledClock } from '../local/clock.ts';
 import { parseFault } from '../sandbox/faults/parse-fault.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
@@ -74,13 +74,13 @@ async function sandbox(options: SandboxCommandOptions): Promise<void> {
     revision: platform.revision,
     advertiser_ids: platform.advertiserIds,
   };
-  const { baseUrl, revision } = platform;
-  const [example] = exports;
+  const { baseUrl: url, revision } = platform;
+  const [{ name, account } = {}] = exports;
+  const flags = { account, local: true, 'base-url': url, credential, revision };
+  const isKept = credential !== undefined && name !== undefined;
   const lines = [
     ...Object.entries(settings).map(([name, value]) => `${name.padEnd(14)} ${[value].flat().join(' ')}`),
-    ...(credential === undefined || !example
-      ? []
-      : [`To export from it: ${exportFromCommand(example, { baseUrl, revision, credential })}`]),
+    ...(isKept ? [`To export from it: ${commandFor(['run', name], flags)}`] : []),
     'Press Ctrl-C to stop.',
   ];
   if (json) printDocument(settings);

@@ -124,18 +124,13 @@ function countDays(
   });
 }
 
-function commandsFor(
-  { request, named }: FoundExport,
-  differences: readonly Difference[],
-  folder: Folder,
-): string[] {
+function commandsFor({ request }: FoundExport, differences: readonly Difference[], folder: Folder): string[] {
   return [...Map.groupBy(differences, ({ mend }) => mend)].map(([mend, some]) => {
     const dates = some.flatMap(({ start_date, end_date }) => [start_date, end_date]).sort();
     const range = { start_date: dates[0] ?? '', end_date: dates.at(-1) ?? '' };
-    const own = { ...named, account: request.account };
     return mend === 'run'
-      ? exportDaysCommand(own, range, folder, [])
-      : rebuildCommand(own, range, folder, false);
+      ? exportDaysCommand(request, range, folder, false)
+      : rebuildCommand(request, range, folder, false);
   });
 }
 

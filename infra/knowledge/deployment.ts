@@ -36,8 +36,8 @@ export function setTarget({ stack, region }: Target, onFound?: (place: string) =
 }
 
 /** The options with which another command works on the same stack. */
-export function targetOptions(): string[] {
-  return Object.entries(target).flatMap(([name, value]) => [`--${name}`, value]);
+export function targetOptions(): Target {
+  return target;
 }
 
 /** The name in --stack, or else in cdk.json. @throws UsageError if cdk.json is faulty */

@@ -1,6 +1,6 @@
 import { glob } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
-import pMap from 'p-map';
+import pMap, { pMapSkip } from 'p-map';
 import { platformName, type RequestTarget, requestHash } from '../../functions/decisions/request-hash.ts';
 import { covers, type DayState, type Delivery, TO_EXPORT } from '../../functions/deliveries/judge.ts';
 import type { ExportRecords, RecordStore, StoredFailure } from '../../functions/deliveries/records.ts';
@@ -12,10 +12,12 @@ import type { Folder } from './bucket.ts';
 import { loadConfig } from './config.ts';
 import { UsageError } from './errors.ts';
 import type { AccountTable } from './months.ts';
-import type { NamedExport } from './next-command.ts';
 import { lastPlatform, targetOf } from './platform.ts';
 import { type ExportId, lastAsked, latest, type RecentRecords, readRecent } from './recent.ts';
 import { checkOneAccount, checkRequest, inputOf, suggest } from './request.ts';
+
+/** Exports that are read at the same time. Each reads ten manifests at once. */
+const PARALLEL = 4;
 
 /** An export of cdk.json or of a local run, and its records. */
 export interface FoundExport extends RecentRecords {
@@ -27,7 +29,6 @@ export interface FoundExport extends RecentRecords {
   readonly hash: string;
   /** The part of its table that it fills; undefined if it has none. */
   readonly table: AccountTable | undefined;
-  readonly named: NamedExport;
 }
 
 /** An export of one name, and where to look for it. */
@@ -54,7 +55,12 @@ export async function findExport(
   return found[0] as FoundExport;
 }
 
-/** The export of each account that has it; there is one. @param name default: all @throws UsageError */
+/**
+ * The exports of this name: one for each account that has it. Without a name, all of cdk.json, or all that runs
+ * of a folder have asked for or delivered. Sorted by account and name.
+ *
+ * @throws UsageError if there is none of this name
+ */
 export async function findExports(
   name: string | undefined,
   place: ExportPlace,
@@ -62,15 +68,17 @@ export async function findExports(
   now: Date,
   from?: string,
 ): Promise<FoundExport[]> {
-  const { account } = place;
+  const { account, local, out } = place;
   const isWanted = (each: ExportId) =>
     (name ?? each.name) === each.name && (account ?? each.account) === each.account;
-  const here = place.local ? (await listExports(place.out)).filter(isWanted) : [];
+  const here = local ? (await listExports(out)).filter(isWanted) : [];
   const configured = () =>
     name === undefined ? loadConfig().exports.filter(isWanted) : findConfigured(name, place);
-  const ids = here.length > 0 ? here : configured();
-  const read = await Promise.all(ids.map((id) => readExport(id, place, bucket, now, from)));
-  return read.filter((each) => each !== undefined);
+  const ids = here.length > 0 || (local && name === undefined) ? here : configured();
+  const idOf = (each: ExportId) => `${each.account}/${each.name}`;
+  const read = async (id: ExportId) => (await readExport(id, place, bucket, now, from)) ?? pMapSkip;
+  const sorted = ids.toSorted((one, other) => (idOf(one) < idOf(other) ? -1 : 1));
+  return pMap(sorted, read, { concurrency: PARALLEL });
 }
 
 /** The exports of this name in cdk.json. @throws UsageError if there is none, before AWS is asked */
@@ -86,7 +94,7 @@ export function findConfigured(name: string, { account, local, out }: Partial<Ex
 }
 
 /** @returns undefined if its request is not known */
-export async function readExport(
+async function readExport(
   { account, name }: ExportId,
   place: ExportPlace,
   bucket: RecordStore,
@@ -112,7 +120,6 @@ export async function readExport(
     target,
     hash: requestHash(request, target),
     table: table === undefined || kind === 'purchases' ? undefined : { table, account, kind },
-    named: { name, account: place.account, again: !entry },
   };
 }
 
@@ -128,30 +135,6 @@ export async function listExports(out: string): Promise<ExportId[]> {
   const folders = await Array.fromAsync(glob(`*/${EXPORTS_PREFIX}account=*/export=*`, { cwd: out }));
   const nameOf = (folder: string) => basename(folder).replace(/^(account|export)=/, '');
   return folders.map((folder) => ({ account: nameOf(dirname(folder)), name: nameOf(folder) }));
-}
-
-/** Exports that are read at the same time. Each reads ten manifests at once. */
-const PARALLEL = 4;
-
-/** A request of a folder, and where the last of its deliveries is from. */
-export interface LastRequest {
-  readonly request: ExportRequest;
-  /** Undefined if nothing was delivered yet. */
-  readonly target: RequestTarget | undefined;
-}
-
-/** The last request of each export of a folder. @param isWanted default: all */
-export async function readLastRequests(
-  out: string,
-  bucket: RecordStore,
-  isWanted: (id: ExportId) => boolean = () => true,
-): Promise<LastRequest[]> {
-  const read = async (id: ExportId): Promise<LastRequest[]> => {
-    const records = await readRecent(bucket, id);
-    const request = lastAsked(records);
-    return request ? [{ request, target: lastTarget(records) }] : [];
-  };
-  return (await pMap((await listExports(out)).filter(isWanted), read, { concurrency: PARALLEL })).flat();
 }
 
 function lastTarget({ deliveries }: ExportRecords): RequestTarget | undefined {

@@ -1,10 +1,11 @@
+import type { ExportId } from '../../functions/workflow/keys.ts';
 import { addDays } from '../../functions/workflow/request/dates.ts';
 import { findMetric } from '../../functions/workflow/request/dictionary.ts';
 import type { FinalAfter } from '../config/exports.ts';
 import type { Folder } from './bucket.ts';
 import type { ClosedMonth, LedgerDay } from './ledger-days.ts';
 import { type JudgedRange, lackOf } from './missing-days.ts';
-import { exportDaysCommand, type NamedExport } from './next-command.ts';
+import { exportDaysCommand } from './next-command.ts';
 
 /** The days of a month that an export was asked for, by what is known about them. */
 export interface MonthFinality {
@@ -25,7 +26,8 @@ export interface MonthFinality {
 export function judgeMonths(
   { days }: JudgedRange,
   ledger: ReadonlyMap<string, LedgerDay>,
-  { named, config, account }: { named: NamedExport; config: FinalAfter; account: string },
+  { account, name }: ExportId,
+  config: FinalAfter,
   folder: Folder,
 ): MonthFinality[] {
   const { final_after_days = config.final_after_days } = config.accounts[account] ?? {};
@@ -51,7 +53,7 @@ export function judgeMonths(
       .map(({ same_since = '' }) => same_since)
       .sort()
       .reverse();
-    const command = exportDaysCommand(named, range, folder, []);
+    const command = exportDaysCommand({ account, name }, range, folder, false);
     return { month, ...counts, verify: { command, from: addDays(newest, final_after_days) } };
   });
 }

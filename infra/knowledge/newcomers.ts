@@ -24,7 +24,7 @@ export interface NewAdvertisers extends Remedy {
  * one, as on most days, no list is read.
  */
 export async function findNewcomers(
-  { deliveries, hash, named }: FoundExport,
+  { deliveries, hash, request }: FoundExport,
   days: JudgedRange['days'],
   store: Pick<RecordStore, 'getText'>,
   folder: Folder,
@@ -61,6 +61,6 @@ export async function findNewcomers(
     words: `${lacking.reduce((sum, each) => sum + each.days.length, 0)} days are ${reason}`,
     aim: 'To export them with the new advertisers (plan with the same options says what it costs):',
     ranges: ranges.map((range) => ({ ...range, days: daysOf(range).length, reason })),
-    command: exportDaysCommand(named, { start_date, end_date: last.end_date }, folder, []),
+    command: exportDaysCommand(request, { start_date, end_date: last.end_date }, folder, false),
   };
 }

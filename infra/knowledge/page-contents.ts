@@ -2,14 +2,12 @@ import type { DayState } from '../../functions/deliveries/judge.ts';
 import type { StoredFailure } from '../../functions/deliveries/records.ts';
 import { dateIn, daysBetween } from '../../functions/workflow/request/dates.ts';
 import type { DocumentedColumn, DocumentedTable } from '../catalog/table-words.ts';
-import { withColumns } from '../config/exports.ts';
 import { type Folder, openToRead } from './bucket.ts';
 import { loadConfig } from './config.ts';
 import { readDeployment } from './deployment.ts';
-import type { FoundExport } from './exports.ts';
 import type { ClosedMonth, CurvePoint, LedgerDay } from './ledger-days.ts';
 import { LACKS } from './missing-days.ts';
-import { explainCommand, queryCommand } from './next-command.ts';
+import { commandFor } from './next-command.ts';
 import { findRemedies, type Remedy } from './remedies.ts';
 import { type ReadExport, readExports } from './status.ts';
 import { documentTables } from './tables.ts';
@@ -86,75 +84,68 @@ export interface PageMetric {
 export async function readPage(folder: Folder, now: Date): Promise<PageContents> {
   await using bucket = await openToRead(folder);
   const read = await readExports(undefined, folder, bucket, now);
-  const tables = describeTables(read.flatMap(({ found }) => found ?? []));
-  const exports = read.map((each) => {
-    const page = describeExport(each, folder, now);
-    const table = tables.get(each.found?.table?.table ?? '');
-    return table ? addSums(page, table, each.ledger) : page;
-  });
+  const tables = documentTables(read.map(({ found }) => found));
+  const byName = new Map(tables.map((table) => [table.table, table]));
+  const exports = read.map((each) => describeExport(each, byName, folder, now));
   return {
     made_at: now.toISOString(),
     place: folder.local ? folder.out : (await readDeployment()).place,
-    query: queryCommand('days', folder),
+    query: commandFor(['query'], { saved: 'days' }, folder),
     exports: exports.toSorted((one, other) => severityOf(one) - severityOf(other)),
   };
 }
 
-function describeExport(each: ReadExport, folder: Folder, now: Date): PageExport {
-  const { account, name, running, last, newest_day, found, missing, months, newcomers, failure } = each;
-  const { deliveries = [], request } = found ?? {};
-  const published = deliveries.map(({ published_at }) => published_at).sort();
-  const today = dateIn((request?.kind === 'report' && request.time_zone) || 'UTC', now);
-  const days = each.days?.map(({ day, state, rows }): PageDay => {
-    return { date: day, state: state === 'present' && rows === 0 ? 'empty' : state, rows };
+function describeExport(
+  each: ReadExport,
+  tables: ReadonlyMap<string, DocumentedTable>,
+  folder: Folder,
+  now: Date,
+): PageExport {
+  const { account, newest_day, found, missing, newcomers, failure, ledger } = each;
+  const { deliveries, request } = found;
+  const table = tables.get(found.table?.table ?? '');
+  const today = dateIn((request.kind === 'report' && request.time_zone) || 'UTC', now);
+  const days = (each.days ?? []).map(({ day, state, rows }): PageDay => {
+    const isEmpty = state === 'present' && rows === 0;
+    return { date: day, state: isEmpty ? 'empty' : state, rows, ...ledger.days.get(day) };
   });
+  const metrics = table ? chooseMetrics(table, account, days) : [];
+  const command = failure && !folder.local ? commandFor(['explain', failure.execution]) : undefined;
   return {
-    account,
-    name,
-    kind: request?.kind ?? 'report',
-    missing,
-    months,
-    remedies: [found && missing ? findRemedies(missing, found.named, folder) : [], newcomers ?? []].flat(),
-    days: days ?? [],
-    metrics: [],
-    running,
-    last,
-    newest_day,
-    delivered_at: published.at(-1),
+    ...each,
+    kind: request.kind,
+    remedies: [missing ? findRemedies(missing, found.request, folder) : [], newcomers ?? []].flat(),
+    days,
+    table,
+    metrics,
+    curve: describeCurve(each, metrics),
+    closed: ledger.closed,
+    delivered_at: deliveries
+      .map(({ published_at }) => published_at)
+      .sort()
+      .at(-1),
     days_behind: newest_day === undefined ? undefined : Math.max(0, daysBetween(newest_day, today) - 1),
-    failure: failure && {
-      ...failure,
-      command: folder.local ? undefined : explainCommand(failure.execution),
-    },
+    failure: failure && { ...failure, command },
   };
 }
 
-/** The tables of the exports, by name. */
-function describeTables(exports: readonly FoundExport[]): Map<string, DocumentedTable> {
-  const configured = loadConfig().exports;
-  const entries = exports.flatMap(({ input, table }) =>
-    table ? [withColumns(Object(input), configured)] : [],
-  );
-  return new Map(documentTables(entries).map((table) => [table.table, table]));
-}
-
-function addSums(page: PageExport, table: DocumentedTable, ledger: ReadExport['ledger']): PageExport {
-  const { account } = page;
-  const days = page.days.map((day) => ({ ...day, ...ledger.days.get(day.date) }));
+function chooseMetrics(table: DocumentedTable, account: string, days: readonly PageDay[]): PageMetric[] {
   const hasValue = ({ name }: DocumentedColumn) => days.some(({ values }) => values?.[name] != null);
-  const metrics = table.columns
+  return table.columns
     .filter((column) => column.adds_up && hasValue(column))
     .toSorted((one, other) => Number(other.name === 'spend') - Number(one.name === 'spend'))
     .slice(0, MAX_METRICS)
     .map(({ name, unit }) => ({ name, unit: unit === 'money' ? (table.currencies[account] ?? unit) : unit }));
-  const curve = ledger.curve.filter(({ metric }) => metrics.some(({ name }) => name === metric));
-  return { ...page, table, days, metrics, curve: describeCurve(curve, page), closed: ledger.closed };
 }
 
 /** The part of the change that a look-back must catch. */
 const ENOUGH_CAUGHT = 0.99;
 
-function describeCurve(points: readonly CurvePoint[], { account, name }: PageExport): PageCurve | undefined {
+function describeCurve(
+  { account, name, ledger }: ReadExport,
+  metrics: readonly PageMetric[],
+): PageCurve | undefined {
+  const points = ledger.curve.filter(({ metric }) => metrics.some(({ name }) => name === metric));
   if (points.length === 0) return undefined;
   const late = points.filter(({ caught }) => caught !== null && caught < ENOUGH_CAUGHT);
   const after = Math.max(0, ...late.map(({ age }) => age));

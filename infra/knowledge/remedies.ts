@@ -1,7 +1,8 @@
+import type { ExportId } from '../../functions/workflow/keys.ts';
 import type { DateRange } from '../../functions/workflow/request/dates.ts';
 import type { Folder } from './bucket.ts';
 import { type Days, describeReason, type LackingDays, type MissingRange } from './missing-days.ts';
-import { exportDaysCommand, type NamedExport, rebuildCommand } from './next-command.ts';
+import { exportDaysCommand, rebuildCommand } from './next-command.ts';
 
 /** A command to paste, for the days from the first range to the last one. */
 export interface Remedy {
@@ -14,28 +15,25 @@ export interface Remedy {
 /** The commands that bring the days, and empty the held ones. */
 export function findRemedies(
   { not_delivered, not_in_table, not_renewed, held, older_request }: LackingDays,
-  named: NamedExport,
+  named: ExportId,
   folder: Folder,
 ): Remedy[] {
+  const exportDays = (onlyMissing: boolean) => (range: DateRange) =>
+    exportDaysCommand(named, range, folder, onlyMissing);
   const rebuild = (acceptEmpty: boolean) => (range: DateRange) =>
     rebuildCommand(named, range, folder, acceptEmpty);
-  const exportDays = (range: DateRange) => exportDaysCommand(named, range, folder);
   const isUnannounced = ({ reason }: MissingRange) => reason === 'unannounced';
   const toExport = [...not_delivered.filter((each) => !isUnannounced(each)), ...not_renewed].toSorted(
     (one, other) => one.start_date.localeCompare(other.start_date),
   );
+  const unannounced = not_delivered.filter(isUnannounced);
+  const asNow = 'To export them as the request is now (plan with the same options says what it costs):';
   return [
     remedy('To add them to the table:', not_in_table, rebuild(false)),
-    remedy('To export them:', toExport, exportDays),
-    remedy('To export again what is not announced:', not_delivered.filter(isUnannounced), (range) =>
-      exportDaysCommand(named, range, folder, []),
-    ),
+    remedy('To export them:', toExport, exportDays(true)),
+    remedy('To export again what is not announced:', unannounced, exportDays(false)),
     remedy('To empty the held days in the table:', held, rebuild(true)),
-    remedy(
-      'To export them as the request is now (plan with the same options says what it costs):',
-      older_request,
-      exportDays,
-    ),
+    remedy(asNow, older_request, exportDays(true)),
   ].flat();
 }
 

@@ -6,14 +6,13 @@ import { loadConfig } from './config.ts';
 import { UsageError } from './errors.ts';
 import { findLastRun, type LastRun } from './executions/last-run.ts';
 import { adviseLocally } from './executions/outcome.ts';
-import { type FoundExport, latestFailure, listExports, readExport } from './exports.ts';
+import { type FoundExport, findExports, latestFailure } from './exports.ts';
 import { judgeMonths, type MonthFinality } from './final-days.ts';
 import { type AccountLedger, readLedger } from './ledger-days.ts';
 import { groupMissing, type JudgedRange, judgeRange, type MissingDays } from './missing-days.ts';
 import { shownReader } from './months.ts';
 import { findNewcomers, type NewAdvertisers } from './newcomers.ts';
 import { lastPlatform } from './platform.ts';
-import { suggest } from './request.ts';
 
 /** Exports that are read at the same time. Each reads ten manifests or months at once. */
 const PARALLEL = 4;
@@ -22,14 +21,13 @@ const PARALLEL = 4;
 export interface ReadExport {
   readonly account: string;
   readonly name: string;
+  readonly found: FoundExport;
   /** The executions of a stack that run, newest first. Of a folder, nobody knows. */
   readonly running: readonly string[];
   readonly last: LastRun | undefined;
   /** The last day that a manifest covers. */
   readonly newest_day: string | undefined;
-  /** Undefined if its request is not known. */
-  readonly found: FoundExport | undefined;
-  /** Absent for purchases, which have no days, or if the request is not known. */
+  /** Absent for purchases, which have no days. */
   readonly days: JudgedRange['days'] | undefined;
   /** As `missing` shows them. */
   readonly missing: MissingDays | undefined;
@@ -43,8 +41,10 @@ export interface ReadExport {
 }
 
 /**
- * Reads all exports, or those of one name, in the order of their accounts and names.
+ * Reads all exports, or those of one name, in the order of their accounts and names. An export of the config
+ * that never ran in a folder is read only if it is named.
  *
+ * @param name may have the account before it: `acme/daily`
  * @throws UsageError if there is no such export
  */
 export async function readExports(
@@ -54,71 +54,51 @@ export async function readExports(
   now: Date,
 ): Promise<ReadExport[]> {
   const { local, out } = folder;
-  // An export of the config that never ran in the folder is shown only if it is asked for.
-  const configured = local && name === undefined ? [] : loadConfig().exports;
-  const here = local ? await listExports(out) : [];
-  if (local && name === undefined && here.length === 0)
+  const [wanted, account] = name?.split('/').reverse() ?? [];
+  const all = await findExports(wanted, { ...folder, ...(account && { account }) }, bucket, now);
+  if (local && all.length === 0)
     throw new UsageError([`no run has begun in --out ${out}: repeat its command, or name another folder`]);
   const running = local ? [] : await findRunning();
   const platform = local ? await lastPlatform(out) : {};
-  const known = new Set(
-    [...configured, ...running, ...here].map(({ account, name }) => `${account}/${name}`),
-  );
-  const names = [...known].filter((id) => name === undefined || id === name || id.endsWith(`/${name}`));
-  if (name !== undefined && names.length === 0)
-    throw new UsageError([
-      `there is no export ${name}${suggest(name, name.includes('/') ? [...known] : [...known].map((id) => id.replace(/.*\//, '')))}`,
-    ]);
-  const read = async (id: string) => {
-    const [account = '', name = ''] = id.split('/');
-    const found = await readExport({ account, name }, { ...folder, account }, bucket, now);
-    const end = found?.deliveries
-      .map(({ end_date }) => end_date)
-      .sort()
-      .at(-1);
-    const own = running.filter((one) => `${one.account}/${one.name}` === id);
+  const read = async (found: FoundExport) => {
+    const { account, name, kind } = found.request;
+    const own = running.filter((one) => one.account === account && one.export === name);
     const executions = own.map(({ execution }) => execution);
-    const { kind } = found?.request ?? {};
     const judged =
-      found && kind !== 'purchases'
-        ? await judgeRange(withoutRunning(found, executions), shownReader(bucket), {}, now)
-        : undefined;
-    const failure = found && latestFailure(found, kind === 'report' ? judged?.days : undefined);
+      kind === 'purchases'
+        ? undefined
+        : await judgeRange(withoutRunning(found, executions), shownReader(bucket), {}, now);
+    const end = found.deliveries.map(({ end_date }) => end_date).sort();
+    const failure = latestFailure(found, kind === 'report' ? judged?.days : undefined);
     return {
       account,
       name,
-      running: executions,
-      last: found && findLastRun(found, executions),
-      newest_day: end && addDays(end, -1),
       found,
+      running: executions,
+      last: findLastRun(found, executions),
+      newest_day: end.length > 0 ? addDays(end.at(-1) ?? '', -1) : undefined,
       judged,
-      missing: found && judged && groupMissing(found, judged),
-      newcomers: found && judged && (await findNewcomers(found, judged.days, bucket, folder)),
+      missing: judged && groupMissing(found, judged),
+      newcomers: judged && (await findNewcomers(found, judged.days, bucket, folder)),
       failure: failure && local ? adviseLocally(failure, { ...platform, account, out }) : failure,
     };
   };
-  const exports = await pMap(names.sort(), read, { concurrency: PARALLEL });
+  const exports = await pMap(all, read, { concurrency: PARALLEL });
   const config = loadConfig();
   const since = exports.flatMap(({ account, name, found, judged }) =>
-    found?.table && judged ? [[`${account}.${name}`, judged.start_date] as const] : [],
+    found.table && judged ? [[`${account}.${name}`, judged.start_date] as const] : [],
   );
   const readDays = await readLedger(bucket, new Map(since), config, now);
   return exports.map(({ judged, ...each }) => {
-    const { account, found } = each;
-    const ledger = readDays(found?.table?.table ?? '', account);
-    const { named } = found ?? {};
-    const months =
-      named && judged ? judgeMonths(judged, ledger.days, { named, config, account }, folder) : [];
+    const ledger = readDays(each.found.table?.table ?? '', each.account);
+    const months = judged ? judgeMonths(judged, ledger.days, each, config, folder) : [];
     return { ...each, days: judged?.days, ledger, months };
   });
 }
 
-/** The executions that run, with their exports. One of a faulty request has none. */
 async function findRunning() {
   const { listRunning } = await import('./executions/deployed.ts');
-  return (await listRunning()).flatMap(({ execution, account, export: name }) =>
-    account !== undefined && name !== undefined ? [{ execution, account, name }] : [],
-  );
+  return listRunning();
 }
 
 /** Leaves out the plans of executions that run: their days are no trouble yet. */

@@ -1,20 +1,22 @@
 import { type CatalogTable, readSchema } from '../../functions/workflow/catalog-table.ts';
 import { catalogName, type TableSchema } from '../../functions/workflow/table.ts';
 import { type DocumentedTable, documentTable, LEDGER_TABLE } from '../catalog/table-words.ts';
-import { type ConfiguredEntry, tablesOf, withColumns } from '../config/exports.ts';
+import { tablesOf, withColumns } from '../config/exports.ts';
 import { createRequestTables } from '../local/glue.ts';
 import { type Folder, openToRead } from './bucket.ts';
 import { loadConfig } from './config.ts';
 import { readDeployment, requireOutput } from './deployment.ts';
 import { UsageError } from './errors.ts';
-import { type FoundExport, readLastRequests } from './exports.ts';
-import { inputOf } from './request.ts';
+import { type FoundExport, findExports } from './exports.ts';
 import { findTables } from './views.ts';
 
 /** The tables that these exports write. */
-export function documentTables(exports: readonly ConfiguredEntry[]): DocumentedTable[] {
-  const schemas = tablesOf(exports, { platform: '', revision: '' }, loadConfig());
-  return schemas.map((schema) => documentTable(schema, exports));
+export function documentTables(found: readonly Pick<FoundExport, 'input'>[]): DocumentedTable[] {
+  const config = loadConfig();
+  if (!config.tables) return [];
+  const entries = found.map(({ input }) => withColumns(Object(input), config.exports));
+  const schemas = tablesOf(entries, { platform: '', revision: '' }, config);
+  return schemas.map((schema) => documentTable(schema, entries));
 }
 
 /**
@@ -23,21 +25,18 @@ export function documentTables(exports: readonly ConfiguredEntry[]): DocumentedT
  * @throws UsageError if there is none
  */
 export async function findDocumentedTables(folder: Folder): Promise<DocumentedTable[]> {
-  const config = loadConfig();
-  const configured = config.tables ? config.exports : [];
-  const tables = folder.local ? await documentFolder(folder, config.exports) : documentTables(configured);
+  const configured = loadConfig().exports.map((input) => ({ input }));
+  const tables = folder.local ? await documentFolder(folder) : documentTables(configured);
   const place = folder.local ? `${folder.out} has` : 'The exports of cdk.json have';
   if (tables.length === 0) throw new UsageError([`${place} no tables`]);
   return [...tables, LEDGER_TABLE];
 }
 
-/** The request of a table is the one of the last run. */
-async function documentFolder(folder: Folder, configured: readonly ConfiguredEntry[]) {
+async function documentFolder(folder: Folder) {
   await using bucket = await openToRead(folder);
-  const requests = await readLastRequests(folder.out, bucket);
-  const entries = requests.map(({ request }) => withColumns(Object(inputOf(request)), configured));
   const present = findTables(folder.out);
-  return documentTables(entries).filter(({ table }) => present.has(catalogName(table)));
+  const found = await findExports(undefined, folder, bucket, new Date());
+  return documentTables(found).filter(({ table }) => present.has(catalogName(table)));
 }
 
 /**

@@ -64,7 +64,7 @@ function inputOf({ args }: Pick<CommandRun, 'args'>): string {
 /** A command that was printed, as a shell splits it. */
 function split(command: string): string[] {
   expect(command).not.toContain("'");
-  return command.trim().replace('npm start --', 'npm run export -- run --local').split(' ').slice(4);
+  return command.trim().split(' ').slice(4);
 }
 
 /** Pastes a printed command. Only a run gets more: the test's clock. */
@@ -113,7 +113,7 @@ it.each<[string, (folder: Folder) => Promise<unknown>, string, RegExp]>([
       await remove('start_date=2025-10-01/end_date=2025-10-08/_manifest.json');
     },
     'unannounced',
-    /^npm start -- --out \S+ --again daily --from \S+ --to \S+$/,
+    /^npm run export -- run daily --account \S+ --from \S+ --to \S+ --local /,
   ],
   [
     'killed before it delivered anything',
@@ -128,7 +128,7 @@ it.each<[string, (folder: Folder) => Promise<unknown>, string, RegExp]>([
       platform.isReady = true;
     },
     'absent',
-    /^npm start -- --out \S+ --again daily --from \S+ --to \S+ --only-missing$/,
+    /^npm run export -- run daily .* --only-missing --local --out \S+$/,
   ],
   [
     'a value that does not fit, until its column has another type',
@@ -151,7 +151,7 @@ it.each<[string, (folder: Folder) => Promise<unknown>, string, RegExp]>([
       expect(stdout).toMatch(/days +0 of 14 days .*, 14 of an older request until \S+ without impressions\n/);
     },
     'older_request',
-    /^npm run export -- run daily --local --out \S+ --from \S+ --to \S+ --only-missing$/,
+    /^npm run export -- run daily .* --only-missing --local --out \S+$/,
   ],
   [
     'an export of the config that never ran',
@@ -167,7 +167,7 @@ it.each<[string, (folder: Folder) => Promise<unknown>, string, RegExp]>([
       await run();
     },
     'held',
-    /^npm run export -- rebuild .* --accept-empty$/,
+    /^npm run export -- rebuild .* --accept-empty /,
   ],
 ])('%s: missing, status and plan agree, and the printed command mends it', async (_, leave, state, command) => {
   const folder = await openFolder();

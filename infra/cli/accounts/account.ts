@@ -12,7 +12,7 @@ import { openBucket } from '../../knowledge/bucket.ts';
 import { loadConfig } from '../../knowledge/config.ts';
 import { stackName, targetRegion } from '../../knowledge/deployment.ts';
 import { CommandFailed, explainStepError } from '../../knowledge/errors.ts';
-import { loginCommand, secretCommand } from '../../knowledge/next-command.ts';
+import { commandFor } from '../../knowledge/next-command.ts';
 import type { PlatformOptions } from '../../knowledge/platform.ts';
 import { suggest } from '../../knowledge/request.ts';
 import { replaceFile } from '../../local/secrets-manager.ts';
@@ -69,7 +69,7 @@ export async function createAccount(name: string, options: AccountOptions): Prom
   const { local, baseUrl, credential } = options;
   if (local && baseUrl !== undefined && credential !== undefined) {
     const platform = createConnection(baseUrl, { allowLoopback: true });
-    const login = loginCommand(name, { baseUrl, credential });
+    const login = commandFor(['login'], { account: name, local: true, 'base-url': baseUrl, credential });
     const todo = `Write {"client_id","client_secret"} to ${credential}.`;
     const store = createFileStore(credential);
     return { name, ...platform, store, underLease: (refresh) => refresh(), place: credential, login, todo };
@@ -79,8 +79,16 @@ export async function createAccount(name: string, options: AccountOptions): Prom
   const store = createCredentialStore(createSecrets(targetRegion()), stack, name);
   const platform = createConnection(base_url, { allowLoopback: false });
   const place = `the secret ${stack}/${name}/credential`;
-  const todo = `Store {"client_id","client_secret"}: ${secretCommand(name)}`;
-  return { name, ...platform, store, underLease: underLeaseOf(name), place, login: loginCommand(name), todo };
+  const todo = `Store {"client_id","client_secret"}: ${commandFor(['secret', 'set', name])} < credential.json`;
+  return {
+    name,
+    ...platform,
+    store,
+    underLease: underLeaseOf(name),
+    place,
+    login: commandFor(['login'], { account: name }),
+    todo,
+  };
 }
 
 function createConnection(

@@ -15,7 +15,7 @@ import { describeFinality, judgeMonths } from '../../knowledge/final-days.ts';
 import { readLedger } from '../../knowledge/ledger-days.ts';
 import { judgeRange } from '../../knowledge/missing-days.ts';
 import { shownReader } from '../../knowledge/months.ts';
-import { missingCommand } from '../../knowledge/next-command.ts';
+import { commandFor } from '../../knowledge/next-command.ts';
 import { DELIVERED, FAILED } from '../exit-status.ts';
 import { printDocument, printLines } from '../layout.ts';
 import { examples, option } from '../options.ts';
@@ -76,17 +76,12 @@ async function close(month: string, name: string | undefined, options: CloseOpti
     const { account, name } = each.request;
     const judged = await judgeRange(each, shownReader(reading), { from, to }, now);
     const { days } = readDays(name, account);
-    const [state] = judgeMonths(
-      judged,
-      days,
-      { named: { ...each.named, account }, config, account },
-      options,
-    );
+    const [state] = judgeMonths(judged, days, each.request, config, options);
     const words = state ? describeFinality(state) : 'no day is in the table';
     const isKept = state && (words === 'final' || options.anyway);
     if (isKept) return { account, name, ...(await keep(month, each, bucket, now, options.again)) };
     const verify = state?.verify && `  from ${state.verify.from} on: ${state.verify.command}`;
-    const missing = state?.lacking !== 0 && `  ${missingCommand({ account, name }, options)}`;
+    const missing = state?.lacking !== 0 && `  ${commandFor(['missing', name], { account }, options)}`;
     const todo = [`is not closed: ${words}. --anyway closes it all the same`, verify, missing];
     return { account, name, outcome: 'refused', todo: todo.filter((line) => typeof line === 'string') };
   };

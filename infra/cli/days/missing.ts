@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { addDays, describeDays } from '../../../functions/workflow/request/dates.ts';
 import { type Folder, openToRead } from '../../knowledge/bucket.ts';
-import { type ExportPlace, type FoundExport, findConfigured, findExport } from '../../knowledge/exports.ts';
+import { type ExportPlace, findConfigured, findExport } from '../../knowledge/exports.ts';
 import type { AskedDays } from '../../knowledge/missing-days.ts';
 import {
   describeReason,
@@ -37,18 +37,18 @@ export function createCommand(): Command {
       const found = await findExport(name, options, bucket, now, options.from);
       const missing = groupMissing(found, await judgeRange(found, shownReader(bucket), options, now));
       if (options.json) printDocument(missing);
-      else printLines(describeMissing(missing, found, options));
+      else printLines(describeMissing(missing, options));
     });
 }
 
-function describeMissing(missing: MissingDays, { named }: FoundExport, folder: Folder): string[] {
+function describeMissing(missing: MissingDays, folder: Folder): string[] {
   const { account, name } = missing;
   return [
     `${account}/${name}, ${describeDays(missing)}: ${describeCounts(missing)}`,
     ...LACKS.flatMap((lack) => missing[lack]).map(
       (each) => `  ${describeDays(each)}  ${describeReason(each)}`,
     ),
-    ...findRemedies(missing, named, folder).flatMap(({ aim, command }) => [aim, `  ${command}`]),
+    ...findRemedies(missing, missing, folder).flatMap(({ aim, command }) => [aim, `  ${command}`]),
   ];
 }
 

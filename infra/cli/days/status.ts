@@ -4,7 +4,7 @@ import { type Folder, openToRead } from '../../knowledge/bucket.ts';
 import { describeEnd, type LastRun, toMinute } from '../../knowledge/executions/last-run.ts';
 import { describeClose, describeFinality } from '../../knowledge/final-days.ts';
 import { LACKS } from '../../knowledge/missing-days.ts';
-import { explainCommand, missingCommand } from '../../knowledge/next-command.ts';
+import { commandFor } from '../../knowledge/next-command.ts';
 import { type ReadExport, readExports } from '../../knowledge/status.ts';
 import { printDocument, printLines } from '../layout.ts';
 import { option } from '../options.ts';
@@ -61,9 +61,9 @@ export function describeStatus(
       .map((each): [string, string] => [each.month, describeClose(each)]),
     ['newcomers', newcomers?.words],
     ['failure', failure && describeLastFailure(failure)],
-    ['see', isLacking ? missingCommand({ account, name }, folder) : undefined],
+    ['see', isLacking ? commandFor(['missing', name], { account }, folder) : undefined],
     ['export', newcomers?.command],
-    ['see', explained && !folder.local ? explainCommand(explained.execution) : undefined],
+    ['see', explained && !folder.local ? commandFor(['explain', explained.execution]) : undefined],
   ];
   return [
     `${account}/${name}`,

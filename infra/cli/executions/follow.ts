@@ -4,7 +4,7 @@ import { isOfAccounts } from '../../../functions/workflow/request/accounts.ts';
 import { CommandFailed, refuse } from '../../knowledge/errors.ts';
 import { createStepFunctions, hasEnded, readEnd } from '../../knowledge/executions/deployed.ts';
 import { type Outcome, outcomeOf } from '../../knowledge/executions/outcome.ts';
-import { explainCommand } from '../../knowledge/next-command.ts';
+import { commandFor } from '../../knowledge/next-command.ts';
 import { checkRequests } from '../../knowledge/request.ts';
 import { catchInterrupt } from '../interrupt.ts';
 import { warn } from '../layout.ts';
@@ -76,7 +76,7 @@ async function follow(
 }
 
 function describeUnseen({ happened, todo, cause }: CommandFailed, executionArn: string): CommandFailed {
-  const next = explainCommand(nameOf(executionArn));
+  const next = commandFor(['explain', nameOf(executionArn)]);
   return new CommandFailed(
     happened,
     `${todo} The export continues without this command. To follow it: ${next}`,
@@ -115,6 +115,6 @@ function toInterrupted(executionArn: string): Outcome {
     version: '1',
     execution,
     continues: true,
-    next: explainCommand(execution),
+    next: commandFor(['explain', execution]),
   };
 }

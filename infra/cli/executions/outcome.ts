@@ -4,15 +4,8 @@ import { describeDays } from '../../../functions/workflow/request/dates.ts';
 import type { FailureReport } from '../../../functions/workflow/state-parts.ts';
 import type { ExportResult } from '../../../functions/workflow/states.ts';
 import type { Folder } from '../../knowledge/bucket.ts';
-import { loadConfig } from '../../knowledge/config.ts';
 import type { AccountsOutcome, Interrupted, Outcome } from '../../knowledge/executions/outcome.ts';
-import {
-  explainCommand,
-  exportDaysCommand,
-  missingCommand,
-  type NamedExport,
-  statusCommand,
-} from '../../knowledge/next-command.ts';
+import { commandFor, exportDaysCommand } from '../../knowledge/next-command.ts';
 import { DELIVERED, FAILED, INTERRUPTED, NOT_IN_TABLE } from '../exit-status.ts';
 import { alignColumns, printDocument, printLines } from '../layout.ts';
 
@@ -54,7 +47,7 @@ function describeAccounts({ accounts }: AccountsOutcome, { next, ...place }: Pla
   const [first] = failed;
   const table = alignColumns([['account', 'outcome', 'execution'], ...rows]);
   if (!first) return table;
-  const why = place.local ? statusCommand(place) : explainCommand(first.execution);
+  const why = place.local ? commandFor(['status'], {}, place) : commandFor(['explain', first.execution]);
   return [
     `The export failed for ${failed.length} of ${accounts.length} accounts.`,
     ...table,
@@ -69,15 +62,15 @@ function describeDelivered(result: ExportResult, { root, ...folder }: Place): st
     ...(result.windows.length > 0 ? describeResults(result, root) : ['No window was missing.']),
     ...describeRestated(result),
     ...describeNewcomers(result, folder),
-    ...(held > 0 || table_problem !== undefined ? [adviseOnTable(result, folder)] : []),
+    ...(held > 0 || table_problem !== undefined ? [adviseOnTable(result.name, result.account, folder)] : []),
     ...(already > 0 ? [`Windows that were already delivered, and not exported again: ${already}`] : []),
     ...result.warnings.map((warning) => `warning: ${warning}`),
     ...(result.empty ? ['The platform had no rows for this request.'] : []),
   ];
 }
 
-function adviseOnTable(named: NamedExport, folder: Partial<Folder>): string {
-  return `To see the days that the table lacks or holds: ${missingCommand(named, folder)}`;
+function adviseOnTable(name: string, account: string | undefined, folder: Partial<Folder>): string {
+  return `To see the days that the table lacks or holds: ${commandFor(['missing', name], { account }, folder)}`;
 }
 
 /** Conversions come late, so a report may change days that were exported before. */
@@ -90,9 +83,8 @@ function describeRestated({ restated = 0, first_restated, last_restated }: Expor
 
 function describeNewcomers({ newcomers, account, name }: ExportResult, folder: Partial<Folder>): string[] {
   if (!newcomers) return [];
-  const again = loadConfig().exports.every((each) => each.account !== account || each.name !== name);
   const { history } = newcomers;
-  const command = history && exportDaysCommand({ account, name, again }, history, folder, []);
+  const command = history && exportDaysCommand({ account, name }, history, folder, false);
   return [
     `The platform lists ${nameNewcomers(newcomers)}`,
     ...(command ? [`To export ${describeDays(history)} with them: ${command}`] : []),
@@ -115,7 +107,6 @@ function describeFailed(
 ): string[] {
   const report: Partial<FailureReport> = failure;
   const { faults = [], report_ids = [], request_ids = [], runbook, bucket, key, table_problem } = report;
-  const named = { name: report.export ?? '', account: report.account };
   const folder = bucket === undefined ? '' : `${root}${bucket}/`;
   // A request that is at fault would fail again.
   const isAtFault = failure.error === ('InvalidInput' satisfies ErrorName);
@@ -124,7 +115,9 @@ function describeFailed(
     failure.happened,
     ...faults.map((fault) => `  ${fault}`),
     ...describeWindows(report),
-    ...(table_problem === undefined ? [] : [`warning: ${table_problem}`, adviseOnTable(named, place)]),
+    ...(table_problem === undefined
+      ? []
+      : [`warning: ${table_problem}`, adviseOnTable(report.export ?? '', report.account, place)]),
     `execution: ${failure.execution}`,
     ...(report_ids.length > 0 ? [`report_id: ${report_ids.join(', ')}`] : []),
     ...(request_ids.length > 0 ? [`request_id: ${request_ids.join(', ')}`] : []),

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { UsageError } from '../../knowledge/errors.ts';
 import { createStepFunctions, findExecution, hasEnded } from '../../knowledge/executions/deployed.ts';
-import { resumeCommand } from '../../knowledge/next-command.ts';
+import { commandFor } from '../../knowledge/next-command.ts';
 import { printDocument, printLines } from '../layout.ts';
 import { type CommonOptions, examples, option } from '../options.ts';
 
@@ -20,7 +20,7 @@ async function stop(named: string, { json }: CommonOptions): Promise<void> {
   if (hasEnded(found)) throw new UsageError([`${named} has ended already (${status})`]);
   // Without an error and a cause, the caller needs no permission on the key of an encrypted state machine.
   await createStepFunctions(executionArn).stopExecution({ executionArn });
-  const resume = resumeCommand(execution);
+  const resume = commandFor(['resume', execution]);
   if (json) printDocument({ outcome: 'stopped', execution, resume });
   else
     printLines([`Stopped ${execution}. Windows that were delivered stay.`, `To export the rest: ${resume}`]);

@@ -10,7 +10,6 @@ import { type ExportRequest, splitRequest } from '../../../functions/workflow/re
 import { costOf, PRICES } from '../../config/cost.ts';
 import { type Folder, NO_OBJECTS, openToRead, type ReadableBucket } from '../../knowledge/bucket.ts';
 import { loadConfig } from '../../knowledge/config.ts';
-import { readLastRequests } from '../../knowledge/exports.ts';
 import { lastPlatform, targetOf } from '../../knowledge/platform.ts';
 import { checkOneAccount, checkRequest } from '../../knowledge/request.ts';
 import { printDocument, printLines } from '../layout.ts';
@@ -59,11 +58,7 @@ async function planRequest(input: unknown, options: PlanOptions) {
     throw error;
   });
   const found = onlyMissing
-    ? await findMissing(request, all, {
-        ...(await findTarget(request, options, store)),
-        ...onlyMissing,
-        store,
-      })
+    ? await findMissing(request, all, { ...(await findTarget(options)), ...onlyMissing, store })
     : { windows: all, warnings: [], already_delivered: undefined };
   const seconds = await medianSeconds(store, request);
   const rounds = Math.ceil(found.windows.length / request.max_parallel);
@@ -84,15 +79,8 @@ async function planRequest(input: unknown, options: PlanOptions) {
 }
 
 /** The platform whose deliveries count. */
-async function findTarget(
-  request: ExportRequest,
-  { local, out }: PlanOptions,
-  store: ReadableBucket,
-): Promise<RequestTarget> {
-  const isIt = ({ account, name }: Pick<ExportRequest, 'account' | 'name'>) =>
-    account === request.account && name === request.name;
-  const [last] = local ? await readLastRequests(out, store, isIt) : [];
-  if (local) return last?.target ?? targetOf(await lastPlatform(out));
+async function findTarget({ local, out }: PlanOptions): Promise<RequestTarget> {
+  if (local) return targetOf(await lastPlatform(out));
   const { base_url, revision } = loadConfig();
   return { platform: platformName(base_url), revision };
 }

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { readStateMachineArn } from '../../knowledge/deployment.ts';
 import type { Outcome } from '../../knowledge/executions/outcome.ts';
-import { resumeCommand } from '../../knowledge/next-command.ts';
+import { commandFor } from '../../knowledge/next-command.ts';
 import { printOutcome } from '../executions/outcome.ts';
 import { printLines, warn } from '../layout.ts';
 import { type CommonOptions, LOCAL_GROUP, localOption, option, wholeNumber } from '../options.ts';
@@ -13,9 +13,8 @@ type RunOptions = LocalRunOptions & CommonOptions & { readonly strict?: true };
 
 export function createCommand(): Command {
   return new Command('run')
-    .argument('[name]', 'an export in cdk.json; without one, use --input')
+    .argument('[name]', 'an export in cdk.json, or with --local one that --out has; without one, use --input')
     .option('--input <file>', 'the request, a JSON file; - reads standard input')
-    .addOption(localOption('--again <name>', 'the last request of this name in --out').conflicts('input'))
     .addOption(option.account('one account of the export (default: all)'))
     .addOption(option.from())
     .addOption(option.to())
@@ -47,7 +46,7 @@ export function createCommand(): Command {
 async function run(name: string | undefined, options: RunOptions): Promise<void> {
   if (options.local) return runAndPrintLocal(name, options);
   const outcome = await runDeployed(name, options);
-  const next = resumeCommand(outcome.execution);
+  const next = commandFor(['resume', outcome.execution]);
   printOutcome(outcome, { ...options, root: 's3://', next });
 }
 

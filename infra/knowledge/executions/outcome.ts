@@ -1,7 +1,8 @@
 import { type ErrorName, errors, readCause } from '../../../functions/workflow/errors.ts';
+import { parseJson } from '../../../functions/workflow/json.ts';
 import type { FailureReport } from '../../../functions/workflow/state-parts.ts';
 import type { AccountEnd, ExportResult } from '../../../functions/workflow/states.ts';
-import { loginCommand, resumeCommand } from '../next-command.ts';
+import { commandFor } from '../next-command.ts';
 import type { PlatformOptions } from '../platform.ts';
 
 /** The end of an export, deployed or local: the document that `--json` prints. */
@@ -47,7 +48,7 @@ export interface ExecutionEnd {
 }
 
 /** @param next the command that exports the rest of an execution that somebody stopped */
-export function outcomeOf(end: ExecutionEnd, next = resumeCommand(end.name ?? '')): Outcome {
+export function outcomeOf(end: ExecutionEnd, next = commandFor(['resume', end.name ?? ''])): Outcome {
   const { name: execution = '', status, accounts } = end;
   if (accounts) {
     const outcome = status === 'SUCCEEDED' ? ('delivered' as const) : ('failed' as const);
@@ -61,12 +62,8 @@ export function outcomeOf(end: ExecutionEnd, next = resumeCommand(end.name ?? ''
 
 /** The Cause of an export that failed is its failure report. */
 function readFailureReport(cause = ''): FailureReport | undefined {
-  try {
-    const report = Object(JSON.parse(cause)) as Partial<FailureReport>;
-    return typeof report.happened === 'string' ? (report as FailureReport) : undefined;
-  } catch {
-    return undefined;
-  }
+  const report: Partial<FailureReport> = Object(parseJson(cause));
+  return typeof report.happened === 'string' ? (report as FailureReport) : undefined;
 }
 
 function describeUnreported({ name = '', status = '', error, cause }: ExecutionEnd): Unreported {
@@ -80,34 +77,26 @@ function describeUnreported({ name = '', status = '', error, cause }: ExecutionE
   };
 }
 
-/** A run of this machine, for {@link adviseLocally}. */
-export interface LocalRunFacts extends PlatformOptions {
-  readonly account: string;
-  readonly out: string;
-}
-
 /** Says what to do next on this machine. A failure report speaks of secrets, functions and AWS. */
-export function adviseLocally<
-  Failed extends { readonly error: string; readonly happened: string; readonly todo: string },
->(failure: Failed, run: LocalRunFacts): Failed {
-  return { ...failure, todo: localStep(failure.error, run) ?? failure.todo };
-}
-
-/** @returns undefined if the step of the failure report fits */
-function localStep(error: string, run: LocalRunFacts): string | undefined {
-  const { account, out, credential = 'the credential file' } = run;
+export function adviseLocally<Failed extends { readonly error: string; readonly todo: string }>(
+  failure: Failed,
+  { account, out, baseUrl, credential }: PlatformOptions & { readonly account: string; readonly out: string },
+): Failed {
+  const file = credential ?? 'the credential file';
+  const login = commandFor(['login'], { account, local: true, 'base-url': baseUrl, credential });
   const checkFolder = `No AWS is involved: check that ${out} can be read and written, then run the export again.`;
   const steps: { readonly [name in ErrorName]?: string } = {
-    CredentialUnusable: `Correct ${credential}, or name another file with --credential.`,
-    LoginRequired: `Log in again (${loginCommand(account, run)}), then run the export again.`,
-    ...(run.baseUrl !== undefined && {
-      TokenRefusedAgain: `Check ${credential}, its scope and --base-url, then run the export again.`,
+    CredentialUnusable: `Correct ${file}, or name another file with --credential.`,
+    LoginRequired: `Log in again (${login}), then run the export again.`,
+    ...(baseUrl !== undefined && {
+      TokenRefusedAgain: `Check ${file}, its scope and --base-url, then run the export again.`,
       PlatformUnavailable: 'Check --base-url, or wait until the platform is back. Then run the export again.',
     }),
     AccessRefused: checkFolder,
     ServiceUnavailable: checkFolder,
     ExportIncomplete: 'Read the failures of the windows, then run the export again.',
   };
-  if (Object.hasOwn(errors, error)) return steps[error as ErrorName];
-  return `Run the export again. If it fails again, give ${out}/history.json to the maintainers.`;
+  const isKnown = Object.hasOwn(errors, failure.error);
+  const unknown = `Run the export again. If it fails again, give ${out}/history.json to the maintainers.`;
+  return { ...failure, todo: isKnown ? (steps[failure.error as ErrorName] ?? failure.todo) : unknown };
 }

@@ -23,7 +23,7 @@ async function find(...windows: (readonly [first: number, last: number, hour: nu
     created_at: `2026-11-02T${String(hour).padStart(2, '0')}:00:00Z`,
     manifest: { advertisers: key && { key } },
   }));
-  const found = { deliveries, hash: 'h', named: { name: 'daily', account: 'acme' } };
+  const found = { deliveries, hash: 'h', request: { name: 'daily', account: 'acme' } };
   const store = {
     async getText(key: string) {
       read.push(key);
@@ -50,7 +50,7 @@ describe('54: newcomers', () => {
           reason: 'without 2 new advertisers: b, c',
         },
       ],
-      command: 'npm run export -- run daily --local --account acme --from 2026-10-01 --to 2026-10-20',
+      command: 'npm run export -- run daily --account acme --from 2026-10-01 --to 2026-10-20 --local',
     });
   });
 

@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { repeatCommand } from '../../../infra/knowledge/next-command.ts';
 
 it.each([
-  [['run', '--local', '--speed', '300'], 'npm start -- --speed 300 --only-missing'],
-  [['run', '--local', '--only-missing', '--out', 'o'], 'npm start -- --out o --only-missing'],
+  [['run', '--local', '--speed', '300'], 'npm run export -- run --local --speed 300 --only-missing'],
+  [['run', '--local', '--only-missing'], 'npm run export -- run --local --only-missing'],
   [
     ['run', 'daily', '--local', '--out', "it's here", '--input', '$(x)'],
     String.raw`npm run export -- run daily --local --out 'it'\''s here' --input '$(x)' --only-missing`,

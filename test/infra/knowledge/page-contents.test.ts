@@ -67,7 +67,7 @@ it('shows what missing, status and query show of overlapping, restated, held and
     last: status.last,
   });
   // Days 5 and 6 were restated on the day of the last report; nobody read the others again.
-  const command = `npm start -- --out ${out} --again daily --account acme --from 2026-10-01 --to 2026-10-09`;
+  const command = `npm run export -- run daily --account acme --from 2026-10-01 --to 2026-10-09 --local --out ${out}`;
   expect(acme.months).toEqual([
     {
       ...{ month: '2026-10', final: 0, changing: 2, unverified: 5, lacking: 5 },

@@ -28,7 +28,7 @@ it('close keeps what a final month shows, and later says what changed since', as
     lines: [
       'acme/daily  2026-10 is not closed: 30 days unverified, 1 day lacking. --anyway closes it all the same',
       expect.stringMatching(
-        /^ {2}from 2026-11-08 on: npm .*daily --account acme --from 2026-10-02 --to 2026-11-01$/,
+        /^ {2}from 2026-11-08 on: npm .*daily --account acme --from 2026-10-02 --to 2026-11-01 /,
       ),
       expect.stringMatching(/^ {2}npm run export -- missing daily --account acme --local/),
     ],

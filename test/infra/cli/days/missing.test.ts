@@ -45,11 +45,11 @@ it('names the days, why, and the commands that mend them', async () => {
     '  2026-10-08 to 2026-10-09  exported, but not in the table',
     '  2026-10-06 to 2026-10-07  held: the newest report has no rows, and the table keeps its own',
     'To add them to the table:',
-    `  npm run export -- rebuild daily --local --out ${out} --from 2026-10-08 --to 2026-10-10`,
+    `  npm run export -- rebuild daily --account acme --from 2026-10-08 --to 2026-10-10 --local --out ${out}`,
     'To export them:',
-    `  npm start -- --out ${out} --again daily --from 2026-10-01 --to 2026-10-11 --only-missing`,
+    `  npm run export -- run daily --account acme --from 2026-10-01 --to 2026-10-11 --only-missing --local --out ${out}`,
     'To empty the held days in the table:',
-    `  npm run export -- rebuild daily --local --out ${out} --from 2026-10-06 --to 2026-10-08 --accept-empty`,
+    `  npm run export -- rebuild daily --account acme --from 2026-10-06 --to 2026-10-08 --accept-empty --local --out ${out}`,
     '',
   ]);
 });
@@ -63,9 +63,9 @@ it('49: exports days that no manifest names without --only-missing, which does n
   const { stdout } = await runCommand(['missing', ...place, '--to', '2026-10-04']);
   expect(stdout.split('\n').filter((line) => /not announced|npm/.test(line))).toEqual([
     expect.stringMatching('^  2026-10-01 to 2026-10-02  in the table, not announced: '),
-    expect.stringMatching(' --from 2026-10-03 --to 2026-10-04 --only-missing$'),
+    expect.stringMatching(' --from 2026-10-03 --to 2026-10-04 --only-missing '),
     'To export again what is not announced:',
-    expect.stringMatching(' --from 2026-10-01 --to 2026-10-03$'),
+    expect.stringMatching(' --from 2026-10-01 --to 2026-10-03 --local'),
   ]);
 });
 
@@ -82,7 +82,7 @@ it.each([
   expect(not_delivered.map(({ reason }) => reason)).toEqual(reasons);
 });
 
-it('asks which account is meant if several have the export, and repeats it in the commands', async () => {
+it('asks which account is meant if several have the export', async () => {
   const folder = await openFolder();
   await deliver(folder, { account: 'acme', days: [1, 3], created: 1 });
   await deliver(folder, { account: 'globex', days: [1, 2], created: 2 });
@@ -95,7 +95,6 @@ it('asks which account is meant if several have the export, and repeats it in th
   expect(stdout).toContain(
     'acme/daily, 2026-10-01 to 2026-10-02: 0 of 2 days are not delivered, 2 not in the table',
   );
-  expect(stdout).toContain(`rebuild daily --account acme --local --out ${folder.out} --from 2026-10-01`);
 });
 
 it('looks until today if --from is after the last day that was asked for, and refuses the future', async () => {

@@ -122,7 +122,7 @@ describe('an interrupted run', () => {
     expect(history.executions).toMatchObject([{ execution: interrupted.execution }]);
 
     // None of the arguments has a space.
-    expect(interrupted.next).toBe(`npm start -- ${args.slice(2).join(' ')} --only-missing`);
+    expect(interrupted.next).toBe(`npm run export -- ${args.join(' ')} --only-missing`);
     const { stdout: shown } = await runCommand(['status', '--local', '--json', '--out', out]);
     const last = { execution: interrupted.execution, outcome: 'incomplete' };
     expect(JSON.parse(shown).exports).toMatchObject([{ last }]);

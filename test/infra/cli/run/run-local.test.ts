@@ -139,7 +139,7 @@ describe('run --local', () => {
     expect(platform.requests).toEqual([]);
   });
 
-  it('repeats the last request from the last platform, and refuses another request or platform', async () => {
+  it('exports the last request of a name from the last platform, and refuses another request or platform', async () => {
     const { platform } = await startPlatform();
     const given = [
       ...(await optionsFor(`${platform.url}/eu/v3`, { ...REQUEST, end_date: '2026-10-03' })),
@@ -149,7 +149,16 @@ describe('run --local', () => {
     expect((await runCommand(given)).status).toBe(0);
     const place = ['run', '--local', '--out', join(directory, 'out')];
     const days = ['--from', '2026-10-01', '--to', '2026-10-02'];
-    const again = await runCommand([...place, '--speed', '100', '--again', 'daily', ...days, '--json']);
+    const again = await runCommand([
+      ...place,
+      'daily',
+      '--speed',
+      '100',
+      '--account',
+      'acme',
+      ...days,
+      '--json',
+    ]);
     expect(JSON.parse(again.stdout)).toMatchObject({ outcome: 'delivered', end_date: '2026-10-02' });
     const sent = platform.requests.length;
     expect(platform.requests.at(-1)?.path).toContain('/eu/v3/');
@@ -160,8 +169,7 @@ describe('run --local', () => {
       expect([status, platform.requests.length]).toEqual([2, sent]);
       return stderr;
     };
-    const other =
-      'acme/daily of another request or revision, and this one would replace its days in the table daily';
+    const other = 'acme/daily of another request or revision, whose days this one would replace';
     expect(await refuse({ metrics: ['impressions'] })).toContain(other);
     expect(await refuse({ revision: '2026-01-01' })).toContain(other);
     const options = await optionsFor(platform.url, { ...REQUEST, name: 'more' });
@@ -170,8 +178,6 @@ describe('run --local', () => {
     expect(stderr).toMatch(
       /has the files of 127.0.0.1\/eu\/v3, and this run would export from 127.0.0.1: .* --out$/m,
     );
-    const unknown = await runCommand([...place, '--again', 'dailies']);
-    expect(unknown.stderr).toMatch(/there is no export dailies.* in cdk.json, and no run of it in /);
   });
 
   it.each([
@@ -183,8 +189,8 @@ describe('run --local', () => {
     [['--revision', '2026-01-01'], ['--revision needs --base-url']],
     [['--input', '/no/such/file'], ['cannot be read (ENOENT)']],
     [['--out', `${import.meta.filename}/out`], ['run-local.test.ts/out cannot be written (ENOTDIR)']],
-    [['no-such-export'], ['there is no export no-such-export in cdk.json (there are daily-campaigns, ']],
-    [['daily-campaign'], ['there is no export daily-campaign in cdk.json (did you mean daily-campaigns?)']],
+    [['no-such-export'], ['no export no-such-export in cdk.json, and no run of it in out (there are ']],
+    [['daily-campaign'], ['and no run of it in out (did you mean daily-campaigns?)']],
     [
       ['monthly-totals', '--from', '2126-10-01', '--to', '2126-11-01'],
       ['start_date: all days 2126-10-01 to 2126-10-31 are'],
