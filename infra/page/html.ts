@@ -1,3 +1,5 @@
+import { toPrintable } from '../knowledge/errors.ts';
+
 /** Escaped text, made by {@link html}. Only this module can make it, so no other text reaches the page. */
 export interface Html {
   readonly markup: string;
@@ -16,7 +18,7 @@ export type Content = string | number | Html | undefined | false | readonly Cont
 
 /**
  * Markup with values in it. A value is escaped, unless it is itself the result of this function. It may stand
- * between tags and in a quoted attribute. The invisible characters of escaped texts are shown.
+ * between tags and in a quoted attribute. Characters that reverse the direction of writing become spaces.
  */
 export function html(parts: TemplateStringsArray, ...values: readonly Content[]): Html {
   return new Markup(parts.map((part, at) => part + toMarkup(values[at])).join(''));
@@ -60,19 +62,7 @@ function toMarkup(value: Content): string {
   if (value === undefined || value === false) return '';
   if (value instanceof Markup) return value.markup;
   if (Array.isArray(value)) return value.map(toMarkup).join('');
-  return escapeMarkup(showInvisible(String(value)));
-}
-
-/**
- * Controls become pictures such as ␊. What reverses the direction of writing, or has no width, becomes its
- * number.
- */
-function showInvisible(text: string): string {
-  return text.toWellFormed().replace(/[\p{Cc}\p{Bidi_Control}\u200b\u2028\u2029\ufeff]/gu, (character) => {
-    const code = character.charCodeAt(0);
-    if (code < 0x20) return String.fromCharCode(0x2400 + code);
-    return `[U+${code.toString(16).toUpperCase().padStart(4, '0')}]`;
-  });
+  return escapeMarkup(toPrintable(String(value)));
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {

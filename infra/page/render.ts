@@ -10,7 +10,7 @@ import {
   RECENT_DAYS,
 } from '../knowledge/page-contents.ts';
 import { drawCalendar } from './calendar.ts';
-import { drawChart, drawCurve } from './chart.ts';
+import { drawChart } from './chart.ts';
 import { count, formatNumber } from './format.ts';
 import { breakable, copyable, dated, fold, type Html, html, isolate, styleSheet } from './html.ts';
 import {
@@ -35,7 +35,6 @@ export function renderPage({ exports, place, made_at, query }: PageContents): st
   const hash = createHash('sha256').update(css).digest('base64');
   const policy = `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'`;
   const verdict = describeAll(exports);
-  const isAhead = exports.some(({ delivered_at = '' }) => delivered_at > made_at);
   return html`<!doctype html>
 <html lang=en>
 <head>
@@ -50,7 +49,6 @@ export function renderPage({ exports, place, made_at, query }: PageContents): st
 <body>
 <header>
 <p class=place>Ad Report Export · ${isolate(place)} · made ${dated(toMinute(made_at))} UTC</p>
-${isAhead && html`<p class=note>Runs with --speed leave times in the future.</p>`}
 <h1>${verdict}</h1>
 ${exports.length > 1 && compareExports(exports)}
 </header>
@@ -164,19 +162,17 @@ ${
 <div class=metrics>${metrics.map((metric) => drawChart(metric, recent))}</div>
 ${drawDays(metrics, recent)}`
 }
-${curve && html`<h3>How long days change</h3>\n${drawRestatements(curve)}`}
+${curve && html`<h3>How long days change</h3>\n${drawCurve(curve)}`}
 ${table && fold('What the columns mean', drawDictionary(table, account))}
 `;
 }
 
-function drawRestatements({ points, look_back, configured }: PageCurve): Html {
-  const days = Math.max(...points.map((point) => point.days));
-  if (days < MIN_CURVE_DAYS)
+/** How long days change. */
+function drawCurve({ days, look_back, configured }: PageCurve): Html {
+  if (look_back === undefined)
     return html`<p class=note>${count(days, 'day')} of the ${MIN_CURVE_DAYS} that it takes are final and were read early on.</p>`;
   const have = configured === undefined ? '' : `; you have last_${configured}_days`;
-  const ofMetrics = Map.groupBy(points, ({ metric }) => metric);
-  return html`<p><b>last_${look_back}_days</b> would have caught 99 % of the changes of ${count(days, 'final day')}${have}.</p>
-<div class=metrics>${[...ofMetrics].map(([name, own]) => drawCurve(name, own))}</div>`;
+  return html`<p><b>last_${look_back}_days</b> would have caught 99 % of the changes of ${count(days, 'final day')}${have}.</p>`;
 }
 
 function drawFacts(each: PageExport): Html {

@@ -94,7 +94,7 @@ it('check finds what was changed by hand, and the command that it prints mends i
     expect.stringMatching(/^ {2}2025-10-04 {2}ctr: table 0\.\d+, ledger 0\.\d+$/),
     expect.stringMatching(/^ {2}2025-09-28 to 2025-10-04 {2}spend: file [\d.]+, manifest 9[\d.]+$/),
     expect.stringMatching(/^ {2}2025-10-03 to 2025-10-07 {2}checksum: file \S+, manifest \S+$/),
-    expect.stringMatching(/ --again daily --account sandbox --from 2025-09-28 --to 2025-10-08$/),
+    expect.stringMatching(/ run daily --account sandbox --from 2025-09-28 --to 2025-10-08 --local /),
   ]);
   await paste(damaged.lines.at(-1));
   expect(await check()).toEqual(agreeing);

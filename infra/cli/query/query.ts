@@ -6,7 +6,7 @@ import { loadConfig } from '../../knowledge/config.ts';
 import { UsageError } from '../../knowledge/errors.ts';
 import { alignColumns, printDocument, printLines } from '../layout.ts';
 import { type CommonOptions, examples, option, parseDate } from '../options.ts';
-import { type Format, printResult, type QueryResult } from './result.ts';
+import { printResult, type QueryResult } from './result.ts';
 
 interface QueryOptions extends CommonOptions {
   /** True without a name. */
@@ -14,7 +14,6 @@ interface QueryOptions extends CommonOptions {
   readonly day?: string;
   readonly at?: string;
   readonly csv?: true;
-  readonly spreadsheet?: true;
 }
 
 const EXAMPLES = examples(
@@ -34,20 +33,10 @@ export function createCommand(): Command {
   return new Command('query')
     .argument('[sql]', 'one statement; - reads it from standard input')
     .addOption(option.json())
-    .addOption(new Option('--csv', 'print comma-separated values on stdout').conflicts('json'))
-    .addOption(
-      new Option('--spreadsheet', 'like --csv, for Excel and others: no cell is a formula').conflicts([
-        'json',
-        'csv',
-      ]),
-    )
+    .addOption(new Option('--csv', 'print comma-separated values, also for spreadsheets').conflicts('json'))
     .option('--saved [name]', 'run a saved query; without a name, list them')
     .addOption(new Option('--day <date>', 'with --saved as-of: the day to show').argParser(parseDate))
-    .addOption(
-      new Option('--at <date>', 'with --saved as-of: as it was at the end of this date, in UTC').argParser(
-        parseDate,
-      ),
-    )
+    .addOption(new Option('--at <date>', 'with --saved as-of: at whose end, in UTC').argParser(parseDate))
     .option('--local', 'query the tables of the runs of this machine')
     .addOption(option.out())
     .addHelpText('after', EXAMPLES + DIALECTS)
@@ -61,7 +50,7 @@ async function query(given: string | undefined, options: QueryOptions): Promise<
   if (saved === true) return listSaved(options);
   const sql = saved === undefined ? await readStatement(given) : await findSaved(saved, options);
   const result = await (options.local ? queryLocal(sql, options.out) : queryDeployed(sql));
-  if (result) await printResult(result, formatOf(options));
+  if (result) await printResult(result, options.json ? 'json' : options.csv ? 'csv' : 'table');
 }
 
 async function readStatement(given = ''): Promise<string> {
@@ -94,12 +83,6 @@ async function readSaved({ local, out, day, at }: QueryOptions): Promise<ReturnT
   if (local) return (await import('./local.ts')).readSavedQueries(out, { day, at });
   const config = loadConfig();
   return savedQueries(tablesOf(config.exports, { platform: '', revision: '' }, config), { day, at, config });
-}
-
-function formatOf({ json, csv, spreadsheet }: QueryOptions): Format {
-  if (json) return 'json';
-  if (spreadsheet) return 'spreadsheet';
-  return csv ? 'csv' : 'table';
 }
 
 /** Only the engine that runs the query is loaded: DuckDB takes 46 ms. */

@@ -17,7 +17,7 @@ export interface QueryResult {
 
 type Rows = readonly (readonly Value[])[];
 
-export type Format = 'table' | 'json' | 'csv' | 'spreadsheet';
+export type Format = 'table' | 'json' | 'csv';
 
 /** Prints the result on stdout as it comes, and the number of rows and the notes on stderr. */
 export async function printResult(result: QueryResult, format: Format): Promise<void> {
@@ -51,7 +51,6 @@ const FORMATS: Readonly<Record<Format, (result: QueryResult) => Pieces>> = {
   table: formatTable,
   json: formatJson,
   csv: formatCsv,
-  spreadsheet: formatSpreadsheet,
 };
 
 const NUMBER = /^(u?(tiny|small|big|huge)?int(eger)?|decimal|double|float|real)\b/i;
@@ -72,7 +71,12 @@ function cellText(value: Value): string {
 
 /** One document. A row is an object; a name that comes again gets a number, such as `spend_2`. */
 export async function* formatJson({ columns, rows }: QueryResult): Pieces {
-  const names = distinctNames(columns.map(({ name }) => name));
+  const names: string[] = [];
+  for (const { name } of columns) {
+    let distinct = name;
+    for (let number = 2; names.includes(distinct); number += 1) distinct = `${name}_${number}`;
+    names.push(distinct);
+  }
   yield `{"columns":${toPrintableJson(columns.map(({ type }, at) => ({ name: names[at], type })))},"rows":[`;
   let separator = '';
   for await (const piece of rows) {
@@ -84,31 +88,18 @@ export async function* formatJson({ columns, rows }: QueryResult): Pieces {
   yield ']}\n';
 }
 
-function distinctNames(names: readonly string[]): string[] {
-  const taken = new Set<string>();
-  return names.map((name) => {
-    let distinct = name;
-    for (let number = 2; taken.has(distinct); number += 1) distinct = `${name}_${number}`;
-    taken.add(distinct);
-    return distinct;
-  });
-}
-
-/** RFC 4180. NULL is an empty field, and an empty text is `""`. */
-export async function* formatCsv({ columns, rows }: QueryResult, options?: Papa.UnparseConfig): Pieces {
-  const toLines = (values: Rows) => {
-    const cells = values.map((row) => row.map((value) => (value === null ? null : cellText(value))));
-    return `${Papa.unparse(cells, { quotes: (cell) => cell === '', ...options })}\r\n`;
-  };
-  yield toLines([columns.map(({ name }) => name)]);
-  for await (const piece of rows) if (piece.length > 0) yield toLines(piece);
-}
-
 /** The beginning of a text that a spreadsheet would run as a formula. A negative number is none. */
 const FORMULA = /^(?!-[\d.]+(e[-+]?\d+)?$)[=+\-@\t\r]/i;
 
-/** CSV that says which encoding it has, and whose texts are no formulas. */
-export async function* formatSpreadsheet(result: QueryResult): Pieces {
-  yield '\uFEFF';
-  yield* formatCsv(result, { escapeFormulae: FORMULA });
+/**
+ * RFC 4180, for spreadsheets too: it says which encoding it has, and no text is a formula. NULL is an empty
+ * field, and an empty text is `""`.
+ */
+export async function* formatCsv({ columns, rows }: QueryResult): Pieces {
+  const toLines = (values: Rows) => {
+    const cells = values.map((row) => row.map((value) => (value === null ? null : cellText(value))));
+    return `${Papa.unparse(cells, { quotes: (cell) => cell === '', escapeFormulae: FORMULA })}\r\n`;
+  };
+  yield `\uFEFF${toLines([columns.map(({ name }) => name)])}`;
+  for await (const piece of rows) if (piece.length > 0) yield toLines(piece);
 }

@@ -31,9 +31,15 @@ import { lockFolder } from './out-lock.ts';
 export async function runLocal(name: string | undefined, given: LocalRunOptions): Promise<LocalOutcome> {
   const { daily = 1, out } = given;
   const now = Date.now();
-  let start = daily === 1 ? now : Math.max(now - (daily - 1) * DAY_MS, ((await newestChange(out)) ?? 0) + 1);
+  // A table keeps the report that was created last, so the clock starts after the times of all runs.
+  const newest = (await newestChange(out)) ?? 0;
+  let start = Math.max(now - (daily - 1) * DAY_MS, newest + 1);
+  if (start > now)
+    warn(
+      `${out} has times in the future, from a run with --speed; this run's clock starts at ${new Date(start).toISOString()}`,
+    );
   for (let day = 1; ; day += 1, start += DAY_MS) {
-    const run = await runOnce(name, given, start);
+    const run = await runOnce(name, given, scaledClock(given.speed, start));
     if (day === daily || run.outcome.outcome !== 'delivered') return run;
   }
 }
@@ -49,11 +55,9 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 async function runOnce(
   name: string | undefined,
   given: LocalRunOptions,
-  start: number,
+  clock: Clock,
 ): Promise<LocalOutcome> {
-  const { clock, warnings: ofClock } = await createClock(given, start);
   const { input, requests, options, warnings } = await checkRun(name, given, new Date(clock.now()));
-  warnings.push(...ofClock);
   for (const warning of warnings) warn(warning);
 
   await using _lock = await lockFolder(options.out);
@@ -84,21 +88,6 @@ async function runOnce(
     return { outcome, next, query: firstQuery(request, { out: options.out, bucket: local.bucket }) };
   if ('accounts' in outcome) return { outcome, next };
   return { outcome: adviseLocally(outcome, { ...options, account: request.account }), next };
-}
-
-/**
- * A run with --speed leaves times in the future. The clock starts after them, because an export's table keeps
- * the report that was created last.
- */
-async function createClock(
-  { out, speed }: LocalRunOptions,
-  start: number,
-): Promise<{ clock: Clock; warnings: string[] }> {
-  const newest = (await newestChange(out)) ?? 0;
-  if (newest < start) return { clock: scaledClock(speed, start), warnings: [] };
-  const after = new Date(newest + 1);
-  const warning = `${out} has times in the future, from a run with --speed; this run's clock starts at ${after.toISOString()}`;
-  return { clock: scaledClock(speed, after.getTime()), warnings: [warning] };
 }
 
 /** A minute: two runs, one after the other, show restated days. With --daily, a day is one. */

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import {
   formatCsv,
   formatJson,
-  formatSpreadsheet,
   formatTable,
   type QueryResult,
   type Value,
@@ -51,15 +50,15 @@ describe('the formats', () => {
   });
 
   it('tell NULL from an empty text in CSV', async () => {
-    expect(await format(formatCsv)).toBe('name,spend,spend\r\n"a,""b""\nc",12.500000,1\r\n"",,\r\n');
+    expect(await format(formatCsv)).toBe('\uFEFFname,spend,spend\r\n"a,""b""\nc",12.500000,1\r\n"",,\r\n');
   });
 
-  it('have no formula and say their encoding for a spreadsheet', async () => {
+  it('have no formula in CSV', async () => {
     const rows = ['=cmd', '+1', '@a', '-2', '-1.50', '\tx', 'a=b'].map((text) => [text, '-0.5e-7', -1]);
-    expect((await format(formatSpreadsheet, rows)).split('\r\n').map((line) => line.split(',')[0])).toEqual([
+    expect((await format(formatCsv, rows)).split('\r\n').map((line) => line.split(',')[0])).toEqual([
       ...['\uFEFFname', `"'=cmd"`, `"'+1"`, `"'@a"`, '-2', '-1.50', `"'\tx"`, 'a=b', ''],
     ]);
-    expect(await format(formatSpreadsheet, [['a', '-0.5e-7', -1]])).toMatch(/\na,-0.5e-7,-1\r\n$/);
+    expect(await format(formatCsv, [['a', '-0.5e-7', -1]])).toMatch(/\na,-0.5e-7,-1\r\n$/);
   });
 
   it('have a header without rows', async () => {

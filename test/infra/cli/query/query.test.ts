@@ -214,7 +214,7 @@ describe('the command', () => {
     expect([status, stdout.split('\n').length]).toEqual([0, 130_002]);
   });
 
-  it.each(['--json', '--csv', '--spreadsheet'])('with %s lets no text move the cursor', async (format) => {
+  it.each(['--json', '--csv'])('with %s lets no text move the cursor', async (format) => {
     const { isTTY } = process.stdout;
     onTestFinished(() => void Object.assign(process.stdout, { isTTY }));
     process.stdout.isTTY = true;
@@ -230,7 +230,6 @@ describe('the command', () => {
     ['an empty query', ['--local', ' '], 2, 'the query is empty'],
     ['no query', ['--local'], 2, 'give one SQL statement, or --saved NAME'],
     ['two formats', ['--json', '--csv', 'SELECT 1'], 2, 'cannot be used with'],
-    ['two formats', ['--csv', '--spreadsheet', 'SELECT 1'], 2, 'cannot be used with'],
   ])('with %s says what to do', async (_, args, expected, message) => {
     const { status, stderr } = await runCommand(['query', ...args]);
     expect(status).toBe(expected);
