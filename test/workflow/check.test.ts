@@ -33,7 +33,7 @@ async function openFolder() {
   };
   const speed = args.slice(args.indexOf('--speed')).slice(0, 2);
   const paste = (command = '') => {
-    const words = command.trim().replace('npm start --', 'npm run export -- run --local').split(' ').slice(4);
+    const words = command.trim().split(' ').slice(4);
     return run([...words, ...(words[0] === 'run' ? speed : [])]);
   };
   const pathOf = (key: string) => join(out, BUCKET, key);

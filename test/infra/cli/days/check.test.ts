@@ -66,7 +66,7 @@ it.each([
   const { status, months, differences, commands } = await folder.check();
   expect([status, months, differences[0]?.values]).toEqual([1, counted(0, 5, 0), values]);
   expect(commands).toEqual([
-    expect.stringMatching(/^npm run export -- rebuild daily .* --from 2026-10-01 --to 2026-10-06$/),
+    expect.stringMatching(/^npm run export -- rebuild daily .* --from 2026-10-01 --to 2026-10-06 /),
   ]);
   await folder.rebuild();
   expect(await folder.check()).toMatchObject({ status: 0, months: counted(5, 0, 0) });

@@ -142,6 +142,7 @@ describe('--saved', () => {
       'curve',
       'as-of',
       'finality',
+      'reconciliation',
       'since-close',
       'freshness',
     ];
