@@ -50,14 +50,6 @@ describe('CheckReport', () => {
     expect(callsTo(sandbox, 'report')).toEqual([]);
   });
 
-  it('12: plans a replacement after 30 minutes, not before (contract 3, 8)', async () => {
-    const { access, window, clock } = await startCreated(NEVER_READY);
-    clock.pass(30 * 60 - 1);
-    expect(await checkReport(window, access)).toMatchObject({ status: 'pending', wait_seconds: 60 });
-    clock.pass(10);
-    expect(await checkReport(window, access)).toMatchObject({ status: 'planned', wait_seconds: 10 });
-  });
-
   it('12: still polls a report that was replaced, and the first READY one wins', async () => {
     const { access, window, clock, sandbox } = await startReplaced({
       report: { secondsToReady: (ordinal) => (ordinal === 1 ? 2000 : 9000) },
@@ -98,16 +90,6 @@ describe('CheckReport', () => {
     });
   });
 
-  it('4: names the scope that a 403 may lack, and its request_id', async () => {
-    const { access, window, sandbox } = await startCreated({ faults: ['report status=403'] });
-    const error = await checkReport(window, access).catch((thrown) => thrown);
-    expect(error).toMatchObject({
-      name: 'RequestRefused',
-      message: expect.stringContaining('reporting:read'),
-    });
-    expect(error.facts.request_id).toBe(callsTo(sandbox, 'report')[0]?.requestId);
-  });
-
   it.each([
     ['12', 'set.status=PROCESSING omit=download_url', 'is PROCESSING'],
     ['13', 'status=404', 'does not exist (404)'],
@@ -120,15 +102,5 @@ describe('CheckReport', () => {
     const { reports } = await checkReport(window, access);
     const request_id = callsTo(sandbox, 'report')[0]?.requestId;
     expect(reports[0]?.last_answer).toEqual({ said, request_id });
-  });
-
-  it('13: polls a report that is not there once more, then replaces it', async () => {
-    const { access, window, clock } = await startCreated({ faults: ['report status=404 times=2'] });
-    clock.pass(100);
-    const once = await checkReport(window, access);
-    expect(once).toMatchObject({ status: 'pending', reports: [{ useless_answers: 1, given_up: false }] });
-    clock.pass(30);
-    const twice = await checkReport(once, access);
-    expect(twice).toMatchObject({ status: 'planned', reports: [{ given_up: true }] });
   });
 });

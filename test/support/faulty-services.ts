@@ -4,24 +4,17 @@ import { Agent, createServer, type IncomingMessage, request as open, type Server
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { type GlueOptions, startGlue } from '../../infra/local/glue.ts';
-import { errorXml, readXml } from '../../infra/local/s3/answers.ts';
+import { errorXml, readXml, S3Error } from '../../infra/local/s3/answers.ts';
 import { readAddress } from '../../infra/local/s3/call.ts';
 import { type SecretsManagerOptions, startSecretsManager } from '../../infra/local/secrets-manager.ts';
 import { startServer } from './listen.ts';
 
-/** The statuses of errors. All others have 400. */
+/** The statuses of errors that the local services never give. */
 const STATUS: Readonly<Record<string, number>> = {
-  AccessDenied: 403,
   ConditionalRequestConflict: 409,
-  ENOSPC: 403,
-  InternalError: 500,
   InternalServiceError: 500,
   InternalServiceException: 500,
   InvalidRange: 416,
-  NoSuchBucket: 404,
-  NoSuchKey: 404,
-  NoSuchUpload: 404,
-  PreconditionFailed: 412,
   SlowDown: 503,
 };
 
@@ -177,7 +170,7 @@ async function startProxy<Call extends S3Call | JsonCall>(
 function refusal(fault: string): Required<Answered> {
   if (fault === 'stall' || fault === 'reset') return { status: 0, error: fault };
   if (fault === 'error inside 200') return { status: 200, error: 'InternalError' };
-  return { status: STATUS[fault] ?? 400, error: fault };
+  return { status: STATUS[fault] ?? new S3Error(fault).status, error: fault };
 }
 
 function refuse(

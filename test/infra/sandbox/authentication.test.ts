@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { apiKeyHeaders, createWithApiKey, send, startClient } from './client.ts';
+import { apiKeyHeaders, send, startClient } from './client.ts';
 
 test('an invalid token is 401 even if the revision is bad too (contract 5.6)', async () => {
   const { call } = await startClient();
@@ -21,19 +21,22 @@ test('an unknown revision is 400 and named, and a missing one is 400 (contract 9
   }
 });
 
-test('a token without reporting:read is 403 and the message names the scope (contract 7.2)', async () => {
-  const { create } = await startClient({ credentials: [{ scopes: ['campaigns:read'] }] });
-  const { status, envelope } = await create();
-  expect([status, envelope.type]).toEqual([403, 'insufficient_scope']);
-  expect(envelope.message).toContain('reporting:read');
+test('each area needs its own scope, and the message names it (contract 5.3 and 7.2)', async () => {
+  const { call } = await startClient({ credentials: [{ scopes: ['account:read'] }] });
+  const lists = ['advertisers', 'campaigns', 'audiences', 'creatives', 'impression_tracking'];
+  for (const [path, area] of [['reports/x', 'reporting'], ...lists.map((list) => [list, list])]) {
+    const { status, envelope } = await call('GET', `/${path}`);
+    expect([status, envelope.type]).toEqual([403, 'insufficient_scope']);
+    expect(envelope.message).toContain(`${area}:read`);
+  }
 });
 
 test('X-API-Key works on the reporting endpoints until the end of 2026 (contract 5.7 and 9.6)', async () => {
   let time = Date.parse('2026-12-31T23:59:59.999Z');
-  const { sandbox } = await startClient({ now: () => time });
-  expect((await createWithApiKey(sandbox)).status).toBe(201);
+  const { sandbox, create, call } = await startClient({ now: () => time });
   const headers = apiKeyHeaders(sandbox);
-  expect((await send('GET', `${sandbox.baseUrl}/campaigns`, { headers })).status).toBe(401);
+  expect((await create({}, headers)).status).toBe(201);
+  expect((await call('GET', '/campaigns', undefined, headers)).status).toBe(401);
   time += 1;
-  expect((await createWithApiKey(sandbox)).status).toBe(401);
+  expect((await create({}, headers)).status).toBe(401);
 });

@@ -1,21 +1,13 @@
 import { request } from 'undici';
 import { onTestFinished } from 'vitest';
+import { parseJson } from '../../../functions/workflow/json.ts';
 import { type Sandbox, startSandbox } from '../../../infra/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../../infra/sandbox/settings.ts';
 
 /** Whatever a response holds. The tests say which fields it should have. */
 type Json = ReturnType<typeof JSON.parse>;
 
-export type Reply = {
-  status: number;
-  headers: Record<string, string>;
-  bytes: Buffer;
-  text: string;
-  /** {} if the body is not JSON. */
-  json: Json;
-  /** The error of the platform's error envelope, or {}. */
-  envelope: Json;
-};
+export type Reply = Awaited<ReturnType<typeof send>>;
 
 export const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 
@@ -24,21 +16,25 @@ export async function send(
   method: string,
   url: string,
   { headers = {}, body }: { headers?: Record<string, string>; body?: string } = {},
-): Promise<Reply> {
+) {
   const response = await request(url, { method, headers, body: body ?? null });
-  const bytes = Buffer.from(await response.body.arrayBuffer());
-  const text = bytes.toString();
-  const json = parse(text);
+  const text = await response.body.text();
+  /** {} if the body is not JSON. */
+  const json: Json = parseJson(text) ?? {};
   const entries = Object.entries(response.headers).map(([name, value]) => [name, String(value)]);
-  return {
-    status: response.statusCode,
-    headers: Object.fromEntries(entries),
-    bytes,
-    text,
-    json,
-    envelope: json.error ?? {},
-  };
+  const answered: Record<string, string> = Object.fromEntries(entries);
+  /** The error of the platform's error envelope, or {}. */
+  const envelope: Json = json.error ?? {};
+  return { status: response.statusCode, headers: answered, text, json, envelope };
 }
+
+/** A valid report request, without advertisers. */
+const REQUEST = {
+  start_date: '2026-10-01',
+  end_date: '2026-11-01',
+  metrics: ['spend', 'impressions'],
+  dimensions: ['campaign_id', 'campaign_name'],
+};
 
 /** Starts a sandbox whose clock moves only with `pass`, and a client of what the contract shows. */
 export async function startClient(options: SandboxOptions = {}) {
@@ -59,15 +55,18 @@ export async function startClient(options: SandboxOptions = {}) {
   const call = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
     send(method, sandbox.baseUrl + path, {
       headers: {
-        ...(headers.authorization === undefined && { authorization: `Bearer ${await token()}` }),
+        ...(!headers.authorization && !headers['x-api-key'] && { authorization: `Bearer ${await token()}` }),
         'x-service-revision': sandbox.revision,
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...headers,
       },
-      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(body !== undefined && { body: JSON.stringify(body) }),
     });
-  const create = (changes: Record<string, unknown> = {}) =>
-    call('POST', '/reports', { ...requestOf(sandbox), ...changes });
+  /** Creates a report. @param headers instead of a token */
+  const create = (changes: Record<string, unknown> = {}, headers?: Record<string, string>) => {
+    const { advertiserIds: advertiser_ids } = sandbox;
+    return call('POST', '/reports', { ...REQUEST, advertiser_ids, ...changes }, headers);
+  };
   const poll = (id: unknown) => call('GET', `/reports/${id}`);
   /** Creates a report and waits until it is READY. */
   const ready = async (changes: Record<string, unknown> = {}) => {
@@ -75,7 +74,7 @@ export async function startClient(options: SandboxOptions = {}) {
     pass(40);
     return { id, url: String((await poll(id)).json.download_url) };
   };
-  return { sandbox, pass, now: () => time, tokenRequest, token, call, create, poll, ready };
+  return { sandbox, pass, tokenRequest, token, call, create, poll, ready };
 }
 
 /** {@link startClient}, and one report. */
@@ -90,37 +89,10 @@ export async function startDownload(options: SandboxOptions = {}) {
   return { ...client, ...(await client.ready()) };
 }
 
-/** A valid report request. */
-export function requestOf(sandbox: Sandbox) {
-  return {
-    start_date: '2026-10-01',
-    end_date: '2026-11-01',
-    advertiser_ids: sandbox.advertiserIds,
-    metrics: ['spend', 'impressions'],
-    dimensions: ['campaign_id', 'campaign_name'],
-    granularity: 'DAY',
-    format: 'JSON',
-  };
-}
-
-/** Creates a report with the first credential's X-API-Key. */
-export function createWithApiKey(sandbox: Sandbox): Promise<Reply> {
-  const headers = { ...apiKeyHeaders(sandbox), 'content-type': 'application/json' };
-  return send('POST', `${sandbox.baseUrl}/reports`, { headers, body: JSON.stringify(requestOf(sandbox)) });
-}
-
 export function apiKeyHeaders({ credentials, revision }: Sandbox, index = 0): Record<string, string> {
   return { 'x-api-key': credentials[index]?.apiKey ?? '', 'x-service-revision': revision };
 }
 
 export function basic(id: string, secret: string): string {
   return `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`;
-}
-
-function parse(text: string) {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return {};
-  }
 }

@@ -23,7 +23,7 @@ const callTo =
 it('28: each function that is killed after its side effect is repeated', async () => {
   await forgetTokens(workflow);
   const outcome = await runExport(workflow, {
-    sandbox: { report: { rows: 230_000 } },
+    sandbox: { report: { rows: 250_000 } },
     faults: [
       ...['token hang processed', 'create hang processed', 'report hang', 'storage stall_after=9000000'],
     ],

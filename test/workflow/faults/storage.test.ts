@@ -16,7 +16,7 @@ const MiB = 1024 * 1024;
 const workflow = await shareWorkflow({ settings: { MAX_CURATE_BYTES: '5000000' } });
 
 /** Bytes of a row. */
-const ROW = 42;
+const ROW = 39;
 
 async function download(bytes: number, conditions: Conditions): Promise<Outcome> {
   const report = { rows: Math.ceil(bytes / ROW) };

@@ -25,10 +25,10 @@ describe('the alarms', () => {
 
   it('link to the runbook of the config', () => {
     const runbook_url = 'https://wiki.example/runbook';
-    const elsewhere = synthesizeStack({ runbook_url });
-    for (const { Properties } of resourcesOf(elsewhere, 'AWS::CloudWatch::Alarm').values()) {
+    const elsewhere = resourcesOf(synthesizeStack({ runbook_url }), 'AWS::CloudWatch::Alarm');
+    expect(elsewhere.size).toBe(alarms.size);
+    for (const { Properties } of elsewhere.values())
       expect(Properties.AlarmDescription).toContain(`What to do: ${runbook_url}#`);
-    }
   });
 
   it('go off at a value of 1, and not without data', () => {
