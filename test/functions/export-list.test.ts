@@ -172,17 +172,13 @@ describe('ExportList that fails', () => {
     expect(queriesTo(sandbox).map(({ offset }) => offset)).toEqual(['0', '2', '0', '2', '4', '5']);
   });
 
-  it.each([
-    ['1: a refused token', 'status=401', 'TokenRefused'],
-    ['10: a lost answer', 'reset=after', 'PlatformUnavailable'],
-    ['11: an HTML page', 'body="<html>"', 'AnswerUnreadable'],
-  ])('%s (%s) throws %s and aborts the object', async (_, fault, name) => {
-    const faults = [`list nth=2 ${fault}`];
+  it('11: throws the error of a page, and aborts the object', async () => {
+    const faults = ['list nth=2 body="<html>"'];
     const { access } = await startStep({ lists: { campaigns: { count: 5 } }, faults });
     const { done, createObject } = recordObjects();
     const message = expect.stringContaining('when listing campaigns');
     const exporting = exportList(stateOf({ limit: 2 }), { ...access, createObject });
-    await expect(exporting).rejects.toMatchObject({ name, message });
+    await expect(exporting).rejects.toMatchObject({ name: 'AnswerUnreadable', message });
     expectAborted(done);
   });
 

@@ -96,7 +96,6 @@ describe('ListAdvertisers', () => {
     ['AnswerUnreadable', 'an item without an id', 'setting advertisers_list', 'body="[{}]"', {}],
     ['AnswerUnreadable', 'an id in another field', 'no UUID in its field uuid', '', { id: 'uuid' }],
     ['RequestRefused', '4: a missing scope', 'the scope advertisers:read', 'status=403', {}],
-    ['TokenRefused', '1: a refused token', 'does not accept the token', 'status=401', {}],
     ['PlatformUnavailable', '8: a 429', '429', 'status=429', {}],
   ])('throws %s for %s', async (name, _, words, effect, settings) => {
     const { list, objects } = await startListing(effect ? { faults: [`list ${effect}`] } : {});

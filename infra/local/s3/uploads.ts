@@ -114,18 +114,18 @@ async function joinParts(call: Call, upload: Upload, listed: readonly CompletedP
 /** The parts that the Complete document lists: ascending, as uploaded, and only the last may be too small. */
 function listedParts(upload: Upload, listed: readonly CompletedPart[], minPartBytes: number): Part[] {
   if (listed.length === 0) throw new S3Error('MalformedXML');
-  const parts = listed.map((each) => listedPart(upload, each));
-  if (parts.some((part, at) => part.number <= (parts[at - 1]?.number ?? 0))) {
+  const parts = listed.map(({ PartNumber, ETag, ChecksumCRC32: crc }) => {
+    const part = upload.parts.get(Number(PartNumber));
+    if (part && part.etag === ETag && (crc === undefined || crc === base64Crc(part.crc32))) return part;
+    throw new S3Error(
+      'InvalidPart',
+      'One or more of the specified parts could not be found or did not match',
+    );
+  });
+  if (parts.some((part, at) => part.number <= (parts[at - 1]?.number ?? 0)))
     throw new S3Error('InvalidPartOrder');
-  }
   if (parts.slice(0, -1).some((part) => part.bytes < minPartBytes)) throw new S3Error('EntityTooSmall');
   return parts;
-}
-
-function listedPart({ parts }: Upload, { PartNumber, ETag, ChecksumCRC32: crc }: CompletedPart): Part {
-  const part = parts.get(Number(PartNumber));
-  if (part && part.etag === ETag && (crc === undefined || crc === base64Crc(part.crc32))) return part;
-  throw new S3Error('InvalidPart', 'One or more of the specified parts could not be found or did not match');
 }
 
 /**

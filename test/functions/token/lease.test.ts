@@ -28,9 +28,9 @@ it.each([
 });
 
 /** The step with a login at the sandbox, on the local S3 and Secrets Manager, and a clock that tests move. */
-async function startLogin(rotateRefreshTokens: boolean) {
+async function startLogin() {
   const clock = stoppedClock();
-  const options = { rotateRefreshTokens, now: () => clock.now().getTime() };
+  const options = { rotateRefreshTokens: true, now: () => clock.now().getTime() };
   const sandbox = await startSandbox(options);
   onTestFinished(() => sandbox[Symbol.asyncDispose]());
   const { store, tokens, stored } = await startAccount({ credential: await logIn({ sandbox }) });
@@ -72,25 +72,23 @@ async function startLogin(rotateRefreshTokens: boolean) {
   return { clock, s3, stored, grants, written, callAtOnce, startKilled };
 }
 
-describe.each([
-  ['are replaced', true],
-  ['stay the same', false],
-])('fifty executions of an account whose refresh tokens %s', (_, rotates) => {
+// A whole run has the same with a client whose token needs no refresh token.
+describe('fifty executions of an account whose refresh tokens are replaced', () => {
   it('40: send one token request and write one version when they start at once', async () => {
-    const { s3, stored, grants, written, callAtOnce } = await startLogin(rotates);
+    const { s3, stored, grants, written, callAtOnce } = await startLogin();
     const first = await callAtOnce(50);
     expect(new Set(first.failed)).toEqual(new Set(['ServiceUnavailable']));
     const second = await callAtOnce(first.waiting);
     expect(second).toMatchObject({ versions: first.versions, waiting: 0 });
     expect([first.versions.length, grants(), written()]).toEqual([1, 1, 1]);
-    expect(stored.credential.versions()).toHaveLength(rotates ? 2 : 1);
+    expect(stored.credential.versions()).toHaveLength(2);
     expect(new Set(s3.journal.map(({ operation, key }) => `${operation} ${key}`))).toEqual(
       new Set([`PutObject ${KEY}`, `GetObject ${KEY}`]),
     );
   });
 
-  it('40: send one more after a minute if the one that renews is killed', async () => {
-    const { clock, grants, written, callAtOnce, startKilled } = await startLogin(rotates);
+  it('40: send one more after a minute if the one that renews is killed, whose refresh token died with it', async () => {
+    const { clock, grants, written, callAtOnce, startKilled } = await startLogin();
     await startKilled();
     clock.pass(59.999);
     expect(await callAtOnce(49)).toMatchObject({ versions: [], waiting: 49 });
@@ -99,9 +97,8 @@ describe.each([
     const first = await callAtOnce(49);
     const second = await callAtOnce(first.waiting);
     expect([grants(), written()]).toEqual([2, 1]);
-    // The platform has replaced the refresh token, and the new one died with the call.
-    const lost = expect.objectContaining({ versions: [], failed: second.failed.map(() => 'LoginRequired') });
-    expect(second).toEqual(rotates ? lost : { versions: first.versions, failed: [], waiting: 0 });
+    expect(second).toMatchObject({ versions: [], failed: second.failed.map(() => 'LoginRequired') });
+    expect(second.failed.length).toBeGreaterThan(0);
   });
 });
 
