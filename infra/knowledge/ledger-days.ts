@@ -11,6 +11,7 @@ import {
   curve,
   type Finality,
   latestToday,
+  RECONCILIATION,
   RESTATEMENTS,
   SINCE_CLOSE,
   shownDays,
@@ -61,6 +62,14 @@ export interface ClosedMonth {
   readonly changes: Readonly<Record<string, number>>;
 }
 
+/** A metric of the days that have a platform's total: see the saved query `reconciliation`. */
+export interface ComparedMetric {
+  readonly metric: string;
+  readonly days: number;
+  readonly platform_total: number;
+  readonly difference: number;
+}
+
 /** What the ledger says about an account's part of a table. */
 export interface AccountLedger {
   /** By date. */
@@ -68,11 +77,12 @@ export interface AccountLedger {
   /** By metric and age. */
   readonly curve: readonly CurvePoint[];
   readonly closed: readonly ClosedMonth[];
+  readonly compared: readonly ComparedMetric[];
 }
 
 export type LedgerReader = (table: string, account: string) => AccountLedger;
 
-const NOTHING: LedgerReader = () => ({ days: new Map(), curve: [], closed: [] });
+const NOTHING: LedgerReader = () => ({ days: new Map(), curve: [], closed: [], compared: [] });
 
 /** The saved queries `days` and `restatements`, as one row for each metric of a day. */
 const selectFacts = (finality: Finality) => `WITH changes AS (${RESTATEMENTS}),
@@ -159,12 +169,17 @@ export async function readLedger(
   const changes = await read(
     `SELECT *, strftime(date, '%Y-%m') AS in_month, CAST(change AS DOUBLE) AS by FROM (${SINCE_CLOSE})`,
   );
+  const compared = await read(
+    `SELECT table_name, account, metric, CAST(count(*) AS INTEGER) AS days, CAST(sum(platform_total) AS DOUBLE) AS platform_total,
+       CAST(sum(difference) AS DOUBLE) AS difference FROM (${RECONCILIATION}) GROUP BY ALL ORDER BY metric`,
+  );
   return (table, account) => {
     const id = `${table}/${account}`;
     const days = Map.groupBy(facts.get(id) ?? [], ({ date }) => String(date));
     return {
       days: new Map([...days].map(([date, rows]) => [date, toDay(rows)])),
       curve: (points.get(id) ?? []) as unknown as CurvePoint[],
+      compared: (compared.get(id) ?? []) as unknown as ComparedMetric[],
       closed: (closes.get(id) ?? []).map((each) => toClosed(each, changes.get(id) ?? [])),
     };
   };

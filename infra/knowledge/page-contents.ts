@@ -6,9 +6,10 @@ import type { DocumentedColumn, DocumentedTable } from '../catalog/table-words.t
 import { type Folder, openToRead } from './bucket.ts';
 import { loadConfig } from './config.ts';
 import { readDeployment } from './deployment.ts';
-import type { ClosedMonth, LedgerDay } from './ledger-days.ts';
+import type { ClosedMonth, ComparedMetric, LedgerDay } from './ledger-days.ts';
 import { LACKS } from './missing-days.ts';
 import { commandFor } from './next-command.ts';
+import { latest } from './recent.ts';
 import { findRemedies, type Remedy } from './remedies.ts';
 import { type ReadExport, readExports } from './status.ts';
 import { documentTables } from './tables.ts';
@@ -42,6 +43,9 @@ export interface PageExport
   /** Absent if no day is final that was read early on. */
   readonly curve?: PageCurve | undefined;
   readonly closed?: readonly ClosedMonth[];
+  readonly compared?: readonly ComparedMetric[];
+  /** Of the last execution that delivered something. */
+  readonly warnings?: readonly string[];
   /** When the newest manifest was written, in ISO 8601. */
   readonly delivered_at?: string | undefined;
   /** Whole days from the end of the newest day to `made_at`, in the export's time zone. */
@@ -105,6 +109,8 @@ function describeExport(
 ): PageExport {
   const { account, newest_day, found, missing, newcomers, failure, ledger } = each;
   const { deliveries, request } = found;
+  const newest = latest(deliveries.map((delivery) => ({ ...delivery, at: delivery.published_at })));
+  const lastRun = deliveries.filter(({ execution }) => execution === newest?.execution);
   const table = tables.get(found.table?.table ?? '');
   const today = dateIn((request.kind === 'report' && request.time_zone) || 'UTC', now);
   const days = (each.days ?? []).map(({ day, state, rows }): PageDay => {
@@ -122,10 +128,9 @@ function describeExport(
     metrics,
     curve: describeCurve(each, metrics),
     closed: ledger.closed,
-    delivered_at: deliveries
-      .map(({ published_at }) => published_at)
-      .sort()
-      .at(-1),
+    compared: ledger.compared,
+    delivered_at: newest?.published_at,
+    warnings: [...new Set(lastRun.flatMap(({ manifest }) => manifest.warnings))],
     days_behind: newest_day === undefined ? undefined : Math.max(0, daysBetween(newest_day, today) - 1),
     failure: failure && { ...failure, command },
   };

@@ -14,6 +14,7 @@ import { drawChart } from './chart.ts';
 import { count, formatNumber } from './format.ts';
 import { breakable, copyable, dated, fold, type Html, html, isolate, styleSheet } from './html.ts';
 import {
+  drawCompared,
   drawDays,
   drawDictionary,
   drawFailure,
@@ -149,11 +150,13 @@ ${drawParts(each)}</section>
 
 function drawParts(each: PageExport): Html {
   const { account, kind, days, remedies, months, metrics, curve, closed = [], failure, table } = each;
+  const { warnings = [], compared = [] } = each;
   // A list shows one snapshot only.
   const calendar = kind === 'report' && days.length > 0 && drawCalendar(days);
   const recent = days.slice(-RECENT_DAYS);
   return html`${drawFacts(each)}
 ${failure && drawFailure(failure)}
+${warnings.length > 0 && fold(count(warnings.length, 'warning'), html`<ul class=ranges>${warnings.map((text) => html`<li>${breakable(text)}`)}</ul>`)}
 ${(calendar || remedies.length > 0) && html`<h3>Days</h3>\n${calendar}${drawRemedies(remedies)}`}
 ${months.length + closed.length > 0 && html`<h3>Final days</h3>\n${drawMonths(months, closed)}`}
 ${
@@ -162,6 +165,7 @@ ${
 <div class=metrics>${metrics.map((metric) => drawChart(metric, recent))}</div>
 ${drawDays(metrics, recent)}`
 }
+${compared.length > 0 && html`<h3>Beside the platform's own total</h3>\n${drawCompared(compared, metrics)}`}
 ${curve && html`<h3>How long days change</h3>\n${drawCurve(curve)}`}
 ${table && fold('What the columns mean', drawDictionary(table, account))}
 `;

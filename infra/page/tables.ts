@@ -3,7 +3,7 @@ import { catalogName } from '../../functions/workflow/table.ts';
 import type { DocumentedTable } from '../catalog/table-words.ts';
 import { toMinute } from '../knowledge/executions/last-run.ts';
 import { describeClose, describeFinality, type MonthFinality } from '../knowledge/final-days.ts';
-import type { ClosedMonth } from '../knowledge/ledger-days.ts';
+import type { ClosedMonth, ComparedMetric } from '../knowledge/ledger-days.ts';
 import type { PageDay, PageExport, PageMetric } from '../knowledge/page-contents.ts';
 import type { Remedy } from '../knowledge/remedies.ts';
 import { describeTimes } from './calendar.ts';
@@ -91,6 +91,16 @@ export function drawDays(metrics: readonly PageMetric[], days: readonly PageDay[
   const columns = ['Day', 'Rows', ...heads, 'Corrected'];
   const numbers = columns.map((_, at) => at).slice(1, -1);
   return drawTable({ title: 'Day by day', columns, numbers, optional: [1, columns.length - 1] }, rows);
+}
+
+/** @param shown the metrics of the page, with their units */
+export function drawCompared(compared: readonly ComparedMetric[], shown: readonly PageMetric[]): Html {
+  const rows = compared.map(({ metric, days, platform_total, difference }) => {
+    const { unit } = shown.find(({ name }) => name === metric) ?? {};
+    return [isolate(metric), days, formatNumber(platform_total, unit), formatNumber(difference)];
+  });
+  const columns = ['Metric', 'Days', "The platform's total", 'Rows less total'];
+  return tabulate({ title: "The platform's own total", columns, numbers: [1, 2, 3] }, rows);
 }
 
 function drawValue({ name, unit }: PageMetric, { values, first }: PageDay): Content {

@@ -95,6 +95,30 @@ describe('PublishExport', () => {
     );
   });
 
+  it("61: adds up what its windows compared with the platform's totals", async () => {
+    const compared = (names: readonly string[], above_tolerance?: number) => {
+      const metrics = names.map((metric) => ({
+        metric,
+        rows_sum: 0.1,
+        platform_total: 0.3,
+        difference: -0.2,
+      }));
+      return { reconciled: { days: 2, metrics, ...(above_tolerance !== undefined && { above_tolerance }) } };
+    };
+    const { result } = await publish([
+      { ...delivered('2026-10-01'), ...compared(['clicks', 'spend'], 1) },
+      { ...delivered('2026-10-02'), ...compared(['clicks'], 2) },
+    ]);
+    const clicks = { metric: 'clicks', rows_sum: 0.2, platform_total: 0.6, difference: -0.4 };
+    expect(result.reconciled).toEqual({ days: 4, above_tolerance: 3, metrics: [clicks] });
+    const { result: untold } = await publish([
+      { ...delivered('2026-10-01'), ...compared(['spend']) },
+      delivered('2026-10-02'),
+    ]);
+    expect(untold.reconciled).toMatchObject({ days: 2, metrics: [{ metric: 'spend', rows_sum: 0.1 }] });
+    expect(untold.reconciled.above_tolerance).toBeUndefined();
+  });
+
   it.each<[string, (number | undefined)[], number | undefined, object]>([
     ['23: empty if no window has a row', [0, 0], undefined, { rows: 0, empty: true }],
     ['23: empty if nothing was delivered earlier', [0, 0], 0, { rows: 0, empty: true }],

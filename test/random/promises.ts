@@ -2,12 +2,13 @@ import { crc32 } from 'node:zlib';
 import { base64Crc32 } from '../../functions/copy/crc32.ts';
 import { errors } from '../../functions/workflow/errors.ts';
 import { parseJson } from '../../functions/workflow/json.ts';
+import { daysOf } from '../../functions/workflow/request/dates.ts';
 import type { FailureReport } from '../../functions/workflow/state-parts.ts';
 import type { Sandbox } from '../../infra/sandbox/sandbox.ts';
 import type { S3Call } from '../support/faulty-services.ts';
 import type { Ended, Phase, ScenarioRun, StoredFile } from './run-scenario.ts';
 import { decoded, isEmptied, isServed, type WindowKey } from './sources.ts';
-import { wrongDays } from './tables.ts';
+import { wrongDays, wrongTotals } from './tables.ts';
 
 const MANIFEST = '_manifest.json';
 
@@ -24,7 +25,9 @@ export function brokenPromises(sandbox: Sandbox, run: ScenarioRun): string[] {
         ...wrongObjects(sandbox, run, phase),
         ...visibleTooEarly(phase),
         ...polledTooEarly(sandbox, phase),
+        ...phase.tables.flatMap((table) => wrongTotals(sandbox, table, isEmptied(run))),
       ]),
+    ...[clean, changed ?? []].flat().flatMap(withoutTotal),
     ...wrongTables(sandbox, run),
     ...faulty.ended.flatMap((ended) => wrongEnd(run, ended)),
     ...[faulty, clean].flatMap(wrongParents),
@@ -40,8 +43,9 @@ function wrongObjects(sandbox: Sandbox, run: ScenarioRun, { objects, published }
     if (name === MANIFEST)
       return [...wrongManifest(published.get(key), key, file), ...wrongAdvertisers(sandbox, key, file)];
     const siblings = [...objects.keys()].filter((other) => isData(other) && partsOf(other).folder === folder);
-    if (siblings.length > 1) return [`P1: two objects of one window: ${siblings.join(' ')}`];
-    if (!name.startsWith('report.')) return [];
+    const own = siblings.filter((other) => partsOf(other).name !== 'total.json');
+    if (own.length > 1) return [`P1: two objects of one window: ${own.join(' ')}`];
+    if (!/^(report|total)\./.test(name)) return [];
     return isServed(sandbox, run, window, file) ? [] : [`P1: ${key} is not what was served`];
   });
 }
@@ -51,6 +55,7 @@ function wrongManifest(object: StoredFile | undefined, key: string, { bytes }: S
   const manifest = JSON.parse(String(bytes));
   if (!object) return [`P2: ${key} names ${manifest.key}, which does not exist`];
   const same =
+    manifest.key !== manifest.reconciled?.key &&
     manifest.bytes === object.bytes.length &&
     manifest.checksum.value === base64Crc32(crc32(object.bytes)) &&
     manifest.content_encoding === object.encoding &&
@@ -119,6 +124,18 @@ function wrongTables(sandbox: Sandbox, run: ScenarioRun): string[] {
       wrongDays(sandbox, table, { earlier: earlier(table.name, faulty, clean), healthy: true, emptied }),
     ),
   ];
+}
+
+/** Without faults, every request that reconciles gets its total, for each day of the window. */
+function withoutTotal({ objects, ended }: Phase): string[] {
+  return [...objects].flatMap(([key, { bytes }]) => {
+    if (!key.endsWith(MANIFEST)) return [];
+    const { export_request, execution, reconciled, warnings, ...window } = JSON.parse(String(bytes));
+    // The manifest of an execution with faults stays if its report is newer.
+    const isOwn = ended.some((each) => each.execution === execution);
+    if (!isOwn || !export_request.reconcile || reconciled?.days === daysOf(window).length) return [];
+    return [`61: ${key} was not reconciled: ${warnings}`];
+  });
 }
 
 /** P4: every execution ends, and a failure has a typed error that says what to do. */

@@ -68,9 +68,9 @@ const advertisers = fc.constantFrom({}, {}, { advertiser_ids: 'all' });
 
 /** Most exports have one window, because a day of a table costs as much as a poll. */
 const reports = fc.constantFrom(
-  ...[1, 2, 3].flatMap(() => [
+  ...[false, true, true].flatMap((reconcile) => [
     { ...weeks, end_date: '2026-01-08' },
-    { ...weeks, end_date: '2026-01-08', dimensions: ['campaign_id'] },
+    { ...weeks, end_date: '2026-01-08', dimensions: ['campaign_id'], reconcile },
   ]),
   { ...weeks, end_date: TWO_WINDOWS, max_parallel: 2 },
   { ...weeks, end_date: THREE_WINDOWS, max_parallel: 1 },
@@ -96,7 +96,11 @@ const METRICS = ['spend', 'impressions', 'conversions'];
 /** Exports of one request whose windows overlap. Conversions come in, so each report has other values. */
 const overlapping = fc
   .tuple(
-    fc.constantFrom({}, { dimensions: ['campaign_id'] }),
+    fc.constantFrom(
+      {},
+      { dimensions: ['campaign_id'] },
+      { dimensions: ['campaign_id'], reconcile: true, reconcile_tolerance: { conversions: 0.001 } },
+    ),
     advertisers,
     fc.array(fc.record({ from: fc.integer({ min: -9, max: 0 }), days: fc.integer({ min: 1, max: 8 }) }), {
       minLength: 2,

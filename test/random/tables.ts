@@ -1,13 +1,16 @@
+import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { daysBetween, daysOf } from '../../functions/workflow/request/dates.ts';
 import type { Curated } from '../../functions/workflow/state-parts.ts';
 import type { WindowState } from '../../functions/workflow/states.ts';
+import { RECONCILIATION } from '../../infra/catalog/ledger.ts';
 import { openToRead } from '../../infra/knowledge/bucket.ts';
 import { checkExports, type Difference } from '../../infra/knowledge/check.ts';
 import type { HistoryEvent } from '../../infra/local/step-functions/history.ts';
 import type { ReportFile } from '../../infra/sandbox/reporting/report-file.ts';
 import type { Sandbox } from '../../infra/sandbox/sandbox.ts';
-import { type DaySums, queryDays, sumDays } from '../support/day-sums.ts';
+import { type DaySums, millionths, queryDays, sumDays } from '../support/day-sums.ts';
+import { withDuckDb } from '../support/ledger-rows.ts';
 import type { Workflow } from '../support/workflow.ts';
 
 /** A table as readers see it after the executions have ended. */
@@ -19,6 +22,18 @@ export interface Table {
   readonly curations: readonly Curation[];
   /** Between the table, the files, the manifests and the ledger. */
   readonly differences: readonly Difference[];
+  /** What the saved query `reconciliation` says. */
+  readonly compared: readonly ComparedSum[];
+  /** The reports of the platform's totals that CurateReport read, by the report that they belong to. */
+  readonly totals: ReadonlyMap<string, string>;
+}
+
+/** In millionths. */
+interface ComparedSum {
+  readonly date: string;
+  readonly metric: string;
+  readonly report_id: string;
+  readonly values: readonly [rows: bigint, total: bigint, difference: bigint];
 }
 
 interface Curation {
@@ -36,8 +51,9 @@ export async function readTable(
   histories: readonly (readonly HistoryEvent[])[],
 ): Promise<Table> {
   const place = { local: true, out, account } as const;
+  const tables = join(out, bucket, 'tables');
   await using store = await openToRead(place);
-  const days = await queryDays(join(out, bucket, 'tables', name), account, metrics);
+  const days = await queryDays(join(tables, name), account, metrics);
   const from = [...days.keys()].sort()[0];
   const checked = from ? await checkExports(name, { ...place, from }, store, new Date(clock.now())) : [];
   return {
@@ -46,7 +62,50 @@ export async function readTable(
     days,
     curations: histories.flatMap(curationsIn),
     differences: checked.flatMap(({ differences }) => differences),
+    compared: await queryCompared(`${tables}/ledger/${account}.${name}.*.parquet`),
+    totals: new Map(histories.flat().flatMap(totalIn)),
   };
+}
+
+async function queryCompared(files: string): Promise<ComparedSum[]> {
+  if (globSync(files).length === 0) return [];
+  const values = ['rows_sum', 'platform_total', 'difference'];
+  return withDuckDb(async (connection) => {
+    await connection.run(`CREATE VIEW ledger AS FROM read_parquet('${files}')`);
+    const columns = ['date', 'metric', 'report_id', ...values.map((name) => `${name}::DECIMAL(38, 6)`)];
+    const reader = await connection.runAndReadAll(
+      `SELECT ${columns.map((column) => `(${column})::VARCHAR`)} FROM (${RECONCILIATION})`,
+    );
+    return reader.getRows().map((row) => {
+      const [date = '', metric = '', report_id = '', ...sums] = row.map(String);
+      return { date, metric, report_id, values: sums.map(millionths) as unknown as ComparedSum['values'] };
+    });
+  });
+}
+
+/** The report of a total that CurateReport is about to read, and before it the one with the rows. */
+function totalIn({ type, state, input }: HistoryEvent): (readonly [string, string])[] {
+  const { main, ready_id } = Object(input) as Partial<WindowState>;
+  if (type !== 'StateEntered' || state !== 'CurateReport' || !main?.ready_id || !ready_id) return [];
+  return [[main.ready_id, ready_id]];
+}
+
+/** Each sum of rows and each total is of one version of its report's file, and their difference is exact. */
+export function wrongTotals(
+  sandbox: Sandbox,
+  { name, metrics, compared, totals }: Table,
+  emptied: boolean,
+): string[] {
+  return compared.flatMap(({ date, metric, report_id, values: [rows, total, difference] }) => {
+    const of = (id: string) =>
+      sumVersions(sandbox, id, metrics, emptied).map((days) => days.get(date)?.sums[metric] ?? 0n);
+    const total_id = totals.get(report_id);
+    // An earlier phase has read it.
+    if (total_id === undefined) return [];
+    const isRight =
+      of(report_id).includes(rows) && of(total_id).includes(total) && difference === rows - total;
+    return isRight ? [] : [`61: ${name} compares ${metric} of ${date}: ${rows} - ${total} = ${difference}`];
+  });
 }
 
 function curationsIn(events: readonly HistoryEvent[]): Curation[] {
@@ -55,7 +114,7 @@ function curationsIn(events: readonly HistoryEvent[]): Curation[] {
     if (type !== 'StateEntered') return [];
     const state = input as WindowState;
     const report = state.reports.find(({ id }) => id === state.ready_id);
-    if (!report) return [];
+    if (!report || state.main) return [];
     const after = own.slice(index + 1).filter((event) => event.window === window);
     // Each failed try has events of its own before the end of the state.
     const end = after.find(({ type }) => type !== 'StateFailed' && type !== 'StateRetried');

@@ -61,6 +61,7 @@ function describeDelivered(result: ExportResult, { root, ...folder }: Place): st
   return [
     ...(result.windows.length > 0 ? describeResults(result, root) : ['No window was missing.']),
     ...describeRestated(result),
+    ...describeReconciled(result),
     ...describeNewcomers(result, folder),
     ...(held > 0 || table_problem !== undefined ? [adviseOnTable(result.name, result.account, folder)] : []),
     ...(already > 0 ? [`Windows that were already delivered, and not exported again: ${already}`] : []),
@@ -79,6 +80,15 @@ function describeRestated({ restated = 0, first_restated, last_restated }: Expor
   const range =
     first_restated === last_restated ? `on ${first_restated}` : `from ${first_restated} to ${last_restated}`;
   return [`Days of the table that show other values now: ${restated}, ${range}`];
+}
+
+function describeReconciled({ reconciled }: ExportResult): string[] {
+  if (!reconciled) return [];
+  const rows = reconciled.metrics.map((each) => Object.values(each).map(String));
+  return [
+    `Beside the platform's own total of ${reconciled.days} days:`,
+    ...alignColumns([['metric', 'rows', 'total', 'difference'], ...rows], [1, 2, 3]),
+  ];
 }
 
 function describeNewcomers({ newcomers, account, name }: ExportResult, folder: Partial<Folder>): string[] {

@@ -42,6 +42,7 @@ it.each<[string, object, object]>([
   ['the time zone', REPORT, { time_zone: 'Asia/Tokyo' }],
   ['the format and parallelism', REPORT, { format: 'CSV', max_parallel: 1 }],
   ['what an empty day does, and only_missing', REPORT, { accept_empty: true, only_missing: true }],
+  ['what is compared', REPORT, { reconcile: true, reconcile_tolerance: { spend: 0.1 }, warn_below: 0.5 }],
   ['the name, the account and the table', REPORT, { name: 'other', account: 'globex', table: false }],
   ['the order of advertisers', REPORT, { advertiser_ids: ADVERTISERS.toReversed() }],
   ['the case of advertisers', REPORT, { advertiser_ids: ADVERTISERS.map((id) => id.toUpperCase()) }],

@@ -191,6 +191,35 @@ describe('47: a report without rows', () => {
   });
 });
 
+describe('warn_below', () => {
+  const request = { warn_below: 0.5 };
+  const shown = { '2026-10-29': [100], '2026-10-30': [50, 50], '2026-10-31': [100, 100, 100] };
+  const starts = 'days that fall below warn_below of what they showed: ';
+
+  it.each<[string, Partial<Report>, string | undefined]>([
+    ['no fall at the share itself', { spends: { '2026-10-30': [50], '2026-10-29': [50] } }, undefined],
+    [
+      'the worst of several days',
+      { spends: { '2026-10-29': [49], '2026-10-30': [60, 40], '2026-10-31': [300] } },
+      '2, from 2026-10-29 on; most of all rows of 2026-10-31: 1 instead of 3',
+    ],
+    [
+      'a day that is let empty',
+      { spends: {}, start_date: '2026-10-29', length: 1, accept_empty: true },
+      '1, from 2026-10-29 on; most of all spend of 2026-10-29: 0 instead of 100',
+    ],
+    ['no held day', { spends: {}, start_date: '2026-10-29', length: 1 }, undefined],
+    ['no day of another request', { spends: { '2026-10-29': [1] }, hash: 'other' }, undefined],
+    ['nothing unless it is asked for', { spends: { '2026-10-29': [1] }, request: {} }, undefined],
+  ])('names %s, in a retry too', async (_, newer, told) => {
+    const last = { id: 'r2', created_at: '2026-11-02T00:00:00.000Z', spends: {}, request, ...newer };
+    const { account, last: first } = await deliver({ spends: shown }, last);
+    const retry = await tables.curate({ ...last, account });
+    for (const { warnings } of [first, retry] as [Curation, Curation])
+      expect(warnings.filter((text) => text.startsWith(starts))).toEqual(told ? [starts + told] : []);
+  });
+});
+
 describe('the columns of a table', () => {
   it('that were added are NULL, and those that were removed go, once a month is written', async () => {
     const columns = [...TABLE.columns.slice(1), { name: 'clicks', type: 'bigint' as const, from: 'clicks' }];

@@ -5,6 +5,8 @@ function createWords(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `word_${index}`);
 }
 
+const BY_CAMPAIGN = { dimensions: ['campaign_id'], metrics: ['spend'], reconcile: true };
+
 describe('a report (contract 2.2)', () => {
   it('gets the defaults for the fields that it leaves out', () => {
     expect(parsed(REPORT)).toStrictEqual({ request: NORMALIZED_REPORT, warnings: [] });
@@ -88,6 +90,24 @@ describe('a report (contract 2.2)', () => {
     [{ table: 'daily' }, 'table: must be of type boolean'],
     [{ rows: 'data.' }, 'rows: must be a path, such as data.items'],
     [{ accept_empty: 'yes' }, 'accept_empty: must be of type boolean'],
+    [{ reconcile: true }, 'reconcile: needs dimensions; without them, the report is the total'],
+    [{ ...BY_CAMPAIGN, granularity: 'WEEK' }, 'reconcile: needs granularity DAY'],
+    [{ ...BY_CAMPAIGN, metrics: ['reach', 'x'] }, 'reconcile: no metric is known to add up'],
+    [{ reconcile_tolerance: { spend: 0 } }, 'reconcile_tolerance: needs reconcile: true'],
+    [
+      { ...BY_CAMPAIGN, reconcile_tolerance: { clicks: 0 } },
+      'reconcile_tolerance.clicks: is not one of the metrics',
+    ],
+    [
+      { ...BY_CAMPAIGN, metrics: ['spend', 'ctr'], reconcile_tolerance: { ctr: 0 } },
+      'reconcile_tolerance.ctr: does not add up, so it is not compared',
+    ],
+    [
+      { ...BY_CAMPAIGN, reconcile_tolerance: { spend: -1 } },
+      'reconcile_tolerance.spend: must not be negative',
+    ],
+    [{ warn_below: 0 }, 'warn_below: must be more than 0 and less than 1'],
+    [{ warn_below: 1 }, 'warn_below: must be more than 0 and less than 1'],
     [{ dimension: ['x'] }, 'dimension: is not a field of a request (did you mean dimensions?)'],
     [{ format: '../sh' }, 'format: must be 1 to 16 letters or digits'],
     [
@@ -111,6 +131,8 @@ describe('a report (contract 2.2)', () => {
     { format: 'a'.repeat(16) },
     { rows: 'rows' },
     { accept_empty: false },
+    { ...BY_CAMPAIGN, metrics: ['x'], reconcile_tolerance: { x: 0 } },
+    { warn_below: 0.001 },
     { start_date: '2014-01-01', end_date: '2026-04-28' },
   ])('is accepted at its limits: %j', (change) => {
     expect(parsed({ ...REPORT, ...change }).request).toEqual({ ...NORMALIZED_REPORT, ...change });

@@ -229,7 +229,12 @@ it('the text has a line for each fact, and ends with the commands that tell more
       { month: '2026-10', final: 31, changing: 0, unverified: 0, lacking: 0 },
       { month: '2026-11', final: 3, changing: 14, unverified: 1, lacking: 2 },
     ],
-    ledger: { days: new Map(), curve: [], closed: [CLOSED, { ...CLOSED, month: '2026-10', days: 0 }] },
+    ledger: {
+      days: new Map(),
+      curve: [],
+      compared: [],
+      closed: [CLOSED, { ...CLOSED, month: '2026-10', days: 0 }],
+    },
     newcomers: {
       advertiser_ids: ['a'],
       words: '2 days are without 1 new advertiser: a',
