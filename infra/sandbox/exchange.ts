@@ -50,7 +50,3 @@ export function json(status: number, body: unknown, headers: Record<string, stri
 export function html(status: number, text: string): Answer {
   return { status, headers: { 'content-type': 'text/html; charset=utf-8' }, text };
 }
-
-export function bodyOf(answer: Answer): string {
-  return answer.text ?? (answer.json === undefined ? '' : JSON.stringify(answer.json));
-}

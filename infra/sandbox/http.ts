@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as wait } from 'node:timers/promises';
-import { type Answer, bodyOf, type Call, type Pieces } from './exchange.ts';
+import type { Answer, Call, Pieces } from './exchange.ts';
 import type { FaultEffect } from './faults/parse-fault.ts';
 
 /** Adds a request to the journal. */
@@ -36,8 +36,9 @@ export async function sendAnswer(
   call: Call,
   fault: FaultEffect,
 ): Promise<void> {
-  const bytes = Buffer.from(bodyOf(answer));
-  const { status, headers, pieces = [bytes] } = answer;
+  const { status, headers, json, text = json === undefined ? '' : JSON.stringify(json) } = answer;
+  const bytes = Buffer.from(text);
+  const { pieces = [bytes] } = answer;
   call.status = status;
   if (fault.framing === 'close') {
     // Node then sends neither Content-Length nor chunks: the body ends when the connection closes.

@@ -1,5 +1,5 @@
 import { isObject } from '../../../functions/workflow/json.ts';
-import { type Answer, bodyOf, type Endpoint } from '../exchange.ts';
+import type { Answer, Endpoint } from '../exchange.ts';
 import { type Fault, type FaultEffect, parseFault } from './parse-fault.ts';
 
 /** `ordinal` is the number of the report that the request is about. */
@@ -56,7 +56,7 @@ function replaceBody({ status, headers }: Answer, text: string): Answer {
 
 function editJson(answer: Answer, { set = {}, omit = [] }: FaultEffect): Answer {
   if (answer.json === undefined) return answer;
-  const json: unknown = JSON.parse(bodyOf(answer));
+  const json = structuredClone(answer.json);
   for (const path of omit) edit(json, path, (parent, key) => Reflect.deleteProperty(parent, key));
   for (const [path, value] of Object.entries(set))
     edit(json, path, (parent, key) => Reflect.set(parent, key, value));

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseCredential, updateCredential } from '../../../functions/token/credential.ts';
+import { CredentialUnusable } from '../../../functions/workflow/errors.ts';
+import { errorOf } from '../../support/platform.ts';
 import { CREDENTIAL, LOGIN, startAccount } from '../../support/secrets.ts';
 
 describe('32: parseCredential', () => {
@@ -10,18 +12,17 @@ describe('32: parseCredential', () => {
     ['an empty value', '{"client_id":"","client_secret":"canary"}', 'client_id is empty'],
     ['a line break', '{"client_id":"a","client_secret":"canary\\n"}', 'client_secret contains a line break'],
     ['a space in an API key', '{"api_key":"canary canary"}', 'api_key is empty, or contains a space'],
-  ])('refuses %s, with the name of the field and without its value', (_, text, expected) => {
-    const error = refusalOf(text);
-    expect(error.name).toBe('CredentialUnusable');
+  ])('refuses %s, with the name of the field and without its value', async (_, text, expected) => {
+    const error = await refusalOf(text);
     expect(error.message).toContain(expected);
     expect(error.message).toContain('account acme');
     expect(error.message).not.toContain('canary');
   });
 
-  it('names every wrong field', () => {
+  it('names every wrong field', async () => {
     const faults = ['client_id is empty', 'client_secret is missing or not a string'];
     const happened = `The credential of account acme cannot be used: ${faults.join('; ')}. Store it as`;
-    expect(refusalOf('{"client_id":""}')).toMatchObject({
+    expect(await refusalOf('{"client_id":""}')).toMatchObject({
       message: expect.stringContaining(happened),
       facts: { account: 'acme', faults },
     });
@@ -50,11 +51,6 @@ describe('updateCredential', () => {
   });
 });
 
-function refusalOf(text: string): Error {
-  try {
-    parseCredential(text, 'acme');
-  } catch (error) {
-    return error as Error;
-  }
-  throw new Error('The text was accepted.');
+function refusalOf(text: string): Promise<Error> {
+  return errorOf(CredentialUnusable, (async () => parseCredential(text, 'acme'))());
 }

@@ -5,6 +5,7 @@ import { scaledClock } from '../../../../infra/local/clock.ts';
 import { createFunction, type LocalFunction } from '../../../../infra/local/lambda/lambda.ts';
 import type { FunctionSpec } from '../../../../infra/local/lambda/lambda-instance.ts';
 import { TaskError } from '../../../../infra/local/lambda/task-error.ts';
+import { errorOf } from '../../../support/platform.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 /** A bundle whose handler does what `event.do` names. */
@@ -58,15 +59,9 @@ function create(spec: Partial<FunctionSpec> = {}, clock = CLOCK): LocalFunction 
   return createFunction(whole, clock, () => {});
 }
 
-async function failureOf(
-  invocation: Promise<unknown>,
-): Promise<{ error: string; cause: Record<string, unknown> }> {
-  const error = await invocation.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  if (!(error instanceof TaskError)) throw new Error('The call did not fail with a TaskError');
-  return { error: error.name, cause: JSON.parse(error.message) };
+async function failureOf(invocation: Promise<unknown>) {
+  const { name, message } = await errorOf(TaskError, invocation);
+  return { error: name, cause: JSON.parse(message) };
 }
 
 describe('a handler', () => {
