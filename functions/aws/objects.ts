@@ -12,7 +12,7 @@ import {
   type S3ClientConfig,
 } from '@aws-sdk/client-s3';
 import type { Settings } from '../workflow/settings.ts';
-import { addressed, createS3Client } from './s3.ts';
+import { addressed, base64Crc32, createS3Client } from './s3.ts';
 import { asServiceError } from './service-error.ts';
 
 /** Milliseconds for all tries of a small call: the pauses of five tries take up to 7.5 s (see s3.ts). */
@@ -200,11 +200,9 @@ export function createObjectStore(
   };
 }
 
-/** Base64 of the big-endian CRC32, which S3 compares with the bytes that arrive. */
+/** S3 compares it with the bytes that arrive. */
 export async function checksumOf(path: string): Promise<string> {
   let sum = 0;
   for await (const chunk of createReadStream(path)) sum = crc32(chunk as Buffer, sum);
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32BE(sum);
-  return bytes.toString('base64');
+  return base64Crc32(sum);
 }

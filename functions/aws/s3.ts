@@ -31,6 +31,13 @@ const SLICE_BYTES = 1024 * 1024;
 /** A larger PUT waits for S3's consent. S3 may refuse it unread and close, and the answer would be lost. */
 const UNASKED_BYTES = 64 * 1024;
 
+/** A CRC32 in S3's form: four bytes, big endian, in Base64. */
+export function base64Crc32(crc: number): string {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(crc);
+  return bytes.toString('base64');
+}
+
 /** The one client of S3, with the SDK's retries. A command with a Buffer brings its CRC32: S3 checks it. */
 export function createS3Client(config: S3ClientConfig = {}): S3Client {
   const client = new S3Client({

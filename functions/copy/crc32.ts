@@ -13,13 +13,6 @@ export function combineCrc32(first: number, second: number, bytes: number): numb
   return (multiply(powerOfX(bytes * 8), first) ^ second) >>> 0;
 }
 
-/** The form that S3 uses: four bytes, big endian, in base64. */
-export function base64Crc32(crc: number): string {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32BE(crc);
-  return bytes.toString('base64');
-}
-
 /** x^exponent modulo P, by squaring. */
 function powerOfX(exponent: number): number {
   let result = ONE;

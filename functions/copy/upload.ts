@@ -9,12 +9,12 @@ import {
   type S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
-import { addressed, type Place } from '../aws/s3.ts';
+import { addressed, base64Crc32, type Place } from '../aws/s3.ts';
 import { asServiceError } from '../aws/service-error.ts';
 import { CopyFailed } from '../workflow/errors.ts';
 import { FILE_TAG } from '../workflow/keys.ts';
 import type { StoredObject } from '../workflow/state-parts.ts';
-import { base64Crc32, combineCrc32 } from './crc32.ts';
+import { combineCrc32 } from './crc32.ts';
 
 export interface Destination extends Place {
   readonly s3: S3Client;

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { describe, expect, it, vi } from 'vitest';
-import { base64Crc32 } from '../../functions/copy/crc32.ts';
+import { base64Crc32 } from '../../functions/aws/s3.ts';
 import { curateReport } from '../../functions/curate-report.ts';
 import { requestHash } from '../../functions/decisions/request-hash.ts';
 import { TableProblem } from '../../functions/tables/report.ts';

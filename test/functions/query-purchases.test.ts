@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { base64Crc32 } from '../../functions/copy/crc32.ts';
+import { base64Crc32 } from '../../functions/aws/s3.ts';
 import type { CreateObject } from '../../functions/copy/object-writer.ts';
 import { queryPurchases } from '../../functions/query-purchases.ts';
 import type { PurchasesRequest } from '../../functions/workflow/request/request.ts';

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { base64Crc32 } from '../../functions/copy/crc32.ts';
+import { base64Crc32 } from '../../functions/aws/s3.ts';
 import { errors } from '../../functions/workflow/errors.ts';
 import { parseJson } from '../../functions/workflow/json.ts';
 import { daysOf } from '../../functions/workflow/request/dates.ts';

@@ -2,7 +2,7 @@ import { createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { crc32 } from 'node:zlib';
-import { base64Crc32 } from '../../../functions/copy/crc32.ts';
+import { base64Crc32 } from '../../../functions/aws/s3.ts';
 import { addDays } from '../../../functions/workflow/request/dates.ts';
 
 /** The work of a contender. */

@@ -5,7 +5,7 @@ import { crc32 } from 'node:zlib';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createObjectStore, type ObjectStore } from '../../../functions/aws/objects.ts';
-import { base64Crc32 } from '../../../functions/copy/crc32.ts';
+import { base64Crc32 } from '../../../functions/aws/s3.ts';
 import { ACCOUNT } from '../../../infra/local/s3/server.ts';
 import { awsEnvironment, setEnvironment, shortenTimeouts } from '../../support/lambda.ts';
 import { type Answer, type Listening, listen, listenTcp, startServer } from '../../support/listen.ts';

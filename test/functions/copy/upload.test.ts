@@ -1,8 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { HeadBucketCommand } from '@aws-sdk/client-s3';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { createS3Client } from '../../../functions/aws/s3.ts';
-import { base64Crc32 } from '../../../functions/copy/crc32.ts';
+import { base64Crc32, createS3Client } from '../../../functions/aws/s3.ts';
 import {
   abortUpload,
   createUpload,
