@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 
 /** An object. S3 refuses every call if another account owns the bucket. */
@@ -24,9 +23,6 @@ const ANSWER_TIMEOUT_MS = 60_000;
  * state machine waits for anything that lasts longer.
  */
 const TRIES = 5;
-
-/** TLS encrypts all that it gets at once, into as much memory. Whole parts take 25 MB more than slices. */
-const SLICE_BYTES = 1024 * 1024;
 
 /** A larger PUT waits for S3's consent. S3 may refuse it unread and close, and the answer would be lost. */
 const UNASKED_BYTES = 64 * 1024;
@@ -66,24 +62,10 @@ export function createS3Client(config: S3ClientConfig = {}): S3Client {
       },
     { step: 'build' },
   );
-  client.middlewareStack.add(
-    (next) => (args) => {
-      const request = args.request as Request;
-      if (!Buffer.isBuffer(request.body)) return next(args);
-      const body = Readable.from(slices(request.body), { objectMode: false, highWaterMark: 1 });
-      return next({ ...args, request: { ...request, body } });
-    },
-    // Behind the retries, which repeat no stream.
-    { step: 'deserialize' },
-  );
   return client;
 }
 
 interface Request {
   readonly body: unknown;
   readonly headers: Record<string, string>;
-}
-
-function* slices(body: Buffer): Generator<Buffer> {
-  for (let at = 0; at < body.length; at += SLICE_BYTES) yield body.subarray(at, at + SLICE_BYTES);
 }
