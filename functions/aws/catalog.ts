@@ -3,7 +3,7 @@ import { readSchema } from '../workflow/catalog-table.ts';
 import { catalogName, type TableSchema } from '../workflow/table.ts';
 import { asServiceError } from './service-error.ts';
 
-/** Milliseconds. Without it, a call that AWS never answers lasts until Lambda's timeout. */
+/** Milliseconds for all tries. Without it, a call that AWS never answers lasts until Lambda's timeout. */
 const CALL_TIMEOUT = 5_000;
 
 /** Lake Formation refuses with the same error as IAM. */
@@ -13,10 +13,7 @@ export type Catalog = ReturnType<typeof createCatalog>;
 
 /** The tables of the stack's Glue database. */
 export function createCatalog({ GLUE_DATABASE: DatabaseName }: { readonly GLUE_DATABASE: string }) {
-  // Each call opens a new connection: AWS may close an idle one while the function is frozen, and the only
-  // try would fail on it.
-  const agents = { httpAgent: { keepAlive: false }, httpsAgent: { keepAlive: false } };
-  const glue = new GlueClient({ maxAttempts: 1, requestHandler: agents });
+  const glue = new GlueClient();
   return {
     /** Undefined if the table does not exist, or is not one of this stack's. */
     async getTable(table: string): Promise<TableSchema | undefined> {
