@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { base64Crc32 } from '../../functions/copy/crc32.ts';
+import { base64Crc32 } from '../../functions/aws/s3.ts';
 import { createReport } from '../../functions/create-report.ts';
 import { curateReport } from '../../functions/curate-report.ts';
 import type { ReportRequest } from '../../functions/workflow/request/request.ts';
