@@ -25,33 +25,28 @@ export const option = {
   stack: () =>
     new Option('--stack <name>', 'the deployed stack (default: that of cdk.json)').conflicts('local'),
   region: () =>
-    new Option('--region <region>', "the stack's Region (default: that of the AWS environment)").conflicts(
-      'local',
-    ),
-  baseUrl: (more = '') => localOption('--base-url <url>', `the platform's URL${more}`).argParser(parseUrl),
-  credential: () =>
-    localOption('--credential <file>', 'the credential, a JSON file: {"client_id","client_secret"}'),
-  revision: () =>
-    localOption('--revision <date>', "the revision of the platform's API, YYYY-MM-DD").argParser(parseDate),
+    new Option('--region <region>', "the stack's Region (default: the environment's)").conflicts('local'),
+  baseUrl: (more = '') => localOption('--base-url <url>', `the platform's URL${more}`, parseUrl),
+  credential: () => localOption('--credential <file>', 'a JSON file: {"client_id","client_secret"}'),
+  revision: () => localOption('--revision <date>', "the revision of the platform's API", parseDate),
   from: (more = ', instead of the dates or the period of the request') =>
     new Option('--from <date>', `the first day${more}`).argParser(parseDate),
   to: (instead = '') =>
     new Option('--to <date>', `the day after the last one${instead}`).argParser(parseDate),
   period: () =>
-    new Option('--period <period>', 'such as last_14_days or previous_month, instead of the dates').conflicts(
-      ['from', 'to'],
-    ),
+    new Option('--period <period>', 'such as last_14_days, instead of dates').conflicts(['from', 'to']),
   out: () => localOption('--out <dir>', 'the folder of the local runs').default('out'),
   // Above 1,000, a wait of 10 s is shorter than a timer's precision.
-  speed: () =>
-    new Option('--speed <n>', 'run n times faster than real time')
-      .argParser(wholeNumber(1, 1_000))
-      .default(1),
+  speed: () => new Option('--speed <n>', 'n times faster').argParser(wholeNumber(1, 1_000)).default(1),
 };
 
 /** An option that {@link checkLocalOnly} refuses without --local. */
-export function localOption(flags: string, description: string): Option {
-  return new Option(flags, description).helpGroup(LOCAL_GROUP);
+export function localOption(
+  flags: string,
+  description: string,
+  parse: (text: string) => unknown = String,
+): Option {
+  return new Option(flags, description).helpGroup(LOCAL_GROUP).argParser(parse);
 }
 
 /** The examples at the end of a command's help. @param lines such as `list --json` */

@@ -11,15 +11,9 @@ type Load = () => Promise<{ createCommand(): Command }>;
 /** Only the code of the command that runs is loaded: zod and AWS's SDK take tens of milliseconds. */
 const COMMANDS: Readonly<Record<string, readonly [description: string, load: Load]>> = {
   run: ['Start an export and follow it until it ends.', () => import('./run/run.ts')],
-  missing: [
-    'Show the days that an export lacks, and the commands that bring them.',
-    () => import('./days/missing.ts'),
-  ],
+  missing: ['Show the days that an export lacks, and what brings them.', () => import('./days/missing.ts')],
   close: ['Keep what the days of a month show, to see later what changed.', () => import('./days/close.ts')],
-  check: [
-    'Compare the days of a table with the files, manifests and ledger.',
-    () => import('./days/check.ts'),
-  ],
+  check: ['Compare a table with the files, manifests and ledger.', () => import('./days/check.ts')],
   plan: ['Show the windows, the time and the cost of an export.', () => import('./run/plan.ts')],
   resume: ['Export the windows that an execution did not deliver.', () => import('./executions/resume.ts')],
   rebuild: ["Write an export's table again from the delivered files.", () => import('./rebuild/rebuild.ts')],
@@ -28,18 +22,9 @@ const COMMANDS: Readonly<Record<string, readonly [description: string, load: Loa
   page: ['Write one HTML file that shows all exports.', () => import('./page.ts')],
   stop: ['Stop an execution. What was delivered stays.', () => import('./executions/stop.ts')],
   explain: ['Show what became of an execution and its windows.', () => import('./executions/explain.ts')],
-  login: [
-    "Log in to the platform, and store the login in an account's credential.",
-    () => import('./accounts/login.ts'),
-  ],
-  doctor: [
-    'Check the credential, token, scopes and revision of an account.',
-    () => import('./accounts/doctor.ts'),
-  ],
-  secret: [
-    "Store an account's credential, which is read from standard input.",
-    () => import('./accounts/secret.ts'),
-  ],
+  login: ["Log in to the platform, and store the account's login.", () => import('./accounts/login.ts')],
+  doctor: ['Check credential, token, scopes and revision.', () => import('./accounts/doctor.ts')],
+  secret: ["Store an account's credential from standard input.", () => import('./accounts/secret.ts')],
   dbt: ['Write a dbt project for the tables.', () => import('./dbt.ts')],
   contract: ['Print a data contract of the tables, in YAML.', () => import('./contract.ts')],
   sandbox: ["Serve the platform's API on this machine with invented data.", () => import('./sandbox.ts')],

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import { parseJson } from '../../functions/workflow/json.ts';
 import { ALL } from '../../functions/workflow/request/report.ts';
 import { loadConfig } from '../knowledge/config.ts';
@@ -31,25 +31,11 @@ interface SandboxCommandOptions {
 
 export function createCommand(): Command {
   return new Command('sandbox')
-    .addOption(
-      new Option('--port <n>', 'the port; 0 picks a free one').argParser(wholeNumber(0, 65_535)).default(0),
-    )
+    .option('--port <n>', 'the port; 0 picks a free one', wholeNumber(0, 65_535), 0)
     .addOption(option.speed())
-    .option(
-      '--credential <file>',
-      "keep the client's credential in this file, for commands that outlive the sandbox",
-    )
-    .option(
-      '--fault <rule>',
-      "an injected fault, such as 'report nth=2 status=500'; repeatable",
-      collectFault,
-    )
-    .addOption(
-      new Option(
-        '--restated-days <n>',
-        "a day's metrics grow every day until n days after its end",
-      ).argParser(wholeNumber(0, 9_999)),
-    )
+    .option('--credential <file>', "keep the client's credential in this file, for the next sandbox")
+    .option('--fault <rule>', "such as 'report nth=2 status=500'; repeatable", collectFault)
+    .option('--restated-days <n>', 'days grow until n days after their end', wholeNumber(0, 9_999))
     .option('--json', "print the client's settings as one line of JSON")
     .action(sandbox);
 }

@@ -1,12 +1,36 @@
+import { randomBytes } from 'node:crypto';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { Command } from 'commander';
+import { consentUrl, requestToken } from '../../../functions/platform/oauth.ts';
+import {
+  credentialWarnings,
+  isOAuth,
+  type OAuthCredential,
+  readCredential,
+  updateCredential,
+} from '../../../functions/token/credential.ts';
+import { ExportError } from '../../../functions/workflow/errors.ts';
 import { readDeployment } from '../../knowledge/deployment.ts';
-import { refuse } from '../../knowledge/errors.ts';
+import { CommandFailed, refuse, sayPlatformFailure, toPrintable } from '../../knowledge/errors.ts';
 import { INTERRUPTED } from '../exit-status.ts';
 import { catchInterrupt } from '../interrupt.ts';
-import { printLines } from '../layout.ts';
+import { printLines, warn } from '../layout.ts';
 import { option, platformFaults } from '../options.ts';
-import { type Account, type AccountOptions, accountFaults, createAccount, neededScopes } from './account.ts';
-import { authorize } from './authorize.ts';
+import {
+  type Account,
+  type AccountOptions,
+  accountFaults,
+  createAccount,
+  explainStoreError,
+  neededScopes,
+} from './account.ts';
+
+/** 256 bits; RFC 6749 section 10.10 asks for 128. */
+const STATE_BYTES = 32;
+
+/** Nothing listens there. The browser's address bar shows the redirect, on any machine. */
+const LOOPBACK = 'http://127.0.0.1:47115/callback';
 
 interface LoginOptions extends AccountOptions {
   readonly account: string;
@@ -61,4 +85,136 @@ function report(granted: string | undefined, { name, place }: Account): void {
 function showUrl(url: string): void {
   const paste = 'After you allow access, the browser may show an error page. Paste its whole address here:';
   process.stdout.write(`Open this address in a browser:\n\n${url}\n\n${paste}\n`);
+}
+
+export interface AuthorizeOptions {
+  /** Space-separated. */
+  readonly scope: string;
+  /** The registered redirect URI. */
+  readonly redirectUri?: string | undefined;
+  /** Has the redirected address in a line. */
+  readonly input: Readable;
+  /** Shows the consent screen's URL to the user. */
+  showUrl(url: string): void;
+  /** Ends the wait for the address. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The authorization code flow (contract 4.1, 4.2, 5.2): the user consents in a browser and pastes the
+ * redirected address, whose code the platform exchanges for a refresh token. That is stored in the account's
+ * credential secret. The code is exchanged only if the address has this login's state.
+ *
+ * @returns the granted scopes, space-separated; undefined if the platform does not name them
+ * @throws CommandFailed; the signal's reason if it ended the wait
+ */
+export async function authorize(
+  account: Account,
+  { scope, redirectUri = LOOPBACK, input, showUrl, signal }: AuthorizeOptions,
+): Promise<string | undefined> {
+  const client = await readClient(account);
+  const state = randomBytes(STATE_BYTES).toString('base64url');
+  const asked = { client_id: client.client_id, redirect_uri: redirectUri, scope, state };
+  showUrl(consentUrl(account.platform, asked).href);
+  const redirect = parsePasted(await readLine(input, signal), redirectUri);
+  const grant = { code: readCode(redirect, state), redirect_uri: redirectUri };
+  return exchangeAndStore(account, client, grant);
+}
+
+async function readLine(input: Readable, signal: AbortSignal): Promise<string> {
+  // Without an output, readline does not handle Ctrl-C itself.
+  const lines = createInterface({ input, signal });
+  try {
+    for await (const line of lines) if (line.trim() !== '') return line.trim();
+  } finally {
+    input.destroy();
+  }
+  signal.throwIfAborted();
+  throw new CommandFailed('No address was pasted.', 'Log in again and paste the whole address.');
+}
+
+/** The scheme, host, port and path must be exactly those of the redirect URI. */
+function parsePasted(line: string, redirectUri: string): URL {
+  const url = URL.parse(line);
+  const { origin, pathname } = new URL(redirectUri);
+  if (url?.origin === origin && url.pathname === pathname) return url;
+  throw new CommandFailed(
+    `The pasted text is not an address that begins with ${redirectUri}.`,
+    "Log in again and paste the whole address from the browser's address bar.",
+  );
+}
+
+/** @throws CommandFailed naming the fields that are wrong, never a value */
+export async function readClient(account: Account): Promise<OAuthCredential> {
+  const { credential } = await readCredential(account.store, account.name).catch((error) => {
+    throw explainStoreError(error, account);
+  });
+  for (const warning of credentialWarnings(credential)) warn(`${account.place}: ${warning}`);
+  if (isOAuth(credential)) return credential;
+  throw new CommandFailed(
+    `${account.place} has no client_id, which a login needs.`,
+    `Store {"client_id","client_secret"} in ${account.place}.`,
+  );
+}
+
+async function exchangeAndStore(
+  account: Account,
+  client: OAuthCredential,
+  grant: { code: string; redirect_uri: string },
+): Promise<string | undefined> {
+  const { scope, refreshToken } = await requestToken(account.platform, client, {
+    grant_type: 'authorization_code',
+    ...grant,
+  }).catch((error) => {
+    throw describeRefusal(error);
+  });
+  // Contract 2.1: the authorization_code grant returns a refresh token.
+  if (refreshToken === undefined) {
+    throw new CommandFailed(
+      'The platform returned no refresh token. Without one, the login would end with its first access token. Nothing was stored.',
+      'Ask the platform whether this client may have refresh tokens.',
+    );
+  }
+  await storeRefreshToken(account, refreshToken);
+  return scope;
+}
+
+/** Stores a login's refresh token. @throws CommandFailed */
+export async function storeRefreshToken(account: Account, refresh_token: string): Promise<void> {
+  await updateCredential(account.store, account.name, () => ({ refresh_token })).catch((error) => {
+    throw explainStoreError(error, account);
+  });
+}
+
+function describeRefusal(error: unknown): unknown {
+  if (!(error instanceof ExportError)) return error;
+  return new CommandFailed(
+    `${sayPlatformFailure(error)} Nothing was stored.`,
+    'Check client_id and client_secret in the credential, and the registered redirect URI. Then log in again.',
+  );
+}
+
+/**
+ * The code in a redirect (contract 4.2). Trusts nothing else in the redirect until the state matches.
+ *
+ * @throws CommandFailed
+ */
+function readCode(url: URL, state: string): string {
+  const { searchParams } = url;
+  const states = searchParams.getAll('state');
+  if (states.length !== 1 || states[0] !== state)
+    throw new CommandFailed(
+      'The pasted address does not have the state that this login sent.',
+      'Log in again, and paste the address that the browser shows after this login.',
+    );
+  const error = searchParams.get('error');
+  if (error !== null) {
+    throw new CommandFailed(
+      `Access was refused in the browser: ${toPrintable(error)}.`,
+      "Log in again and allow it, or check the client's registered scopes and redirect URI.",
+    );
+  }
+  const [code, ...others] = searchParams.getAll('code');
+  if (code && others.length === 0) return code;
+  throw new CommandFailed('The redirect has neither exactly one code nor an error.', 'Log in again.');
 }

@@ -39,7 +39,7 @@ export async function startAndFollow(
   return follow(sfn, executionArn, followEvery, isOfAccounts(request) ? requests.length : undefined);
 }
 
-/** @param accounts the number of an export of several */
+/** @param accounts of an export of several, whose executions have the progress */
 async function follow(
   sfn: SFN,
   executionArn: string,
@@ -49,18 +49,12 @@ async function follow(
   using interrupt = catchInterrupt();
   const { signal } = interrupt;
   let shown = '';
-  const show = (progress: string) => {
-    if (progress !== shown) process.stderr.write(`${new Date().toISOString()} ${progress}\n`);
-    shown = progress;
-  };
   const describe = async () => {
     const execution = await sfn.describeExecution({ executionArn });
     if (hasEnded(execution)) return outcomeOf(await readEnd(sfn, execution));
-    show(
-      accounts === undefined
-        ? await describeProgress(sfn, executionArn)
-        : await describeAccounts(sfn, executionArn, accounts),
-    );
+    const progress = accounts ? `exporting ${accounts} accounts` : await describeProgress(sfn, executionArn);
+    if (progress !== shown) process.stderr.write(`${new Date().toISOString()} ${progress}\n`);
+    shown = progress;
     return undefined;
   };
   for (let polls = 1; ; polls += 1) {
@@ -96,16 +90,6 @@ async function describeProgress(sfn: SFN, executionArn: string): Promise<string>
   return itemCounts
     ? `${itemCounts.succeeded} of ${itemCounts.total} windows done, ${itemCounts.running} running`
     : 'planning';
-}
-
-/** The history of an execution has ten events for each account, and a page of it has a thousand. */
-async function describeAccounts(sfn: SFN, executionArn: string, accounts: number): Promise<string> {
-  const query = { executionArn, includeExecutionData: false, maxResults: 1_000 };
-  const pages = await Array.fromAsync(sfn.paginateGetExecutionHistory(query));
-  const events = pages.flatMap(({ events = [] }) => events);
-  const count = (wanted: string) => events.filter(({ type }) => type === wanted).length;
-  const done = count('MapIterationSucceeded');
-  return `${done} of ${accounts} accounts done, ${count('MapIterationStarted') - done} running`;
 }
 
 function toInterrupted(executionArn: string): Outcome {

@@ -29,16 +29,9 @@ export function createCommand(): Command {
     .addOption(option.out())
     .addOption(option.speed().helpGroup(LOCAL_GROUP))
     .addOption(
-      localOption(
-        '--restated-days <n>',
-        "each run changes the sandbox's days until n days after their end",
-      ).argParser(wholeNumber(0, 9_999)),
+      localOption('--restated-days <n>', 'days of the sandbox grow n days long', wholeNumber(0, 9_999)),
     )
-    .addOption(
-      localOption('--daily <n>', 'run once for each of the last n days, as a schedule does').argParser(
-        wholeNumber(1, 999),
-      ),
-    )
+    .addOption(localOption('--daily <n>', 'run once for each of the last n days', wholeNumber(1, 999)))
     .addHelpText('after', "\n'npm start' is 'run --local'. Without a name or --input, it exports an example.")
     .action(run);
 }

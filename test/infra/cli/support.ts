@@ -5,7 +5,7 @@ import { PassThrough } from 'node:stream';
 import { request } from 'undici';
 import { onTestFinished, vi } from 'vitest';
 import { createAccount } from '../../../infra/cli/accounts/account.ts';
-import { type AuthorizeOptions, authorize } from '../../../infra/cli/accounts/authorize.ts';
+import { type AuthorizeOptions, authorize } from '../../../infra/cli/accounts/login.ts';
 import { readConfig } from '../../../infra/config/read-config.ts';
 import { createSecret } from '../../../infra/local/secrets-manager.ts';
 import { type Sandbox, startSandbox } from '../../../infra/sandbox/sandbox.ts';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { type Account, createAccount, neededScopes } from '../../../../infra/cli/accounts/account.ts';
-import { readClient, storeRefreshToken } from '../../../../infra/cli/accounts/authorize.ts';
+import { readClient, storeRefreshToken } from '../../../../infra/cli/accounts/login.ts';
 import { startDeployedAccount, writeTemporary } from '../support.ts';
 
 const CLIENT = { client_id: 'canary-id', client_secret: 'canary-secret', note: 'kept' };

@@ -61,7 +61,7 @@ describe('an export of several accounts', () => {
     const execution = expect.stringMatching(/^daily-20261001-20261101-/);
     expect(outcome).toEqual({ outcome: 'delivered', version: '1', execution, accounts });
     expect(started.map(({ input }) => JSON.parse(input))).toEqual([REQUEST]);
-    expect(write.mock.calls.join('')).toContain('1 of 3 accounts done, 2 running');
+    expect(write.mock.calls.join('')).toContain('exporting 3 accounts');
   });
 
   it('is not started if a request has a fault, which names the account', async () => {

@@ -142,8 +142,8 @@ describe('--saved', () => {
       'curve',
       'as-of',
       'finality',
-      'reconciliation',
       'since-close',
+      'reconciliation',
       'freshness',
     ];
     expect(Object.keys(queries)).toEqual(names);
