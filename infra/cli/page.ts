@@ -21,14 +21,14 @@ export function createCommand(): Command {
     .action(async ({ to, ...folder }: PageOptions) => {
       if (!folder.local && to === undefined)
         throw new UsageError(['the page of a stack needs --to FILE; for that of this machine, use --local']);
-      printLines([describePage(await writePage(folder, to))]);
+      printLines([await writePage(folder, to)]);
     });
 }
 
 /**
  * Writes one HTML file that shows what there is.
  *
- * @returns its path
+ * @returns the line that names it
  * @throws UsageError if it cannot be written, or if there is nothing to show
  */
 export async function writePage(folder: Folder, file = join(folder.out, 'index.html')): Promise<string> {
@@ -42,10 +42,5 @@ export async function writePage(folder: Folder, file = join(folder.out, 'index.h
     await rm(draft, { force: true });
     throw new UsageError([`${file} cannot be written (${(error as NodeJS.ErrnoException).code})`]);
   }
-  return file;
-}
-
-/** The line that names the page. */
-export function describePage(file: string): string {
   return `See it: ${file}`;
 }

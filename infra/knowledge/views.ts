@@ -53,7 +53,7 @@ export function findTables(out: string): ReadonlyMap<string, LocalTable> {
 export function tablesNamedIn(sql: string, tables: ReadonlyMap<string, LocalTable>): readonly LocalTable[] {
   const words = new Set(sql.toLowerCase().match(/\w+/g));
   return [...tables.values()].filter(({ name }) =>
-    [name, daysName(name), restatementsName(name)].some((view) => words.has(view)),
+    [name, `${name}_days`, `${name}_restatements`].some((view) => words.has(view)),
   );
 }
 
@@ -73,18 +73,10 @@ export async function createViews(
     const reader = await connection.runAndReadAll(`DESCRIBE ${identifier(name)}`);
     const columns = reader.getRows().map(([name, type]) => [String(name), String(type)] as const);
     for (const report of describeReport(table, columns)) {
-      await create(daysName(name), daysView(report, { today: latestToday(), config }));
-      await create(restatementsName(name), restatementsView(report));
+      await create(`${name}_days`, daysView(report, { today: latestToday(), config }));
+      await create(`${name}_restatements`, restatementsView(report));
     }
   }
-}
-
-function daysName(name: string): string {
-  return `${name}_days`;
-}
-
-function restatementsName(name: string): string {
-  return `${name}_restatements`;
 }
 
 type Described = readonly (readonly [name: string, type: string])[];

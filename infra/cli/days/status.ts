@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import type { StoredFailure } from '../../../functions/deliveries/records.ts';
 import { type Folder, openToRead } from '../../knowledge/bucket.ts';
-import { describeEnd, type LastRun, toMinute } from '../../knowledge/executions/last-run.ts';
+import { describeEnd, toMinute } from '../../knowledge/executions/last-run.ts';
 import { describeClose, describeFinality } from '../../knowledge/final-days.ts';
 import { LACKS } from '../../knowledge/missing-days.ts';
 import { commandFor } from '../../knowledge/next-command.ts';
@@ -52,7 +52,7 @@ export function describeStatus(
   const explained = failure ?? (last?.outcome === 'delivered' ? undefined : last);
   const lines: [string, string | undefined][] = [
     ...running.map((execution): [string, string] => ['running', execution]),
-    ['last run', last ? describeLast(last) : 'none'],
+    ['last run', last ? `${describeEnd(last)}, ${toMinute(last.at)} UTC, ${last.execution}` : 'none'],
     ['newest day', newest_day ?? 'none'],
     ['days', isUnused ? 'none of the request is over' : missing && describeCounts(missing)],
     ...months.slice(-MAX_MONTHS).map((each): [string, string] => [each.month, describeFinality(each)]),
@@ -69,10 +69,6 @@ export function describeStatus(
     `${account}/${name}`,
     ...lines.flatMap(([label, text]) => (text === undefined ? [] : [`  ${label.padEnd(12)}${text}`])),
   ];
-}
-
-function describeLast(last: LastRun): string {
-  return `${describeEnd(last)}, ${toMinute(last.at)} UTC, ${last.execution}`;
 }
 
 function describeLastFailure({ at, error, happened, todo }: StoredFailure): string {

@@ -8,7 +8,6 @@ import {
 } from '../../knowledge/executions/deployed.ts';
 import { describeEnd, toMinute } from '../../knowledge/executions/last-run.ts';
 import { type Outcome, outcomeOf } from '../../knowledge/executions/outcome.ts';
-import { commandFor } from '../../knowledge/next-command.ts';
 import { duration } from '../../local/step-functions/progress.ts';
 import { printDocument, printLines } from '../layout.ts';
 import { type CommonOptions, examples, option } from '../options.ts';
@@ -46,7 +45,7 @@ function describeExecution(
   ];
   const paragraphs = [
     [`${outcome.replace('_', ' ')}  ${execution}`, facts.flat().join(', ')],
-    failure ? describeOutcome(failure, { root: 's3://', next: commandFor(['resume', execution]) }) : [],
+    failure ? describeOutcome(failure, {}) : [],
     windows.map(describeWindow),
     [`Each state: ${console}`],
   ];

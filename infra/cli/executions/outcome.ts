@@ -1,21 +1,16 @@
 import { nameNewcomers } from '../../../functions/decisions/newcomers.ts';
 import type { ErrorName } from '../../../functions/workflow/errors.ts';
-import { describeDays } from '../../../functions/workflow/request/dates.ts';
+import { addDays, describeDays } from '../../../functions/workflow/request/dates.ts';
 import type { FailureReport } from '../../../functions/workflow/state-parts.ts';
 import type { ExportResult } from '../../../functions/workflow/states.ts';
 import type { Folder } from '../../knowledge/bucket.ts';
 import type { AccountsOutcome, Interrupted, Outcome } from '../../knowledge/executions/outcome.ts';
-import { commandFor, exportDaysCommand } from '../../knowledge/next-command.ts';
+import { commandFor, exportDaysCommand, repeatCommand } from '../../knowledge/next-command.ts';
 import { DELIVERED, FAILED, INTERRUPTED, NOT_IN_TABLE } from '../exit-status.ts';
 import { alignColumns, printDocument, printLines } from '../layout.ts';
 
-/** The place of an outcome's objects, and the way to go on after a failure. */
-export interface Place extends Partial<Folder> {
-  /** The place of the buckets, with a slash at the end: `s3://`, or a folder. */
-  readonly root: string;
-  /** The command that exports what a failed execution did not deliver. */
-  readonly next: string;
-}
+/** The folder of a local run; empty for the deployed stack. */
+type Place = Partial<Folder>;
 
 const STATUS = { delivered: DELIVERED, failed: FAILED, interrupted: INTERRUPTED } as const;
 
@@ -41,7 +36,18 @@ export function describeOutcome(outcome: Outcome, place: Place): string[] {
   return outcome.outcome === 'failed' ? describeFailed(outcome, place) : describeInterrupted(outcome);
 }
 
-function describeAccounts({ accounts }: AccountsOutcome, { next, ...place }: Place): string[] {
+/** The command that exports what a failed execution did not deliver. */
+function nextAfter({ execution }: Outcome, { local }: Place): string {
+  return local ? repeatCommand() : commandFor(['resume', execution]);
+}
+
+/** The object, as a URI or a path. */
+function locate(bucket: string, key: string, { local, out }: Place): string {
+  return `${local ? `${out}/` : 's3://'}${bucket}/${key}`;
+}
+
+function describeAccounts(outcome: AccountsOutcome, place: Place): string[] {
+  const { accounts } = outcome;
   const rows = accounts.map(({ account, outcome, execution }) => [account, outcome, execution]);
   const failed = accounts.filter(({ outcome }) => outcome === 'failed');
   const [first] = failed;
@@ -52,34 +58,33 @@ function describeAccounts({ accounts }: AccountsOutcome, { next, ...place }: Pla
     `The export failed for ${failed.length} of ${accounts.length} accounts.`,
     ...table,
     `To see why: ${why}`,
-    `Then: ${next}`,
+    `Then: ${nextAfter(outcome, place)}`,
   ];
 }
 
-function describeDelivered(result: ExportResult, { root, ...folder }: Place): string[] {
+function describeDelivered(result: ExportResult, place: Place): string[] {
   const { already_delivered: already = 0, held = 0, table_problem } = result;
   return [
-    ...(result.windows.length > 0 ? describeResults(result, root) : ['No window was missing.']),
+    ...(result.windows.length > 0 ? describeResults(result, place) : ['No window was missing.']),
     ...describeRestated(result),
     ...describeReconciled(result),
-    ...describeNewcomers(result, folder),
-    ...(held > 0 || table_problem !== undefined ? [adviseOnTable(result.name, result.account, folder)] : []),
+    ...describeNewcomers(result, place),
+    ...(held > 0 || table_problem !== undefined ? [adviseOnTable(result.name, result.account, place)] : []),
     ...(already > 0 ? [`Windows that were already delivered, and not exported again: ${already}`] : []),
     ...result.warnings.map((warning) => `warning: ${warning}`),
     ...(result.empty ? ['The platform had no rows for this request.'] : []),
   ];
 }
 
-function adviseOnTable(name: string, account: string | undefined, folder: Partial<Folder>): string {
+function adviseOnTable(name: string, account: string | undefined, folder: Place): string {
   return `To see the days that the table lacks or holds: ${commandFor(['missing', name], { account }, folder)}`;
 }
 
 /** Conversions come late, so a report may change days that were exported before. */
 function describeRestated({ restated = 0, first_restated, last_restated }: ExportResult): string[] {
-  if (restated === 0) return [];
-  const range =
-    first_restated === last_restated ? `on ${first_restated}` : `from ${first_restated} to ${last_restated}`;
-  return [`Days of the table that show other values now: ${restated}, ${range}`];
+  if (!first_restated || !last_restated) return [];
+  const days = describeDays({ start_date: first_restated, end_date: addDays(last_restated, 1) });
+  return [`Days of the table that show other values now: ${restated}, ${days}`];
 }
 
 function describeReconciled({ reconciled }: ExportResult): string[] {
@@ -91,7 +96,7 @@ function describeReconciled({ reconciled }: ExportResult): string[] {
   ];
 }
 
-function describeNewcomers({ newcomers, account, name }: ExportResult, folder: Partial<Folder>): string[] {
+function describeNewcomers({ newcomers, account, name }: ExportResult, folder: Place): string[] {
   if (!newcomers) return [];
   const { history } = newcomers;
   const command = history && exportDaysCommand({ account, name }, history, folder, false);
@@ -101,23 +106,19 @@ function describeNewcomers({ newcomers, account, name }: ExportResult, folder: P
   ];
 }
 
-function describeResults({ windows, bucket }: ExportResult, root: string): string[] {
+function describeResults({ windows, bucket }: ExportResult, place: Place): string[] {
   const rows = windows.map(({ window, rows, bytes, key }) => [
     describeDays(window),
     rows === undefined ? '' : `${rows}`,
     `${bytes}`,
-    `${root}${bucket}/${key}`,
+    locate(bucket, key, place),
   ]);
   return alignColumns([['days', 'rows', 'bytes', 'object'], ...rows], [1, 2]);
 }
 
-function describeFailed(
-  failure: Extract<Outcome, { outcome: 'failed' }>,
-  { root, next, ...place }: Place,
-): string[] {
+function describeFailed(failure: Extract<Outcome, { error: string }>, place: Place): string[] {
   const report: Partial<FailureReport> = failure;
   const { faults = [], report_ids = [], request_ids = [], runbook, bucket, key, table_problem } = report;
-  const folder = bucket === undefined ? '' : `${root}${bucket}/`;
   // A request that is at fault would fail again.
   const isAtFault = failure.error === ('InvalidInput' satisfies ErrorName);
   return [
@@ -131,10 +132,10 @@ function describeFailed(
     `execution: ${failure.execution}`,
     ...(report_ids.length > 0 ? [`report_id: ${report_ids.join(', ')}`] : []),
     ...(request_ids.length > 0 ? [`request_id: ${request_ids.join(', ')}`] : []),
-    ...(key === undefined ? [] : [`Failure report: ${folder}${key}`]),
+    ...(bucket && key ? [`Failure report: ${locate(bucket, key, place)}`] : []),
     ...(runbook === undefined ? [] : [`More: ${runbook}`]),
     `What to do: ${failure.todo}`,
-    ...(isAtFault ? [] : [`Then: ${next}`]),
+    ...(isAtFault ? [] : [`Then: ${nextAfter(failure, place)}`]),
   ];
 }
 

@@ -8,7 +8,6 @@ import {
   readEnd,
 } from '../../knowledge/executions/deployed.ts';
 import type { Outcome } from '../../knowledge/executions/outcome.ts';
-import { commandFor } from '../../knowledge/next-command.ts';
 import { type CommonOptions, examples, option } from '../options.ts';
 import { startAndFollow } from './follow.ts';
 import { printOutcome } from './outcome.ts';
@@ -19,9 +18,7 @@ export function createCommand(): Command {
     .addOption(option.json())
     .addHelpText('after', examples('resume daily-campaigns-20261001-20261101-20261121T041500123Z'))
     .action(async (execution: string, options: Pick<CommonOptions, 'json'>) => {
-      const outcome = await resume(execution);
-      const next = commandFor(['resume', outcome.execution]);
-      printOutcome(outcome, { ...options, root: 's3://', next });
+      printOutcome(await resume(execution), options);
     });
 }
 

@@ -23,12 +23,11 @@ import { lockFolder } from './out-lock.ts';
 /**
  * Runs the workflow on this machine, against the platform that the options name or against a sandbox.
  *
- * @returns its outcome, the command that exports what it did not deliver, and one that queries what was
- * delivered
+ * @returns its outcome, and the command that queries what was delivered
  * @throws UsageError with every fault of the command line, the request and cdk.json, before anything is
  * started
  */
-export async function runLocal(name: string | undefined, given: LocalRunOptions): Promise<LocalOutcome> {
+export async function runLocal(name: string | undefined, given: LocalRunOptions) {
   const { daily = 1, out } = given;
   const now = Date.now();
   // A table keeps the report that was created last, so the clock starts after the times of all runs.
@@ -44,19 +43,13 @@ export async function runLocal(name: string | undefined, given: LocalRunOptions)
   }
 }
 
-interface LocalOutcome {
-  readonly outcome: Outcome;
-  readonly next: string;
-  readonly query?: string | undefined;
-}
-
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 async function runOnce(
   name: string | undefined,
   given: LocalRunOptions,
   clock: Clock,
-): Promise<LocalOutcome> {
+): Promise<{ readonly outcome: Outcome; readonly query?: string | undefined }> {
   const { input, requests, options, warnings } = await checkRun(name, given, new Date(clock.now()));
   for (const warning of warnings) warn(warning);
 
@@ -70,7 +63,6 @@ async function runOnce(
     clock,
     config: loadConfig(),
   });
-  const next = repeatCommand();
   const [request] = requests;
   const execution = local.export(input, executionName(request, new Date(clock.now())));
   await using _saving = keepSaving(local.history);
@@ -82,12 +74,11 @@ async function runOnce(
     ({ type, state }) => type === 'StateExited' && state === 'ExportAccounts',
   );
   const accounts = exited && (exited.output as AccountsResult).accounts;
-  const outcome = outcomeOf({ name: execution.name, ...result, accounts }, next);
-  if (outcome.outcome === 'interrupted') return { outcome, next };
+  const outcome = outcomeOf({ name: execution.name, ...result, accounts }, repeatCommand());
   if (outcome.outcome === 'delivered')
-    return { outcome, next, query: firstQuery(request, { out: options.out, bucket: local.bucket }) };
-  if ('accounts' in outcome) return { outcome, next };
-  return { outcome: adviseLocally(outcome, { ...options, account: request.account }), next };
+    return { outcome, query: firstQuery(request, { out: options.out, bucket: local.bucket }) };
+  if (!('error' in outcome)) return { outcome };
+  return { outcome: adviseLocally(outcome, { ...options, account: request.account }) };
 }
 
 /** A minute: two runs, one after the other, show restated days. With --daily, a day is one. */

@@ -1,7 +1,6 @@
 import { Command } from 'commander';
 import { readStateMachineArn } from '../../knowledge/deployment.ts';
 import type { Outcome } from '../../knowledge/executions/outcome.ts';
-import { commandFor } from '../../knowledge/next-command.ts';
 import { printOutcome } from '../executions/outcome.ts';
 import { printLines, warn } from '../layout.ts';
 import { type CommonOptions, LOCAL_GROUP, localOption, option, wholeNumber } from '../options.ts';
@@ -38,15 +37,13 @@ export function createCommand(): Command {
 
 async function run(name: string | undefined, options: RunOptions): Promise<void> {
   if (options.local) return runAndPrintLocal(name, options);
-  const outcome = await runDeployed(name, options);
-  const next = commandFor(['resume', outcome.execution]);
-  printOutcome(outcome, { ...options, root: 's3://', next });
+  printOutcome(await runDeployed(name, options), options);
 }
 
 /** The last lines are a query and the page of the folder. With --json, they go to stderr. */
 async function runAndPrintLocal(name: string | undefined, options: RunOptions): Promise<void> {
-  const { outcome, next, query } = await runLocal(name, options);
-  printOutcome(outcome, { ...options, root: `${options.out}/`, next });
+  const { outcome, query } = await runLocal(name, options);
+  printOutcome(outcome, options);
   const page = outcome.outcome === 'interrupted' ? [] : await writePageOf(options.out);
   const lines = query === undefined ? page : ['Query it:', query, ...page];
   printLines(lines, options.json ? process.stderr : process.stdout);
@@ -55,9 +52,9 @@ async function runAndPrintLocal(name: string | undefined, options: RunOptions): 
 /** @returns the line that names it; none if it could not be written, which changes nothing for the export */
 async function writePageOf(out: string): Promise<string[]> {
   // A deployed export needs neither DuckDB nor a drawing.
-  const { describePage, writePage } = await import('../page.ts');
+  const { writePage } = await import('../page.ts');
   try {
-    return [describePage(await writePage({ local: true, out }))];
+    return [await writePage({ local: true, out })];
   } catch (error) {
     warn(`the page was not written: ${(error as Error).message.replace(/^error: /, '')}`);
     return [];

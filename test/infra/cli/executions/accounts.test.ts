@@ -76,14 +76,14 @@ describe('an export of several accounts', () => {
     await startExecutions([], { end, history: historyOf('globex') });
     const outcome = await run();
     expect(outcome.outcome).toBe('failed');
-    expect(describeOutcome(outcome, { root: 's3://', next: 'NEXT' })).toEqual([
+    expect(describeOutcome(outcome, {})).toEqual([
       'The export failed for 1 of 3 accounts.',
       'account  outcome    execution',
       'acme     delivered  daily-acme-1',
       'globex   failed     daily-globex-1',
       'initech  delivered  daily-initech-1',
       'To see why: npm run export -- explain daily-globex-1 --stack exports',
-      'Then: NEXT',
+      `Then: npm run export -- resume ${outcome.execution} --stack exports`,
     ]);
   });
 });

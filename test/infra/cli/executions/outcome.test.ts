@@ -2,18 +2,16 @@ import { describe, expect, it } from 'vitest';
 import { describeOutcome } from '../../../../infra/cli/executions/outcome.ts';
 import { adviseLocally, outcomeOf } from '../../../../infra/knowledge/executions/outcome.ts';
 
-const NEXT = 'npm run export -- resume daily-1';
-
 const REPORT = { version: '1', error: 'RequestRefused', happened: 'No.', todo: 'Fix.', execution: 'daily-1' };
 
 function failedWith(report: object): string {
   const end = { name: 'daily-1', status: 'FAILED', cause: JSON.stringify(report) };
-  return describeOutcome(outcomeOf(end), { root: 's3://', next: NEXT }).join('\n');
+  return describeOutcome(outcomeOf(end), {}).join('\n');
 }
 
 function succeededWith(output: object): string {
   const end = { name: 'daily-1', status: 'SUCCEEDED', output };
-  return describeOutcome(outcomeOf(end), { root: 's3://', next: NEXT }).join('\n');
+  return describeOutcome(outcomeOf(end), {}).join('\n');
 }
 
 it.each([
@@ -81,12 +79,12 @@ describe('the printed outcome', () => {
     [
       'one that changed',
       { restated: 1, first_restated: '2026-10-02', last_restated: '2026-10-02' },
-      ['Days of the table that show other values now: 1, on 2026-10-02'],
+      ['Days of the table that show other values now: 1, 2026-10-02'],
     ],
     [
       'several that changed',
       { restated: 2, first_restated: '2026-10-02', last_restated: '2026-10-05' },
-      ['Days of the table that show other values now: 2, from 2026-10-02 to 2026-10-05'],
+      ['Days of the table that show other values now: 2, 2026-10-02 to 2026-10-05'],
     ],
     ['held ones', { held: 2, first_held: '2026-10-02', last_held: '2026-10-03' }, [TO_SEE]],
     ['a report that the table could not take', { table_problem: 'p' }, [TO_SEE]],
