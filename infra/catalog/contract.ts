@@ -2,7 +2,7 @@ import { catalogName } from '../../functions/workflow/table.ts';
 import project from '../../package.json' with { type: 'json' };
 import type { Config } from '../config/config.ts';
 import type { ConfiguredExport } from '../config/exports.ts';
-import { loadedAt, qualityRules, readyTimes } from './quality.ts';
+import { freshness, loadedAt, ONE_REPORT } from './quality.ts';
 import { commentOf, type DocumentedColumn, type DocumentedTable } from './table-words.ts';
 
 /**
@@ -41,21 +41,29 @@ export function createContract(
 }
 
 function describeSchema(table: DocumentedTable) {
-  const { description, key, time_zones, currencies, columns } = table;
+  const { kind, description, key, time_zones, currencies, columns } = table;
+  const { name, meaning, breaches } = ONE_REPORT;
+  const oneReport = {
+    name,
+    description: `${meaning}.`,
+    dimension: 'uniqueness',
+    severity: 'error',
+    type: 'sql',
+    query: `SELECT count(*) FROM (${breaches(`\${table}`)}) AS breaches`,
+    mustBe: 0,
+  };
   return {
     physicalType: 'table',
     description,
-    customProperties: customProperties({ key, timeZones: time_zones, currencies }),
     properties: columns.map(describeProperty),
-    quality: qualityRules(table).map(({ name, meaning, severity, breaches }) => ({
-      name,
-      description: `${meaning}.`,
-      dimension: 'uniqueness',
-      severity,
-      type: 'sql',
-      query: `SELECT count(*) FROM (${breaches(`\${table}`)}) AS breaches`,
-      mustBe: 0,
-    })),
+    ...(kind === 'report' && {
+      customProperties: customProperties({
+        key,
+        timeZones: time_zones,
+        ...(Object.keys(currencies).length > 0 && { currencies }),
+      }),
+      quality: [oneReport],
+    }),
   };
 }
 
@@ -73,30 +81,14 @@ function describeProperty(column: DocumentedColumn) {
   };
 }
 
-/** Leaves out what is empty. */
 function customProperties(values: Readonly<Record<string, unknown>>) {
-  return Object.entries(values).flatMap(([property, value]) =>
-    typeof value === 'object' && Object.keys(Object(value)).length === 0 ? [] : [{ property, value }],
-  );
+  return Object.entries(values).map(([property, value]) => ({ property, value }));
 }
 
 function serviceLevels(table: DocumentedTable, exports: readonly ConfiguredExport[]) {
+  const promised = freshness(table, exports);
+  if (!promised) return [];
+  const description = `The newest report is at most ${promised.hours} hours old: a run delivers by ${promised.readyBy}.`;
   const element = `${table.table}.${loadedAt(table)}`;
-  return readyTimes(table, exports).flatMap(({ ready_by, time_zone, expression, max_age }) => [
-    {
-      property: 'timeOfAvailability',
-      value: ready_by,
-      element,
-      description: `The days of the run are there by ${ready_by} in ${time_zone}.`,
-      scheduler: 'EventBridge Scheduler',
-      schedule: expression,
-    },
-    {
-      property: 'freshness',
-      value: max_age,
-      unit: 'h',
-      element,
-      description: `The newest report is at most ${max_age} hours old.`,
-    },
-  ]);
+  return [{ property: 'freshness', value: promised.hours, unit: 'h', element, description }];
 }

@@ -1,6 +1,6 @@
 import { ADVERTISER_COLUMN, catalogName } from '../../functions/workflow/table.ts';
 import type { ConfiguredExport } from '../config/exports.ts';
-import { loadedAt, qualityRules, readyTimes } from './quality.ts';
+import { freshness, loadedAt, ONE_REPORT } from './quality.ts';
 import { commentOf, type DocumentedTable } from './table-words.ts';
 
 interface DbtFacts {
@@ -41,18 +41,18 @@ export function createDbtProject(tables: readonly DocumentedTable[], facts: DbtF
     },
     'models/models.yml': { models: models.map(({ name, description }) => ({ name, description })) },
     ...Object.fromEntries(models.map(({ name, sql }) => [`models/${name}.sql`, sql])),
-    ...Object.fromEntries(tables.flatMap(testsOf)),
+    ...Object.fromEntries(tables.filter(({ kind }) => kind === 'report').map(testOf)),
   };
 }
 
 function describeSource(table: DocumentedTable, { exports, location }: DbtFacts) {
-  const [first] = readyTimes(table, exports).toSorted((one, other) => one.max_age - other.max_age);
+  const promised = freshness(table, exports);
   return {
     name: catalogName(table.table),
     description: table.description,
     config: {
       loaded_at_field: loadedAt(table),
-      ...(first && { freshness: { warn_after: { count: first.max_age, period: 'hour' } } }),
+      ...(promised && { freshness: { warn_after: { count: promised.hours, period: 'hour' } } }),
       ...(location && { external_location: location(table.table) }),
     },
     columns: table.columns.map((column) => ({
@@ -64,14 +64,9 @@ function describeSource(table: DocumentedTable, { exports, location }: DbtFacts)
   };
 }
 
-function testsOf(table: DocumentedTable): [path: string, sql: string][] {
-  return qualityRules(table).map(({ name, meaning, severity, breaches }) => {
-    const config = severity === 'warning' ? `{{ config(severity = 'warn') }}\n` : '';
-    return [
-      `tests/${catalogName(table.table)}_${name}.sql`,
-      `-- ${meaning}.\n${config}${breaches(sourceOf(table))}\n`,
-    ];
-  });
+function testOf(table: DocumentedTable): [path: string, sql: string] {
+  const { name, meaning, breaches } = ONE_REPORT;
+  return [`tests/${catalogName(table.table)}_${name}.sql`, `-- ${meaning}.\n${breaches(sourceOf(table))}\n`];
 }
 
 function sourceOf({ table }: DocumentedTable): string {
@@ -90,59 +85,61 @@ function stagingModel(table: DocumentedTable): Model[] {
 }
 
 /** Columns that packages about advertising share, and those of a report that they are made of. */
-const SHARED_DIMENSIONS = ['campaign_id', 'campaign_name', 'currency'];
-const SHARED_METRICS = [
+const SHARED = [
+  ['campaign_id', 'varchar', ['campaign_id']],
+  ['campaign_name', 'varchar', ['campaign_name']],
+  ['currency', 'varchar', ['currency']],
   ['clicks', 'bigint', ['clicks']],
   ['impressions', 'bigint', ['impressions']],
   ['spend', 'decimal(38,6)', ['spend', 'cost']],
   ['conversions', 'double', ['conversions', 'number_of_purchases']],
 ] as const;
 
-/** Takes each account from one table, the one with most of the columns, so that a sum counts nothing twice. */
-function campaignReport(tables: readonly DocumentedTable[], name: string): Model[] {
-  const reports = tables.filter(({ kind }) => kind === 'report');
-  const accounts = new Set(reports.flatMap(({ time_zones }) => Object.keys(time_zones)));
-  const byTable = Map.groupBy(accounts, (account) =>
-    reports
-      .filter(({ time_zones }) => Object.hasOwn(time_zones, account))
-      .reduce((best, each) => (shareOf(each).known > shareOf(best).known ? each : best)),
-  );
-  if (byTable.size === 0) return [];
-  const description =
-    'Spend and results per day, account and campaign, in the shape that packages about advertising share. source_relation is the account of the config, and account_id the advertiser, if the report has it.';
-  const sql = [...byTable].map(([table, each]) => selectShared(table, each)).join('UNION ALL\n');
-  return [{ name, description, sql }];
+/** The shared columns, with the own one that each is made of. Those of type varchar are dimensions. */
+function sharedColumns({ columns }: DocumentedTable) {
+  return SHARED.map(([name, type, from]) => {
+    const own = columns.find((column) => from.some((each) => each === column.name));
+    const isKnown = own !== undefined && (type === 'varchar' || own.adds_up);
+    return { name, type, own: isKnown ? `"${own.name}"` : undefined };
+  });
 }
 
-/** The shared columns that a report has. */
-function shareOf({ columns }: DocumentedTable) {
-  const dimensions = SHARED_DIMENSIONS.filter((name) => columns.some((column) => column.name === name));
-  const metrics = SHARED_METRICS.map(([name, type, from]) => {
-    const own = from.find((each) => columns.some((column) => column.name === each && column.adds_up));
-    return { name, type, own };
-  });
-  return { dimensions, metrics, known: dimensions.length + metrics.filter(({ own }) => own).length };
+/** Takes each account from one table, the one with most of the columns, so that a sum counts nothing twice. */
+function campaignReport(tables: readonly DocumentedTable[], name: string): Model[] {
+  const wealth = (table: DocumentedTable) => sharedColumns(table).filter(({ own }) => own).length;
+  const reports = tables
+    .filter(({ kind }) => kind === 'report')
+    .toSorted((one, other) => wealth(other) - wealth(one));
+  const accounts = new Set(reports.flatMap(({ time_zones }) => Object.keys(time_zones)));
+  const byTable = Map.groupBy(accounts, (account) =>
+    reports.find(({ time_zones }) => Object.hasOwn(time_zones, account)),
+  );
+  const selects = [...byTable].flatMap(([table, each]) => (table ? [selectShared(table, each)] : []));
+  if (selects.length === 0) return [];
+  const description =
+    'Spend and results per day, account and campaign, in the shape that packages about advertising share. source_relation is the account of the config, and account_id the advertiser, if the report has it.';
+  return [{ name, description, sql: selects.join('UNION ALL\n') }];
 }
 
 function selectShared(table: DocumentedTable, accounts: readonly string[]): string {
-  const { dimensions, metrics } = shareOf(table);
-  const advertiser = table.key.filter((name) => name === ADVERTISER_COLUMN);
-  const keys = ['date', 'account', ...advertiser, ...dimensions].map((name) => `"${name}"`);
+  const shared = sharedColumns(table);
+  const advertiser = table.key.includes(ADVERTISER_COLUMN) ? [`"${ADVERTISER_COLUMN}"`] : [];
+  const dimensions = shared.flatMap(({ type, own }) => (own && type === 'varchar' ? [own] : []));
   const columns = [
     '"date" AS date_day',
     `'{{ var("platform") }}' AS platform`,
     '"account" AS source_relation',
-    `${advertiser.length > 0 ? 'coalesce("advertiser_id", "account")' : '"account"'} AS account_id`,
-    ...SHARED_DIMENSIONS.map((name) =>
-      dimensions.includes(name) ? `"${name}"` : `CAST(NULL AS varchar) AS ${name}`,
-    ),
-    ...metrics.map(({ name, type, own }) => `CAST(${own ? `sum("${own}")` : 'NULL'} AS ${type}) AS ${name}`),
+    `${advertiser.length > 0 ? `coalesce(${advertiser}, "account")` : '"account"'} AS account_id`,
+    ...shared.map(({ name, type, own = 'NULL' }) => {
+      const value = own === 'NULL' || type === 'varchar' ? own : `sum(${own})`;
+      return `CAST(${value} AS ${type}) AS ${name}`;
+    }),
   ];
   return [
     'SELECT',
     columns.map((column) => `  ${column}`).join(',\n'),
     `FROM {{ ref('${stagingName(table)}') }}`,
     `WHERE "account" IN (${accounts.map((account) => `'${account}'`).join(', ')})`,
-    `GROUP BY ${keys.join(', ')}\n`,
+    `GROUP BY ${['"date"', '"account"', ...advertiser, ...dimensions].join(', ')}\n`,
   ].join('\n');
 }

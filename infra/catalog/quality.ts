@@ -3,65 +3,43 @@ import type { ConfiguredExport } from '../config/exports.ts';
 import { checkExpression } from '../config/schedule.ts';
 import type { DocumentedTable } from './table-words.ts';
 
-/** A statement about the rows of a table. */
-export interface QualityRule {
-  readonly name: string;
-  readonly meaning: string;
-  /** `warning`: the platform decides, and the table counts all rows. */
-  readonly severity: 'error' | 'warning';
-  /** The days or keys that break it, in SQL of DuckDB and Athena. @param table in SQL */
-  readonly breaches: (table: string) => string;
-}
-
-/** The contract and the dbt project check the same rules. */
-export function qualityRules({ kind, key }: DocumentedTable): QualityRule[] {
-  if (kind !== 'report') return [];
-  const select = (columns: readonly string[], having: string) => (table: string) => {
-    const names = columns.map((name) => `"${name}"`).join(', ');
-    return `SELECT ${names} FROM ${table} GROUP BY ${names} HAVING ${having}`;
-  };
-  return [
-    {
-      name: 'one_report_per_day',
-      meaning: 'All rows of an account and day are from one report',
-      severity: 'error',
-      breaches: select(['account', 'date'], 'count(DISTINCT "report_id") > 1'),
-    },
-    {
-      name: 'one_row_per_key',
-      meaning: `No two rows have the same ${key.join(', ')}`,
-      severity: 'warning',
-      breaches: select(key, 'count(*) > 1'),
-    },
-  ];
-}
+/** What the contract and the dbt project check of each report's table. */
+export const ONE_REPORT = {
+  name: 'one_report_per_day',
+  meaning: 'All rows of an account and day are from one report',
+  /** The days that break it, in SQL of DuckDB and Athena. @param table in SQL */
+  breaches: (table: string) =>
+    `SELECT "account", "date" FROM ${table} GROUP BY "account", "date" HAVING count(DISTINCT "report_id") > 1`,
+} as const;
 
 /** The column with the time of the newest report, snapshot or fact. */
 export function loadedAt({ columns }: DocumentedTable): string {
   return columns.findLast(({ type }) => type === 'timestamp')?.name ?? '';
 }
 
-/** A time of day by which a run must have filled the table. */
-export interface ReadyTime {
-  /** HH:MM, in `time_zone`. */
-  readonly ready_by: string;
-  readonly time_zone: string;
-  /** The cron of its starts. */
-  readonly expression: string;
-  /** The age that the newest report has at most, in hours, if no run is late. */
-  readonly max_age: number;
+/** The age that the newest report of a table has at most if no run is late. */
+export interface Freshness {
+  readonly hours: number;
+  /** Such as `09:00 in Europe/Berlin`. */
+  readonly readyBy: string;
 }
 
-/** @param exports of the config; those that write the table are found among them */
-export function readyTimes({ table }: DocumentedTable, exports: readonly ConfiguredExport[]): ReadyTime[] {
+/**
+ * The shortest age that a run with `ready_by` promises.
+ *
+ * @param exports of the config; those that write the table are found among them
+ */
+export function freshness(
+  { table }: DocumentedTable,
+  exports: readonly ConfiguredExport[],
+): Freshness | undefined {
   const runs = exports.filter(({ name }) => name === table).flatMap((each) => each.runs);
-  const times = runs.flatMap(({ schedule, ready_by }): ReadyTime[] => {
+  const promised = runs.flatMap(({ schedule, ready_by }): Freshness[] => {
     if (!schedule?.enabled || ready_by === undefined) return [];
     const { expression, time_zone = 'UTC' } = schedule;
-    return [{ ready_by, time_zone, expression, max_age: maxAge(expression, ready_by, time_zone) }];
+    return [{ hours: maxAge(expression, ready_by, time_zone), readyBy: `${ready_by} in ${time_zone}` }];
   });
-  // Accounts share their runs.
-  return [...new Map(times.map((time) => [JSON.stringify(time), time])).values()];
+  return promised.toSorted((one, other) => one.hours - other.hours)[0];
 }
 
 /** A fixed time, so that the same config always gives the same file. */

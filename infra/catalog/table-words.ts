@@ -4,7 +4,6 @@ import { byName } from '../../functions/workflow/json.ts';
 import { findDimension, findMetric } from '../../functions/workflow/request/dictionary.ts';
 import {
   ADVERTISER_COLUMN,
-  columnName,
   LEDGER,
   LEDGER_COLUMNS,
   type TableColumn,
@@ -29,7 +28,7 @@ export interface DocumentedColumn extends TableColumn {
   /** Its sum over days or dimensions means something. Only of a metric that we know. */
   readonly adds_up?: boolean;
   /** No row has NULL. */
-  readonly required?: true;
+  readonly required?: boolean;
 }
 
 /** A table for those who query it. */
@@ -45,17 +44,19 @@ export interface DocumentedTable {
   readonly columns: readonly DocumentedColumn[];
 }
 
-/** Meanings of columns that have the same name in every table. */
+const ACCOUNT = 'The account, as the config names it';
+
+/** Meanings of a report's columns that are not in its file, and of the one that we expect there. */
 const OWN_COLUMNS: ReadonlyMap<string, string> = new Map([
-  ['account', 'The account, as the config names it'],
+  ['account', ACCOUNT],
   ['currency', 'The currency of the amounts in the row, in ISO 4217'],
   ['report_id', 'The report that the row is from'],
   ['report_created_at', 'When that report was created, in UTC. A day shows its newest report'],
   [ADVERTISER_COLUMN, 'The id of the advertiser, if the report has it'],
 ]);
 
-const LIST_COLUMNS: Readonly<Record<string, string>> = {
-  account: 'The account, as the config names it',
+const ITEM_COLUMNS: Readonly<Record<string, string>> = {
+  account: ACCOUNT,
   id: 'The id of the item',
   name: 'The name of the item, if it has one',
   created_at: 'When the platform created the item, as it says',
@@ -63,47 +64,39 @@ const LIST_COLUMNS: Readonly<Record<string, string>> = {
   snapshot_at: 'When the list was read, in UTC',
 };
 
-/** The words of the ledger (see LEDGER_COLUMNS). */
-export const LEDGER_WORDS: TableWords = {
-  description:
-    'What every report said about every day: one row per report, day and metric. It tells which days were restated, what a day showed on an earlier date, and which days are final.',
-  comments: {
-    account: 'The account, as the config names it',
-    export: 'The name of the export',
-    table_name: 'The table that the export writes',
-    start_date: 'The first day of the window that the report covers',
-    end_date: 'The day after the last one of the window',
-    date: 'The day that the row is about',
-    report_id: 'The report',
-    report_created_at: 'When the report was created, in UTC',
-    copied_at: 'When its file arrived, in UTC',
-    metric: 'The metric, as the column of the table; rows is the number of rows',
-    value: 'The sum of the metric over the day, or its number of rows',
-    outcome:
-      "The outcome of the day when the file arrived: shown; kept (the table shows another report); held (the report has no rows for it); or not written. closed: what the day showed when its month was closed. total: the value is the platform's own total",
-  },
+const FACT_COLUMNS: Readonly<Record<string, string>> = {
+  account: ACCOUNT,
+  export: 'The name of the export',
+  table_name: 'The table that the export writes',
+  start_date: 'The first day of the window that the report covers',
+  end_date: 'The day after the last one of the window',
+  date: 'The day that the row is about',
+  report_id: 'The report',
+  report_created_at: 'When the report was created, in UTC',
+  copied_at: 'When its file arrived, in UTC',
+  metric: 'The metric, as the column of the table; rows is the number of rows',
+  value: 'The sum of the metric over the day, or its number of rows',
+  outcome:
+    "The outcome of the day when the file arrived: shown; kept (the table shows another report); held (the report has no rows for it); or not written. closed: what the day showed when its month was closed. total: the value is the platform's own total",
 };
-
-/** Columns of the ledger that may be NULL. */
-const OPTIONAL_FACTS: readonly string[] = ['table_name', 'value'];
 
 export const LEDGER_TABLE: DocumentedTable = {
   table: LEDGER,
   kind: 'ledger',
-  description: LEDGER_WORDS.description,
+  description:
+    'What every report said about every day: one row per report, day and metric. It tells which days were restated, what a day showed on an earlier date, and which days are final.',
   key: [],
   time_zones: {},
   currencies: {},
   columns: LEDGER_COLUMNS.map((column) => ({
     ...column,
-    meaning: LEDGER_WORDS.comments[column.name] ?? '',
-    ...(!OPTIONAL_FACTS.includes(column.name) && { required: true }),
+    meaning: FACT_COLUMNS[column.name] ?? '',
+    required: !['table_name', 'value'].includes(column.name),
   })),
 };
 
-/** @param exports of the config; those that write the table are found among them */
-export function tableWords(schema: TableSchema, exports: readonly ConfiguredEntry[]): TableWords {
-  const { description, columns } = documentTable(schema, exports);
+/** The words of a table in the Data Catalog. */
+export function tableWords({ description, columns }: DocumentedTable): TableWords {
   const comments = columns.map((column) => [column.name, truncate(commentOf(column), MAX_COMMENT)] as const);
   return { description: truncate(description, MAX_DESCRIPTION), comments: Object.fromEntries(comments) };
 }
@@ -116,23 +109,24 @@ export function documentTable(schema: TableSchema, exports: readonly ConfiguredE
     request.kind === 'report' ? [[request.account, request.time_zone ?? 'UTC'] as const] : [],
   );
   const time_zones = byName(zones);
-  const describe =
-    kind === 'list'
-      ? describeItem
-      : (column: TableColumn) => describeColumn(column, schema, sources, time_zones);
-  const isOfFile = ({ name }: TableColumn) => schema.columns.some((column) => column.name === name);
+  const isOfFile = (name: string) => schema.columns.some((column) => column.name === name);
   const dimensions = schema.columns.filter(({ type }) => type === 'string').map(({ name }) => name);
+  const isList = kind === 'list';
   return {
     table,
     kind,
-    description: kind === 'list' ? describeList(sources) : describeReport(sources, time_zones, currencies),
-    key: kind === 'list' ? [] : ['account', 'date', ...dimensions],
+    description: isList ? describeList(sources) : describeReport(sources, time_zones, currencies),
+    key: isList ? [] : ['account', 'date', ...dimensions],
     time_zones,
     currencies,
-    columns: tableColumns(schema).map((column) => ({
-      ...describe(column),
+    columns: tableColumns(schema).map(({ name, type }) => ({
+      name,
+      type,
+      ...(isList
+        ? { meaning: ITEM_COLUMNS[name] ?? '' }
+        : describeColumn({ name, type }, schema, time_zones)),
       // The config may name a currency for some of the accounts only.
-      ...(!isOfFile(column) && column.name !== 'currency' && { required: true }),
+      required: !isOfFile(name) && name !== 'currency',
     })),
   };
 }
@@ -164,43 +158,25 @@ function namesOf(sources: readonly TableSource[]): string {
   return sources.map(({ request }) => `${request.account}/${request.name}`).join(', ');
 }
 
-function describeItem({ name, type }: TableColumn): DocumentedColumn {
-  return { name, type, meaning: LIST_COLUMNS[name] ?? '' };
-}
-
 function describeColumn(
   { name, type }: TableColumn,
   schema: TableSchema,
-  sources: readonly TableSource[],
-  time_zones: Readonly<Record<string, string>>,
-): DocumentedColumn {
+  time_zones: DocumentedTable['time_zones'],
+): Pick<DocumentedColumn, 'meaning' | 'unit' | 'adds_up'> {
   if (name === 'date')
-    return {
-      name,
-      type,
-      meaning: `The day, taken to be in ${perAccount(time_zones)} (time_zone of the export)`,
-    };
+    return { meaning: `The day, taken to be in ${perAccount(time_zones)} (time_zone of the export)` };
   const { from = name } = schema.columns.find((column) => column.name === name) ?? {};
   const field = from.toLowerCase() === name ? '' : ` (${from} in the file)`;
-  const isNamed = (asked: string) => columnName(asked) === name;
-  const requests = sources.flatMap(({ request }) => (request.kind === 'report' ? [request] : []));
-  const metric = requests.flatMap(({ metrics }) => metrics).find(isNamed);
-  if (metric === undefined) {
-    const dimension = requests.flatMap(({ dimensions = [] }) => dimensions).find(isNamed);
-    const known = findDimension(dimension ?? '')?.meaning ?? 'a dimension of the report';
-    return { name, type, meaning: `${OWN_COLUMNS.get(name) ?? capitalize(known)}${field}` };
+  const metric = type === 'string' ? undefined : findMetric(name);
+  if (!metric) {
+    const known = OWN_COLUMNS.get(name) ?? findDimension(name)?.meaning;
+    const other = type === 'string' ? 'a dimension of the report' : 'a metric of the report';
+    return { meaning: `${capitalize(known ?? other)}${field}` };
   }
-  const known = findMetric(metric);
-  if (!known) return { name, type, meaning: `A metric of the report${field}` };
-  const { meaning, unit, adds_up } = known;
-  const [currency, ...others] = new Set(Object.values(schema.currencies));
-  return {
-    name,
-    type,
-    meaning: `${capitalize(meaning)}${field}`,
-    unit: unit === 'money' && currency !== undefined && others.length === 0 ? currency : unit,
-    adds_up,
-  };
+  const { meaning, unit, adds_up } = metric;
+  const [currency = unit, ...others] = new Set(Object.values(schema.currencies));
+  const isOne = unit === 'money' && others.length === 0;
+  return { meaning: `${capitalize(meaning)}${field}`, unit: isOne ? currency : unit, adds_up };
 }
 
 /** The sentences about a column. */

@@ -11,7 +11,7 @@ import {
 } from '../../functions/workflow/catalog-table.ts';
 import { catalogName, LEDGER, LEDGER_COLUMNS, metricType } from '../../functions/workflow/table.ts';
 import { savedQueries } from '../catalog/queries.ts';
-import { LEDGER_WORDS, tableWords } from '../catalog/table-words.ts';
+import { documentTable, LEDGER_TABLE, tableWords } from '../catalog/table-words.ts';
 import { type Config, RESULTS_PREFIX } from '../config/config.ts';
 import { type ConfiguredExport, tableSource, tablesOf } from '../config/exports.ts';
 import type { ExportBucket } from './export-bucket.ts';
@@ -53,9 +53,12 @@ export class ExportTables extends Construct {
     const schemas = tablesOf(exports, { platform: platformName(base_url), revision }, config);
     // A scope of their own, because a table may have any name that this construct uses.
     const tables = new Construct(this, 'Tables');
-    for (const schema of schemas)
-      createTable(tables, database, catalogTable(schema, bucketName, tableWords(schema, exports)));
-    createTable(tables, database, createCatalogTable(LEDGER, LEDGER_COLUMNS, bucketName, LEDGER_WORDS));
+    for (const schema of schemas) {
+      const words = tableWords(documentTable(schema, exports));
+      createTable(tables, database, catalogTable(schema, bucketName, words));
+    }
+    const ledger = createCatalogTable(LEDGER, LEDGER_COLUMNS, bucketName, tableWords(LEDGER_TABLE));
+    createTable(tables, database, ledger);
     const queries = new Construct(this, 'Queries');
     for (const [name, { description, sql }] of Object.entries(savedQueries(schemas, { config })))
       new CfnNamedQuery(queries, name, {

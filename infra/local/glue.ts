@@ -1,7 +1,7 @@
 import type { RequestTarget } from '../../functions/decisions/request-hash.ts';
 import { type CatalogTable, catalogTable } from '../../functions/workflow/catalog-table.ts';
 import { InvalidInput } from '../../functions/workflow/errors.ts';
-import { tableWords } from '../catalog/table-words.ts';
+import { documentTable, tableWords } from '../catalog/table-words.ts';
 import {
   type Accounts,
   type ConfiguredEntry,
@@ -61,7 +61,7 @@ export function createRequestTables(
     const sharing = [...others, entry];
     entries.set(table, sharing);
     for (const schema of tablesOf(sharing, target, config)) {
-      const definition = catalogTable(schema, bucket, tableWords(schema, sharing));
+      const definition = catalogTable(schema, bucket, tableWords(documentTable(schema, sharing)));
       tables.set(definition.Name, definition);
     }
   };

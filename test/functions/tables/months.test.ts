@@ -8,7 +8,7 @@ import { addDays } from '../../../functions/workflow/request/dates.ts';
 import { Curated } from '../../../functions/workflow/state-parts.ts';
 import { LEDGER, type TableSchema } from '../../../functions/workflow/table.ts';
 import { daysView } from '../../../infra/catalog/queries.ts';
-import { tableWords } from '../../../infra/catalog/table-words.ts';
+import { documentTable, tableWords } from '../../../infra/catalog/table-words.ts';
 import { tablesOf } from '../../../infra/config/exports.ts';
 import { BUCKET } from '../../support/s3.ts';
 import { type Report, startTables, TABLE } from './curations.ts';
@@ -63,7 +63,7 @@ describe('P7: a table', () => {
     ];
     const target = { platform: 'api.platform.example', revision: '2026-09-01' };
     const [table] = tablesOf(exports, target, { accounts: {} });
-    const written = table && catalogTable(table, 'bucket', tableWords(table, exports));
+    const written = table && catalogTable(table, 'bucket', tableWords(documentTable(table, exports)));
     expect(JSON.stringify(written)).not.toContain('native code');
     const schema = written && readSchema(written);
     const row = (value: number) => `{"date":"2026-11-01","constructor":"a","__proto__":${value},"valueOf":2}`;
