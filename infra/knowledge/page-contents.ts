@@ -1,12 +1,11 @@
 import type { DayState } from '../../functions/deliveries/judge.ts';
 import type { StoredFailure } from '../../functions/deliveries/records.ts';
 import { dateIn, daysBetween } from '../../functions/workflow/request/dates.ts';
-import { MIN_CURVE_DAYS } from '../catalog/ledger.ts';
 import type { DocumentedColumn, DocumentedTable } from '../catalog/table-words.ts';
 import { type Folder, openToRead } from './bucket.ts';
 import { loadConfig } from './config.ts';
 import { readDeployment } from './deployment.ts';
-import type { ClosedMonth, ComparedMetric, LedgerDay } from './ledger-days.ts';
+import type { ClosedMonth, ComparedMetric, CurvePoint, LedgerDay } from './ledger-days.ts';
 import { LACKS } from './missing-days.ts';
 import { commandFor } from './next-command.ts';
 import { latest } from './recent.ts';
@@ -70,14 +69,13 @@ export interface PageDay extends Partial<LedgerDay> {
   readonly rows?: number | undefined;
 }
 
-/** How long the metrics that the page shows change. */
 export interface PageCurve {
-  /** Final days that were read early on. */
-  readonly days: number;
-  /** The days of the shortest look-back that would have caught nearly all changes; undefined for too few days. */
-  readonly look_back: number | undefined;
-  /** The days of the longest look-back in the config, if it has one. */
-  readonly configured: number | undefined;
+  /** Of the metrics that the page shows. */
+  readonly points: readonly CurvePoint[];
+  /** The days of the shortest look-back that would have caught nearly all changes of each metric. */
+  readonly look_back: number;
+  /** Those of the longest look-back in the config, if it has one. */
+  readonly configured?: number | undefined;
 }
 
 export interface PageMetric {
@@ -159,11 +157,9 @@ function describeCurve(
   const entry = loadConfig().exports.find((each) => each.account === account && each.name === name);
   const periods = [entry?.period, ...(entry?.runs ?? []).map(({ request }) => request.period)];
   const lengths = periods.flatMap((period) => /^last_(\d+)_days$/.exec(String(period))?.[1] ?? []);
-  const days = Math.max(...points.map((point) => point.days));
-  const look_back = Math.min(...points.map(({ age }) => age).filter((age) => age > after));
   return {
-    days,
-    look_back: days < MIN_CURVE_DAYS ? undefined : look_back,
+    points,
+    look_back: Math.min(...points.map(({ age }) => age).filter((age) => age > after)),
     configured: lengths.length > 0 ? Math.max(...lengths.map(Number)) : undefined,
   };
 }

@@ -1,5 +1,6 @@
+import type { CurvePoint } from '../knowledge/ledger-days.ts';
 import type { PageDay, PageMetric } from '../knowledge/page-contents.ts';
-import { formatNumber, monthName, nameUnit } from './format.ts';
+import { count, formatNumber, monthName, nameUnit } from './format.ts';
 import { type Html, html, isolate } from './html.ts';
 
 /** Units of the drawings' coordinates: a day is 1 wide. The style sheet gives the sizes on the page. */
@@ -8,6 +9,9 @@ const HEIGHT = 100;
 /** Labels below a chart: as many as a phone has room for. */
 const MAX_LABELS = 4;
 
+/** Older days hardly change. */
+const MAX_AGE = 60;
+
 /** Lines of the axis, and the zero. */
 const MAX_LINES = 3;
 
@@ -15,17 +19,43 @@ const MAX_LINES = 3;
 export function drawChart({ name, unit }: PageMetric, days: readonly PageDay[]): Html {
   const values = days.map((day) => day.values?.[name] ?? undefined);
   const sum = values.reduce((total: number, value) => total + (value ?? 0), 0);
+  const caption = html`<b>${isolate(name)}</b> <span class=unit>${nameUnit(unit)} per day</span> <span class=sum>${formatNumber(sum, unit)}</span>`;
+  const label = `${name} for each day from ${days[0]?.date}. The table below says the same.`;
+  return drawBars(caption, label, values, dateLabels(days));
+}
+
+/** The restatement curve of a metric: a bar for each age, in percent. Ages at which nothing was read have stripes. */
+export function drawCurve(name: string, points: readonly CurvePoint[]): Html {
+  const shares = new Map(points.map(({ age, share }) => [age, share === null ? undefined : share * 100]));
+  const ages = Array.from({ length: Math.min(MAX_AGE, Math.max(...shares.keys())) }, (_, at) => at + 1);
+  const said = ages.flatMap((age) => {
+    const share = shares.get(age);
+    return share === undefined
+      ? []
+      : [`${formatNumber(Math.round(share * 10) / 10)} % after ${count(age, 'day')}`];
+  });
+  const caption = html`<b>${isolate(name)}</b> <span class=unit>in % of its final value, by age in days</span>`;
+  const values = ages.map((age) => shares.get(age));
+  return drawBars(caption, `${name}: ${said.join(', ')}`, values, (at) => String(ages[at]));
+}
+
+function drawBars(
+  caption: Html,
+  label: string,
+  values: readonly (number | undefined)[],
+  labelOf: (at: number, step: number) => string,
+): Html {
   const { lines, place } = createScale(values.filter((value) => value !== undefined));
   const gaps = values.map((value, at) => value === undefined && `M${at + 0.5} 0V${HEIGHT}`);
   const bars = values.map(
     (value, at) => value !== undefined && `M${at} ${place(0)}V${place(value)}h.8V${place(0)}`,
   );
   return html`<figure>
-<figcaption><b>${isolate(name)}</b> <span class=unit>${nameUnit(unit)} per day</span> <span class=sum>${formatNumber(sum, unit)}</span></figcaption>
-<div class=plot role=img aria-label="${name} for each day from ${days[0]?.date}. The table below says the same.">
+<figcaption>${caption}</figcaption>
+<div class=plot role=img aria-label="${label}">
 <div class=axis>${lines.map((line) => html`<span>${compact.format(line)}</span>`)}</div>
-<svg class=bars viewBox="0 0 ${days.length} ${HEIGHT}" preserveAspectRatio="none"><path class=gaps d="${gaps}"/>${lines.map((line) => html`<path class=line d="M0 ${place(line)}H${days.length}"/>`)}<path class=bar d="${bars}"/></svg>
-<svg class=dates>${drawLabels(days)}</svg>
+<svg class=bars viewBox="0 0 ${values.length} ${HEIGHT}" preserveAspectRatio="none"><path class=gaps d="${gaps}"/>${lines.map((line) => html`<path class=line d="M0 ${place(line)}H${values.length}"/>`)}<path class=bar d="${bars}"/></svg>
+<svg class=dates>${drawLabels(values.length, labelOf)}</svg>
 </div>
 </figure>`;
 }
@@ -52,14 +82,20 @@ function createScale(values: readonly number[]): Scale {
   return { lines, place };
 }
 
-/** Some of the dates below the bars, such as `26 Oct 2026`. */
-function drawLabels(days: readonly PageDay[]): Html[] {
-  const step = Math.ceil(days.length / MAX_LABELS);
-  const places = Array.from({ length: Math.ceil(days.length / step) }, (_, at) => at * step);
-  return places.map((at) => {
+/** Some of the labels of the bars. */
+function drawLabels(bars: number, labelOf: (at: number, step: number) => string): Html[] {
+  const step = Math.ceil(bars / MAX_LABELS);
+  const places = Array.from({ length: Math.ceil(bars / step) }, (_, at) => at * step);
+  return places.map(
+    (at) => html`<text x="${((100 * at) / bars).toFixed(1)}%" y="12">${labelOf(at, step)}</text>`,
+  );
+}
+
+/** Such as `26 Oct 2026`. */
+function dateLabels(days: readonly PageDay[]): (at: number, step: number) => string {
+  return (at, step) => {
     const date = days[at]?.date ?? '';
     const isNewYear = days[at - step]?.date.slice(0, 4) !== date.slice(0, 4);
-    const label = `${Number(date.slice(8))} ${monthName(date)}${isNewYear ? ` ${date.slice(0, 4)}` : ''}`;
-    return html`<text x="${((100 * at) / days.length).toFixed(1)}%" y="12">${label}</text>`;
-  });
+    return `${Number(date.slice(8))} ${monthName(date)}${isNewYear ? ` ${date.slice(0, 4)}` : ''}`;
+  };
 }

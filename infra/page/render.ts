@@ -10,7 +10,7 @@ import {
   RECENT_DAYS,
 } from '../knowledge/page-contents.ts';
 import { drawCalendar } from './calendar.ts';
-import { drawChart } from './chart.ts';
+import { drawChart, drawCurve } from './chart.ts';
 import { count, formatNumber } from './format.ts';
 import { breakable, copyable, dated, fold, type Html, html, isolate, styleSheet } from './html.ts';
 import {
@@ -166,17 +166,19 @@ ${
 ${drawDays(metrics, recent)}`
 }
 ${compared.length > 0 && html`<h3>Beside the platform's own total</h3>\n${drawCompared(compared, metrics)}`}
-${curve && html`<h3>How long days change</h3>\n${drawCurve(curve)}`}
+${curve && html`<h3>How long days change</h3>\n${drawRestatements(curve)}`}
 ${table && fold('What the columns mean', drawDictionary(table, account))}
 `;
 }
 
-/** How long days change. */
-function drawCurve({ days, look_back, configured }: PageCurve): Html {
-  if (look_back === undefined)
+function drawRestatements({ points, look_back, configured }: PageCurve): Html {
+  const days = Math.max(...points.map((point) => point.days));
+  if (days < MIN_CURVE_DAYS)
     return html`<p class=note>${count(days, 'day')} of the ${MIN_CURVE_DAYS} that it takes are final and were read early on.</p>`;
   const have = configured === undefined ? '' : `; you have last_${configured}_days`;
-  return html`<p><b>last_${look_back}_days</b> would have caught 99 % of the changes of ${count(days, 'final day')}${have}.</p>`;
+  const ofMetrics = Map.groupBy(points, ({ metric }) => metric);
+  return html`<p><b>last_${look_back}_days</b> would have caught 99 % of the changes of ${count(days, 'final day')}${have}.</p>
+<div class=metrics>${[...ofMetrics].map(([name, own]) => drawCurve(name, own))}</div>`;
 }
 
 function drawFacts(each: PageExport): Html {

@@ -116,12 +116,19 @@ test('the months that are final are one line, and the others say what makes them
   expect(page).toMatch(/<b>Oct 2026<.b>: 1 day unverified, 2 days changing<.*<time>2026-11-28<.*run daily</s);
 });
 
-test('the look-back that catches nearly all changes is named, or how many days are final', () => {
-  expect(render({ curve: { days: 30, look_back: 3, configured: 28 } })).toContain(
+test('the restatement curve names the look-back that catches nearly all, or says how many days are final', () => {
+  const points = (days: number) =>
+    [0.5, 0.9, 0.995, 1].map((share, at) => ({ metric: 'spend', age: at + 1, days, share, caught: share }));
+  const curve = { points: points(30), look_back: 3, configured: 28 };
+  const page = render({ curve });
+  expect(page).toContain(
     '<b>last_3_days</b> would have caught 99 % of the changes of 30 final days; you have last_28_days.',
   );
-  const few = render({ curve: { days: 27, look_back: undefined, configured: 28 } });
+  expect(page).toContain('aria-label="spend: 50 % after 1 day, 90 % after 2 days, 99.5 % after 3 days, ');
+  expect(page).toContain('<path class=bar d="M0 100V50h.8V100M1 100V10h.8V100M2');
+  const few = render({ curve: { ...curve, points: points(27) } });
   expect(few).toContain('27 days of the 28 that it takes are final and were read early on.');
+  expect(few).not.toContain('last_3_days');
 });
 
 describe('the numbers of each day', () => {
