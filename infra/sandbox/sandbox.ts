@@ -16,14 +16,14 @@ export async function startSandbox(options: SandboxOptions = {}) {
   const { now } = state;
   await using servers = new AsyncDisposableStack();
   const storage = servers.use(await startOnLoopback((...call) => serveStorage(state, ...call), { now }));
-  state.storageUrl = storage.endpoint;
+  state.storageUrl = options.storageUrl ?? storage.endpoint;
   const { port } = options;
   const platform = await startOnLoopback((...call) => servePlatform(state, ...call), { now, port });
   servers.use(platform);
   const started = servers.move();
   return {
     baseUrl: platform.endpoint,
-    storageUrl: state.storageUrl,
+    storageUrl: storage.endpoint,
     /** The client of the first credential. */
     clientId: first.clientId,
     clientSecret: first.clientSecret,

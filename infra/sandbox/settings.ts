@@ -39,6 +39,8 @@ export type ReportSettings = DaySettings & {
 export type SandboxOptions = {
   /** Port of the platform. Default: any free port. */
   port?: number;
+  /** The storage host in a download_url, behind a proxy. Default: its own address. */
+  storageUrl?: string;
   /** Epoch ms. Default: the real time. */
   now?: () => number;
   credentials?: readonly Partial<Credential>[];
