@@ -20,23 +20,29 @@ export type RunPython = (
   options?: { readonly stdin?: string; readonly cwd?: string },
 ) => Promise<string>;
 
-/**
- * Installs the pinned packages into the cache with pip, the first time that it is called. They need no
- * virtual environment, which Debian's Python does not create without another package.
- */
+/** Installs the pinned packages of the readers. */
 export async function installPython(): Promise<RunPython> {
-  const requirements = `${FOLDER}requirements.txt`;
-  const hash = createHash('sha256')
-    .update(await run(['--version']))
-    .update(await readFile(requirements));
-  const packages = await cachedFolder(`python-${hash.digest('hex').slice(0, 16)}`, async (draft) => {
-    const options = ['--quiet', '--no-deps', '--no-compile', '--target', draft];
-    await run(['-m', 'pip', 'install', ...options, '--requirement', requirements]);
-  });
+  const packages = await installPackages(`${FOLDER}requirements.txt`);
   // dbt would send statistics of its use.
   const env = { PYTHONPATH: packages, PYTHONDONTWRITEBYTECODE: '1', DO_NOT_TRACK: '1' };
   return ([first = '', ...rest], options) =>
     run([first.startsWith('-') ? first : `${FOLDER}${first}`, ...rest], { ...options, env });
+}
+
+/**
+ * Installs pinned packages into the cache with pip, the first time that it is called. They need no virtual
+ * environment, which Debian's Python does not create without another package.
+ *
+ * @returns the folder for PYTHONPATH
+ */
+export async function installPackages(requirements: string): Promise<string> {
+  const hash = createHash('sha256')
+    .update(await run(['--version']))
+    .update(await readFile(requirements));
+  return cachedFolder(`python-${hash.digest('hex').slice(0, 16)}`, async (draft) => {
+    const options = ['--quiet', '--no-deps', '--no-compile', '--target', draft];
+    await run(['-m', 'pip', 'install', ...options, '--requirement', requirements]);
+  });
 }
 
 async function run(

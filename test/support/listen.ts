@@ -64,6 +64,12 @@ export async function startServer(server: Server): Promise<Listening> {
   return { url: `http://127.0.0.1:${port}`, port, [Symbol.asyncDispose]: close };
 }
 
+/** For a server of another process. */
+export async function findFreePort(): Promise<number> {
+  await using server = await startServer(createTcpServer());
+  return server.port;
+}
+
 /** Answers with JSON, as the platform does. */
 export function json(
   response: ServerResponse,

@@ -1,14 +1,13 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { PutBucketVersioningCommand, S3Client } from '@aws-sdk/client-s3';
 import { cachedFolder } from '../../infra/cache.ts';
 import type { S3Options } from '../../infra/local/s3/call.ts';
 import { CREDENTIALS } from '../../infra/local/s3/server.ts';
-import { startServer } from './listen.ts';
+import { findFreePort } from './listen.ts';
 
 const VERSION = 'v1.8.0';
 
@@ -62,9 +61,4 @@ async function keepVersions(endpoint: string, buckets: readonly string[]): Promi
   for (const Bucket of buckets)
     await s3.send(new PutBucketVersioningCommand({ Bucket, VersioningConfiguration }));
   s3.destroy();
-}
-
-async function findFreePort(): Promise<number> {
-  await using server = await startServer(createServer());
-  return server.port;
 }
