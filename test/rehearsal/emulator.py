@@ -1,0 +1,113 @@
+"""Starts ministack, an emulator of AWS that somebody else wrote, and corrects what it does otherwise than AWS.
+
+The text of its modules is changed while Python loads them, and nothing on the disk. Each text must occur exactly
+once: another version of ministack fails here, and not later, where it would look like a fault of the stack.
+"""
+
+import importlib.machinery
+import os
+import sys
+
+LAMBDA = "ministack.core.lambda_runtime"
+FORMATION = "ministack.services.cloudformation.provisioners"
+S3 = "ministack.services.s3"
+
+# The module, the behaviour of AWS, ministack's text, and the text in its place.
+CORRECTIONS = [
+    # The rehearsal reads these lines: any refusal fails it.
+    ("ministack.app", "IAM refuses a call",
+     "            if denied:\n                if isinstance(denied, AuthError):",
+     "            if denied:\n"
+     "                print('REFUSED', iam_action, getattr(denied, 'principal_arn', denied), resource_arn, flush=True)\n"
+     "                if isinstance(denied, AuthError):"),
+    ("ministack.core.iam_evaluator", "services call each other over TLS",
+     '"ministack_request_origin", default=("127.0.0.1", False))',
+     '"ministack_request_origin", default=("127.0.0.1", True))'),
+    ("ministack.app", "one server, on 127.0.0.1 and a free port",
+     'if port != "443" and _port_is_bindable(bind_host, 443):', "if False:"),
+    (LAMBDA, "a handler may be in index.cjs",
+     'const mjsPath = fullPath + ".mjs";',
+     'const mjsPath = fullPath + (fs.existsSync(fullPath + ".cjs") ? ".cjs" : ".mjs");'),
+    (LAMBDA, "a function has a /tmp of its own; the way to the platform",
+     "            [binary, worker_path],\n            cwd=code_dir,",
+     '            [os.environ["REHEARSAL_NODE"], "--import", os.environ["REHEARSAL_REDIRECT"], worker_path],\n'
+     "            cwd=code_dir,"),
+    (LAMBDA, "the same: /tmp", "            bufsize=1,\n            env=spawn_env,",
+     '            bufsize=1,\n            env={**spawn_env, "TMPDIR": self._tmpdir},'),
+    # Retry and Catch go by the name of an error.
+    (LAMBDA, "a rejected promise has the error's name",
+     'trace: err.stack || ""\n', 'trace: err.stack || "", name: err.name\n'),
+    (LAMBDA, "a thrown error has its name",
+     "error: e.message, trace: e.stack\n      }", "error: e.message, trace: e.stack, name: e.name\n      }"),
+    ("ministack.services.lambda_svc", "the error's name is the errorType",
+     'error_type = "Runtime.HandlerError"\n            if _RIE',
+     'error_type = result.get("name") or "Runtime.HandlerError"\n            if _RIE'),
+    (FORMATION, "a secret that is created without a value has no version",
+     '    if props.get("ReplicaRegions"):\n        _sm_secret_replicate(name, props["ReplicaRegions"])\n    return name, {"Id": arn',
+     '    if not {"SecretString", "GenerateSecretString"} & set(props):\n'
+     '        _sm._secrets[name]["Versions"] = {}\n'
+     '    return name, {"Id": arn'),
+    (FORMATION, "an alarm may compute its metric (ministack stores alarms and evaluates none)",
+     '    if props.get("Metrics"):\n        raise ValueError(',
+     '    if props.get("Metrics"):\n'
+     '        props = {"MetricName": "computed", "Namespace": "computed", **props}\n'
+     '    if False:\n        raise ValueError('),
+    (FORMATION, "AWS::Athena::NamedQuery exists",
+     '    "AWS::Athena::WorkGroup": {\n',
+     '    "AWS::Athena::NamedQuery": {\n'
+     '        "create": lambda logical_id, props, stack: (\n'
+     '            lambda made: (made, {"NamedQueryId": made})\n'
+     '        )(json.loads(_athena._create_named_query(props)[2])["NamedQueryId"]),\n'
+     '        "delete": lambda made, props: _athena._delete_named_query({"NamedQueryId": made}),\n'
+     '    },\n    "AWS::Athena::WorkGroup": {\n'),
+    (S3, "PutObject answers with the checksum that it verified",
+     "    resp_headers.update(sse_headers)\n    _maybe_replicate(",
+     "    resp_headers.update(sse_headers)\n"
+     '    resp_headers.update({f"x-amz-checksum-{name.lower()}": value for name, value in checksums.items()})\n'
+     "    _maybe_replicate("),
+    (S3, "an upload in parts may have a checksum of the whole object (FULL_OBJECT): create",
+     '        "checksum_algorithm": checksum_algorithm,\n        "created": now_iso(),',
+     '        "checksum_algorithm": checksum_algorithm,\n'
+     '        "checksum_type": (headers.get("x-amz-checksum-type") or "COMPOSITE").upper(),\n'
+     '        "created": now_iso(),'),
+    (S3, "FULL_OBJECT: complete", "    composite = _composite_checksum(checksum_algorithm, part_digests)\n",
+     "    composite = _composite_checksum(checksum_algorithm, part_digests)\n"
+     '    of_whole = upload.get("checksum_type") == "FULL_OBJECT"\n'
+     "    if of_whole and checksum_algorithm:\n"
+     '        composite = _compute_s3_checksum(checksum_algorithm, b"".join(combined_parts))\n'),
+    (S3, "FULL_OBJECT: the object", '"checksum_type": "COMPOSITE" if composite else None',
+     '"checksum_type": ("FULL_OBJECT" if of_whole else "COMPOSITE") if composite else None'),
+    ("ministack.services.scheduler", "an input may name the scheduled time",
+     '            if not target.get("Arn"):\n                continue\n',
+     '            if not target.get("Arn"):\n                continue\n'
+     '            at = now_dt.strftime("%Y-%m-%dT%H:%M:00Z")\n'
+     '            put_in = (target.get("Input") or "").replace("<aws.scheduler.scheduled-time>", at)\n'
+     '            target = {**target, "Input": put_in}\n'),
+    ("ministack.services.stepfunctions", "the context has RedriveCount", '            "StartTime": execution["startDate"],\n',
+     '            "StartTime": execution["startDate"],\n            "RedriveCount": 0,\n'),
+]
+
+# IAM, TLS, and nothing but one server on 127.0.0.1. Athena reads the files of the tables.
+os.environ |= dict(AUTH="true", USE_SSL="1", BIND_HOST="127.0.0.1", IOT_MTLS_ENABLED="0", SFTP_ENABLED="0",
+                   ATHENA_ENGINE="duckdb", S3_PERSIST="1")
+compile_module = importlib.machinery.SourceFileLoader.get_code
+
+
+def compile_corrected(loader, fullname):
+    """Compiles the corrected text of a module. Python's cache of compiled files is left alone."""
+    corrections = [correction for correction in CORRECTIONS if correction[0] == fullname]
+    if not corrections:
+        return compile_module(loader, fullname)
+    path = loader.get_filename(fullname)
+    text = loader.get_data(path).decode()
+    for _, why, found, correct in corrections:
+        if text.count(found) != 1:
+            sys.exit(f"{fullname} has the text of a correction {text.count(found)} times: {why}")
+        text = text.replace(found, correct)
+    return compile(text, path, "exec", dont_inherit=True)
+
+
+importlib.machinery.SourceFileLoader.get_code = compile_corrected
+for name in sorted({module for module, *_ in CORRECTIONS}):
+    importlib.import_module(name)
+sys.modules["ministack.app"].main()

@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Glue } from '@aws-sdk/client-glue';
+import { paginateListObjectsV2, S3 } from '@aws-sdk/client-s3';
+import { SecretsManager } from '@aws-sdk/client-secrets-manager';
+import { SFN } from '@aws-sdk/client-sfn';
+import { addDays } from '../../functions/workflow/request/dates.ts';
+import type { Sandbox } from '../../infra/sandbox/sandbox.ts';
+import { EXAMPLE_ADVERTISERS } from '../../infra/sandbox/settings.ts';
+import { AWS_ACCOUNT, AWS_REGION } from './cloud.ts';
+import { PLATFORM } from './platform.ts';
+import type { Project } from './project.ts';
+import type { createReport } from './report.ts';
+
+interface Rehearsal {
+  readonly folder: string;
+  readonly sandbox: Sandbox;
+  readonly report: ReturnType<typeof createReport>;
+  readonly present: Project;
+  readonly release: Project | undefined;
+}
+
+export const ACCOUNTS = ['acme', 'globex', 'initech'];
+
+/** Seconds after which a report is READY: at the first poll, or long enough to stop its export before. */
+export const [SOON, LATE] = [{ secondsToReady: 5 }, { secondsToReady: 120 }];
+
+/** 25 MB, of which the first download brings two parts of 8 MiB. */
+const LARGE_ROWS = 400_000;
+const BREAK_AFTER = 18_000_000;
+
+const STACK = 'ad-report-export';
+
+const DAYS =
+  'SELECT "date", count(*) AS "rows", sum(spend) AS spend FROM daily_campaigns GROUP BY "date" ORDER BY "date"';
+
+const [FIRST, SECOND, THIRD] = EXAMPLE_ADVERTISERS;
+const metrics = ['spend', 'impressions'];
+const daily = { name: 'daily-campaigns', advertiser_ids: [FIRST], metrics, dimensions: ['campaign_id'] };
+const monthly = { name: 'monthly-totals', advertiser_ids: [SECOND, THIRD], metrics };
+const shared = { name: 'shared', accounts: ['acme', 'globex'], metrics };
+const about = (advertiser_ids: unknown) => ({ advertiser_ids });
+const common = { stack: STACK, base_url: `https://${PLATFORM}`, revision: '2026-09-01' };
+
+/** In the form of release 0.2.0. */
+const RELEASE_CONFIG = {
+  ...common,
+  accounts: ACCOUNTS.slice(0, 2),
+  exports: [
+    { ...daily, account: 'acme', period: 'last_7_days', schedule: { expression: 'cron(0 6 * * ? *)' } },
+    { ...monthly, account: 'globex', period: 'previous_month' },
+  ],
+};
+
+/** The same exports, one of each other kind, and one of two accounts, which starts soon. */
+function presentConfig(start: Date, ready: Date) {
+  const schedule = `cron(${start.getUTCMinutes()} ${start.getUTCHours()} * * ? *)`;
+  const run = { period: 'yesterday', schedule, ready_by: ready.toISOString().slice(11, 16), tell: 'always' };
+  return {
+    ...common,
+    accounts: { acme: about('all'), globex: about([SECOND]), initech: about([THIRD]) },
+    exports: [
+      { ...daily, accounts: ['acme'], runs: [{ period: 'last_7_days', schedule: 'cron(0 6 * * ? *)' }] },
+      { ...monthly, accounts: ['globex'], runs: [{ period: 'previous_month' }] },
+      { ...shared, runs: [run] },
+      { name: 'newcomer', accounts: ['initech'], metrics, period: 'yesterday' },
+      { name: 'campaigns', accounts: ['acme'], kind: 'list', resource: 'campaigns' },
+      { name: 'orders', accounts: ['acme'], kind: 'purchases', advertiser_id: FIRST, period: 'yesterday' },
+    ],
+  };
+}
+
+/** Goes through the life of a stack, from the bootstrap to what its deletion leaves. */
+export async function rehearse({ folder, sandbox, report, present, release }: Rehearsal): Promise<void> {
+  const { options } = sandbox;
+  const storeCredential = (project: Project, account: string) => {
+    const { clientId, clientSecret } = Object(sandbox.credentials.find((each) => each.account === account));
+    const stdin = JSON.stringify({ client_id: clientId, client_secret: clientSecret });
+    return project.command(['secret', 'set', account], { stdin });
+  };
+  const readDays = async (project = present) => (await project.read(['query', DAYS])).rows;
+  const countsOf = async (name: string) => (await present.read(['missing', name])).counts;
+
+  await report.step('bootstrap', async () => {
+    // In a folder without a cdk.json, so that it synthesizes nothing.
+    await present.cdk(['bootstrap', `aws://${AWS_ACCOUNT}/${AWS_REGION}`], folder);
+    return "CDK's roles and bucket";
+  });
+
+  let before: unknown;
+  if (release)
+    await report.step('deploy release 0.2.0, secret set, run', async () => {
+      await release.deploy(RELEASE_CONFIG);
+      for (const account of RELEASE_CONFIG.accounts) await storeCredential(release, account);
+      const names = RELEASE_CONFIG.exports.map(({ name }) => name);
+      const runs = await Promise.all(names.map((name) => release.read(['run', name])));
+      before = await readDays(release);
+      return runs.map(({ name, rows }) => `${rows} rows of ${name}`).join(', ');
+    });
+
+  const [start, ready] = [5, 7].map((minutes) => new Date(Date.now() + minutes * 60_000)) as [Date, Date];
+  const config = presentConfig(start, ready);
+  await report.step(release ? 'update to this checkout' : 'deploy', async () => {
+    await present.deploy(config);
+    if (!release) {
+      for (const account of RELEASE_CONFIG.accounts) await storeCredential(present, account);
+      return 'a new stack';
+    }
+    assert.deepEqual(await readDays(), before);
+    assert.deepEqual(Object.values(await countsOf('daily-campaigns')).filter(Number), []);
+    return "Athena shows the release's days with the same sums, and none is missing or of an older request";
+  });
+
+  await report.step('run without a credential, explain, secret set, doctor, resume', async () => {
+    const { execution } = await present.read(['run', 'newcomer'], { status: 1 });
+    const { outcome, error } = await present.read(['explain', execution]);
+    assert.deepEqual([outcome, error], ['failed', 'CredentialUnusable']);
+    await storeCredential(present, 'initech');
+    assert.equal((await present.read(['doctor'])).outcome, 'ok');
+    assert.equal((await present.read(['resume', execution])).outcome, 'delivered');
+    return 'the export fails with CredentialUnusable, and is delivered when the account has one';
+  });
+
+  await report.step('run each kind, and two accounts at once', async () => {
+    const names = ['daily-campaigns', 'campaigns', 'orders', 'shared'];
+    const [single, list, orders, both] = await Promise.all(names.map((name) => present.read(['run', name])));
+    assertDelivered(single, list, orders, ...both.accounts);
+    const { rows } = await present.read(['query', 'SELECT DISTINCT account FROM shared']);
+    assert.equal(rows.length, 2);
+    return `a report (${single.rows} rows), a list (${list.rows} items), purchases, and two accounts, one with all its advertisers`;
+  });
+
+  await report.step('run with a download that breaks off', async () => {
+    options.report = { ...SOON, rows: LARGE_ROWS };
+    sandbox.faults.add(`storage reset_after=${BREAK_AFTER}`);
+    const { outcome, rows, bytes } = await present.read(['run', 'monthly-totals']);
+    options.report = SOON;
+    const ranges = sandbox.journal.flatMap(({ headers }) => headers.range ?? []);
+    assert.deepEqual([outcome, rows, ranges.length], ['delivered', LARGE_ROWS, 1]);
+    return `${bytes} bytes, of which a second call copied ${ranges[0]}`;
+  });
+
+  await report.step('status, missing, query, page', async () => {
+    const { exports } = await present.read(['status']);
+    assert.equal(exports.length, 7);
+    assert.equal((await countsOf('daily-campaigns')).not_delivered, 0);
+    assert.equal((await readDays()).length, 7);
+    await present.command(['page', '--to', join(folder, 'page.html')]);
+    return 'seven exports of accounts; seven days of one, of which none is missing';
+  });
+
+  await report.step('a held day, rebuild --accept-empty', async () => {
+    const [, { date }] = await readDays();
+    options.report = { ...SOON, rowsOn: (day) => (day === date ? 0 : 6) };
+    const { held } = await present.read(['run', 'daily-campaigns']);
+    options.report = SOON;
+    assert.deepEqual([held, (await countsOf('daily-campaigns')).held, (await readDays()).length], [1, 1, 7]);
+    const range = ['--from', date, '--to', addDays(date, 1)];
+    const { outcome } = await present.read(['rebuild', 'daily-campaigns', ...range, '--accept-empty']);
+    assert.deepEqual([outcome, (await readDays()).length], ['done', 6]);
+    return 'the table keeps the day until then';
+  });
+
+  await report.step('stop, explain, resume', async () => {
+    const created = sandbox.reports().length;
+    options.report = LATE;
+    const run = present.read(['run', 'daily-campaigns'], { status: 130 });
+    await until('a report is created', () => sandbox.reports().length > created);
+    options.report = SOON;
+    const [execution] = (await present.read(['status', 'daily-campaigns'])).exports[0].running;
+    await present.read(['stop', execution]);
+    assert.equal((await run).outcome, 'interrupted');
+    assert.equal((await present.read(['explain', execution])).outcome, 'stopped');
+    assertDelivered(await present.read(['resume', execution]));
+    return 'the rest is delivered';
+  });
+
+  await report.step('a schedule of two accounts, and its check (ready_by)', async () => {
+    const sfn = new SFN();
+    const ended = async (id: string, ...fields: string[]) => {
+      const { stateMachines = [] } = await sfn.listStateMachines({});
+      const { stateMachineArn } = stateMachines.find(({ name }) => name?.includes(id)) ?? {};
+      const { executions = [] } = await sfn.listExecutions({ stateMachineArn, statusFilter: 'SUCCEEDED' });
+      for (const { executionArn } of executions) {
+        const { input = '', output = '' } = await sfn.describeExecution({ executionArn });
+        if (fields.every((field) => field in JSON.parse(input))) return JSON.parse(output);
+      }
+    };
+    const result = await until('the scheduled run ends', () => ended('Workflow', 'scheduled_at', 'accounts'));
+    assertDelivered(...result.accounts);
+    const { checked } = await until('its check ends', () => ended('ReadyChecks', 'checked_at'));
+    assert.deepEqual([checked.status, checked.late], ['ready', 0]);
+    return 'both accounts are delivered, and the check sends its event and its message';
+  });
+
+  await report.step('update of the config', async () => {
+    const { initech: _removed, ...accounts } = config.accounts;
+    const [first, ...others] = config.exports.filter(({ name }) => name !== 'newcomer');
+    const exports = [{ ...first, metrics: [...metrics, 'clicks'] }, ...others];
+    await present.deploy({ ...config, accounts, exports });
+    const { not_delivered, older_request } = await countsOf('daily-campaigns');
+    assert.deepEqual([not_delivered, older_request > 0], [0, true]);
+    assertDelivered(await present.read(['run', 'daily-campaigns']));
+    const sql = 'SELECT count(*) AS "rows", count(clicks) AS clicks FROM daily_campaigns';
+    const [{ rows, clicks }] = (await present.read(['query', sql])).rows;
+    assert.equal(clicks, rows);
+    return 'a metric more, whose values come with the next run, and an account less';
+  });
+
+  await report.step('deletion', async () => {
+    await present.cdk(['destroy', '--app', 'cdk.out', '--force']);
+    const { SecretList = [] } = await new SecretsManager().listSecrets({});
+    const credentials = ACCOUNTS.map((account) => `${STACK}/${account}/credential`);
+    assert.deepEqual(SecretList.map(({ Name }) => Name).toSorted(), credentials);
+    assert.deepEqual((await new Glue().getDatabases({})).DatabaseList, []);
+    assert.deepEqual((await new SFN().listStateMachines({})).stateMachines, []);
+    const s3 = new S3({ forcePathStyle: true });
+    const { Buckets = [] } = await s3.listBuckets({});
+    const Bucket = Buckets.map(({ Name = '' }) => Name).find((name) => name.startsWith(STACK));
+    let objects = 0;
+    for await (const page of paginateListObjectsV2({ client: s3 }, { Bucket })) objects += page.KeyCount ?? 0;
+    assert.ok(objects > 0);
+    return `the bucket with ${objects} objects and the credentials of ${credentials.length} accounts remain`;
+  });
+}
+
+function assertDelivered(...all: { readonly outcome: string }[]): void {
+  for (const each of all) assert.equal(each.outcome, 'delivered', JSON.stringify(each));
+}
+
+/** @returns the first value of `find` that is one. @throws Error after ten minutes */
+async function until<T>(what: string, find: () => T | Promise<T>): Promise<T> {
+  for (let tries = 0; tries < 600; tries += 1) {
+    const found = await find();
+    if (found) return found;
+    await wait(1_000);
+  }
+  throw new Error(`Ten minutes have passed without this: ${what}`);
+}
