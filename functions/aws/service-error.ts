@@ -1,18 +1,11 @@
 import { AccessRefused, DiskFull, ServiceUnavailable } from '../workflow/errors.ts';
 
-/** AWS errors that repeat until a person changes a permission, a key or a bucket, besides those of KMS. */
-const REFUSALS: readonly string[] = [
-  ...['AccessDenied', 'AccessDeniedException', 'AllAccessDisabled', 'InvalidAccessKeyId'],
-  ...['SignatureDoesNotMatch', 'UnrecognizedClientException', 'InvalidBucketOwnerAWSAccountID'],
-  ...[
-    'NoSuchBucket',
-    'NotFound',
-    'ResourceNotFoundException',
-    'PermanentRedirect',
-    'InvalidRequestException',
-  ],
-  ...['LimitExceededException', 'ResourceNumberLimitExceededException'],
-  ...['DecryptionFailure', 'EncryptionFailure', 'GlueEncryptionException'],
+/** AWS errors without the status 403 that repeat until a person changes a permission, a key or a bucket. */
+const REFUSALS = [
+  /^(AccessDenied|UnrecognizedClient|ResourceNotFound|InvalidRequest|(ResourceNumber)?LimitExceeded)Exception$/,
+  /^(NoSuchBucket|InvalidBucketOwnerAWSAccountID|NotFound|PermanentRedirect)$/,
+  /^(DecryptionFailure|EncryptionFailure|GlueEncryptionException)$/,
+  /kms/i,
 ];
 
 /**
@@ -41,8 +34,9 @@ export function asServiceError(error: unknown, doing: string, permission: string
   const facts = { aws_error: name, status, aws_request_id: requestId };
   if (/^(ENOSPC|EDQUOT)$/.test(name))
     return new DiskFull(`There was no room to ${doing} (${name}).`, facts, { cause: error });
-  const isTemporary = TEMPORARY.some((pattern) => pattern.test(name));
-  if (!isTemporary && (REFUSALS.includes(name) || /kms/i.test(name) || status === 403)) {
+  const isOneOf = (patterns: readonly RegExp[]) => patterns.some((pattern) => pattern.test(name));
+  const isTemporary = isOneOf(TEMPORARY);
+  if (!isTemporary && (isOneOf(REFUSALS) || status === 403)) {
     return new AccessRefused(
       // The permission comes first: a warning is cut, and doing may name a long key.
       `The function's role needs ${permission}, and the key that encrypts it. AWS refused to ${doing} (${name}).`,

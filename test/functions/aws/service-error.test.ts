@@ -10,8 +10,7 @@ function sorted(name: string, $metadata?: object) {
 }
 
 it.each([
-  ...['AccessDenied', 'AccessDeniedException', 'AllAccessDisabled', 'InvalidAccessKeyId'],
-  ...['SignatureDoesNotMatch', 'UnrecognizedClientException', 'InvalidBucketOwnerAWSAccountID'],
+  ...['AccessDeniedException', 'UnrecognizedClientException', 'InvalidBucketOwnerAWSAccountID'],
   ...['NoSuchBucket', 'NotFound', 'PermanentRedirect', 'ResourceNotFoundException'],
   ...['LimitExceededException', 'InvalidRequestException', 'EncryptionFailure', 'DecryptionFailure'],
   ...['KMS.DisabledException', 'KMSInvalidStateException', 'KmsAccessDeniedException'],
@@ -36,6 +35,7 @@ it.each([
   ['35', 'RequestInTheFuture', 403, 'ServiceUnavailable'],
   ['35', 'RequestExpired', 403, 'ServiceUnavailable'],
   ['27', 'Unknown', 403, 'AccessRefused'],
+  ['27', 'SignatureDoesNotMatch', 403, 'AccessRefused'],
   ['27', 'EDQUOT', 403, 'DiskFull'],
   ['27', 'Unknown', 404, 'ServiceUnavailable'],
 ])('%s: %s with status %i is %s', (_, name, status, judged) => {
@@ -76,7 +76,7 @@ it.each<[string, object | undefined, string, object]>([
 it('a warning that is cut still names the permission', () => {
   const month = `tables/${'t'.repeat(64)}/${'a'.repeat(64)}.2026-10.parquet`;
   const denied = asServiceError(
-    Object.assign(new Error(), { name: 'AccessDenied' }),
+    Object.assign(new Error(), { name: 'AccessDenied', $metadata: { httpStatusCode: 403 } }),
     `write ${month} to bucket b`,
     's3:PutObject',
   );
