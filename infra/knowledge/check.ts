@@ -47,9 +47,8 @@ type Asked = ExportPlace & AskedDays;
  */
 export async function checkExports(name: string, asked: Asked, bucket: ReadableBucket, now: Date) {
   const found = await findExports(name, asked, bucket, now, asked.from);
-  const table = found[0]?.table;
-  const schema =
-    table?.kind === 'report' ? await findSchema(table.table, asked.local ? found : undefined) : undefined;
+  const [table] = found.flatMap((each) => (each.table?.kind === 'report' ? [each.table.table] : []));
+  const schema = table && (await findSchema(table, asked.local ? found : undefined));
   if (!schema) throw new UsageError([`${name} is no report that has a table`]);
   const check = (each: FoundExport) => checkExport({ found: each, schema, bucket }, asked, now);
   return pMap(found, check, { concurrency: 1 });
@@ -128,9 +127,8 @@ function commandsFor({ request }: FoundExport, differences: readonly Difference[
   return [...Map.groupBy(differences, ({ mend }) => mend)].map(([mend, some]) => {
     const dates = some.flatMap(({ start_date, end_date }) => [start_date, end_date]).sort();
     const range = { start_date: dates[0] ?? '', end_date: dates.at(-1) ?? '' };
-    return mend === 'run'
-      ? exportDaysCommand(request, range, folder, false)
-      : rebuildCommand(request, range, folder, false);
+    const commandOf = mend === 'run' ? exportDaysCommand : rebuildCommand;
+    return commandOf(request, range, folder, false);
   });
 }
 

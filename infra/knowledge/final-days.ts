@@ -49,10 +49,8 @@ export function judgeMonths(
     const [first, last] = [unverified[0], unverified.at(-1)];
     if (!first || !last) return { month, ...counts };
     const range = { start_date: first.day, end_date: addDays(last.day, 1) };
-    const [newest = ''] = unverified
-      .map(({ same_since = '' }) => same_since)
-      .sort()
-      .reverse();
+    const since = unverified.map(({ same_since = '' }) => same_since);
+    const newest = since.sort().at(-1) ?? '';
     const command = exportDaysCommand({ account, name }, range, folder, false);
     return { month, ...counts, verify: { command, from: addDays(newest, final_after_days) } };
   });

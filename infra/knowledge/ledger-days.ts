@@ -200,14 +200,13 @@ function toClosed({ month, closed_on }: Row, changes: readonly Row[]): ClosedMon
 function toDay(rows: readonly Row[]): LedgerDay {
   const pick = (column: string, wanted: readonly Row[]) =>
     Object.fromEntries(wanted.map((row) => [String(row.metric), row[column] as number]));
+  const [{ corrections, finality, same_since } = {}] = rows;
+  const changed = rows.filter(({ first }) => first !== null);
   return {
     values: pick('value', rows),
-    first: pick(
-      'first',
-      rows.filter(({ first }) => first !== null),
-    ),
-    corrections: Number(rows[0]?.corrections ?? 0),
-    ...(rows[0]?.finality && { finality: rows[0].finality as LedgerDay['finality'] }),
-    ...(rows[0]?.same_since && { same_since: String(rows[0].same_since) }),
+    first: pick('first', changed),
+    corrections: Number(corrections ?? 0),
+    ...(finality && { finality: finality as LedgerDay['finality'] }),
+    ...(same_since && { same_since: String(same_since) }),
   };
 }
