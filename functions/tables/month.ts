@@ -19,8 +19,8 @@ import { readJson } from './rows.ts';
 import { metricsOf, readSums, sumExpressions } from './stage-report.ts';
 
 /**
- * Days of a report that are not mixed with others, so that a reader skips half of a large month. With weeks, it
- * would skip three quarters, but each part reads the file again: for 1 GB of mixed days, 0.7 s of 11 CPU s.
+ * Days of a report that are not mixed with others, so that a reader skips half of a large month. With weeks,
+ * it would skip three quarters, but each part reads the file again: for 1 GB of mixed days, 0.7 s of 11 CPU s.
  * Sorting takes more.
  */
 const PART_DAYS = 16;
