@@ -85,7 +85,7 @@ function stagingModel(table: DocumentedTable): Model[] {
 }
 
 /** Columns that packages about advertising share, and those of a report that they are made of. */
-const SHARED = [
+const SHARED: readonly (readonly [name: string, type: string, from: readonly string[]])[] = [
   ['campaign_id', 'varchar', ['campaign_id']],
   ['campaign_name', 'varchar', ['campaign_name']],
   ['currency', 'varchar', ['currency']],
@@ -93,14 +93,14 @@ const SHARED = [
   ['impressions', 'bigint', ['impressions']],
   ['spend', 'decimal(38,6)', ['spend', 'cost']],
   ['conversions', 'double', ['conversions', 'number_of_purchases']],
-] as const;
+];
 
 /** The shared columns, with the own one that each is made of. Those of type varchar are dimensions. */
 function sharedColumns({ columns }: DocumentedTable) {
   return SHARED.map(([name, type, from]) => {
-    const own = columns.find((column) => from.some((each) => each === column.name));
-    const isKnown = own !== undefined && (type === 'varchar' || own.adds_up);
-    return { name, type, own: isKnown ? `"${own.name}"` : undefined };
+    const known = columns.filter((column) => type === 'varchar' || column.adds_up);
+    const own = from.find((each) => known.some((column) => column.name === each));
+    return { name, type, own: own && `"${own}"` };
   });
 }
 
