@@ -22,8 +22,10 @@ export const option = {
   account: (why = 'the account, if several have an export of this name') =>
     new Option('--account <name>', why).conflicts('input'),
   json: () => new Option('--json', 'print one JSON document on stdout and everything else on stderr'),
+  config: () =>
+    new Option('--config <file>', 'the config: JSON, or a module that exports it (default: cdk.json)'),
   stack: () =>
-    new Option('--stack <name>', 'the deployed stack (default: that of cdk.json)').conflicts('local'),
+    new Option('--stack <name>', 'the deployed stack (default: that of the config)').conflicts('local'),
   region: () =>
     new Option('--region <region>', "the stack's Region (default: the environment's)").conflicts('local'),
   baseUrl: (more = '') => localOption('--base-url <url>', `the platform's URL${more}`, parseUrl),

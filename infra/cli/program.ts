@@ -58,13 +58,15 @@ async function createProgram(args: readonly string[]): Promise<Command> {
 }
 
 async function prepare(command: Command): Promise<Command> {
-  const [{ setTarget }, { checkLocalOnly, option }] = await Promise.all([
+  const [{ setConfigFile }, { setTarget }, { checkLocalOnly, option }] = await Promise.all([
+    import('../knowledge/config.ts'),
     import('../knowledge/deployment.ts'),
     import('./options.ts'),
   ]);
   if (!NO_STACK.includes(command.name())) command.addOption(option.stack()).addOption(option.region());
-  return command.hook('preAction', () => {
+  return command.addOption(option.config()).hook('preAction', () => {
     checkLocalOnly(command);
+    setConfigFile(command.opts().config);
     const tell = (place: string) => printMessage(`Working on ${place}.`);
     setTarget(command.opts(), WRITING.includes(command.name()) ? tell : undefined);
   });

@@ -34,6 +34,11 @@ export const OUTPUTS = {
   readerPolicy: 'ReaderPolicyArn',
 } as const;
 
+/** The log group of a stack's executions. CloudFormation finds a stack by it, whatever the stack's own name is. */
+export function executionLogsOf(stack: string): string {
+  return `/aws/vendedlogs/states/${stack}`;
+}
+
 /** Athena stores the result of each query under this prefix. */
 export const RESULTS_PREFIX = 'query-results/';
 

@@ -136,7 +136,7 @@ export class AdReportExport extends Construct {
       this.output('workgroup', tables.workgroup);
       this.output('readerPolicy', tables.readerPolicy);
     }
-    acknowledgeFindings(this, { stack, bucket, tables, stateMachine, functions, isInVpc: vpc !== undefined });
+    acknowledgeFindings(this, vpc !== undefined);
   }
 
   /**

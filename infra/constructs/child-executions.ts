@@ -97,20 +97,14 @@ export function exportWindows(scope: Construct, windowStates: sfn.IChainable): s
 /**
  * The executions of windows, or the runs of the Distributed Map that starts them. They belong to
  * `<state machine>/<label of the Distributed Map>`.
- *
- * @param which `:*` for the executions of the state machine itself
  */
-export function childExecutions(
-  machine: sfn.StateMachine,
-  resource: 'execution' | 'mapRun',
-  which = '/*:*',
-): string {
+export function childExecutions(machine: sfn.StateMachine, resource: 'execution' | 'mapRun'): string {
   const arnFormat = ArnFormat.COLON_RESOURCE_NAME;
   const { resourceName: name } = Stack.of(machine).splitArn(machine.stateMachineArn, arnFormat);
   return Stack.of(machine).formatArn({
     service: 'states',
     resource,
-    resourceName: `${name}${which}`,
+    resourceName: `${name}/*:*`,
     arnFormat,
   });
 }

@@ -3,7 +3,7 @@ import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { LogLevel, type LogOptions } from 'aws-cdk-lib/aws-stepfunctions';
 import type { Construct } from 'constructs';
-import type { Config } from '../config/config.ts';
+import { type Config, executionLogsOf } from '../config/config.ts';
 
 /**
  * Logs every event of every execution without its input and output. Groups under `/aws/vendedlogs/` do not
@@ -16,7 +16,7 @@ export function createExecutionLogs(
   encryptionKey?: IKey,
 ): LogOptions {
   const destination = new LogGroup(scope, id, {
-    logGroupName: `/aws/vendedlogs/states/${stack}`,
+    logGroupName: executionLogsOf(stack),
     retention,
     ...(encryptionKey && { encryptionKey }),
     // The name is fixed, so a group left over from a deleted stack would block the next deployment.

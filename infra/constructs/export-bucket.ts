@@ -172,43 +172,40 @@ function lifecycleRules(
   { keep_reports_days, tables }: Config,
   prefixes: readonly (string | undefined)[] = [undefined],
 ): LifecycleRule[] {
-  return [
-    ...prefixes.flatMap((prefix) => [
+  const rules = prefixes.flatMap((prefix): LifecycleRule[] => {
+    const under = prefix === undefined ? {} : { prefix };
+    const place = prefix ?? '';
+    return [
       {
-        id: `UnfinishedUploads${prefix ?? ''}`,
-        ...(prefix !== undefined && { prefix }),
+        id: `UnfinishedUploads${place}`,
+        ...under,
         abortIncompleteMultipartUploadAfter: ABORT_UPLOADS_AFTER,
       },
       {
-        id: `ReplacedObjects${prefix ?? ''}`,
-        ...(prefix !== undefined && { prefix }),
+        id: `ReplacedObjects${place}`,
+        ...under,
         noncurrentVersionExpiration: KEEP_REPLACED,
         expiredObjectDeleteMarker: true,
       },
-    ]),
-    // S3 takes the shorter time of two rules for an object.
-    { id: 'ReplacedTables', prefix: TABLES_PREFIX, noncurrentVersionExpiration: TO_UNDO },
-    ...(keep_reports_days === undefined
-      ? []
-      : [
-          {
-            id: 'Reports',
-            prefix: EXPORTS_PREFIX,
-            // Manifests and failure reports, which have no tag, stay.
-            tagFilters: { [FILE_TAG.name]: FILE_TAG.value },
-            expiration: Duration.days(keep_reports_days),
-            noncurrentVersionExpiration: TO_UNDO,
-          },
-        ]),
-    ...(tables
-      ? [
-          {
-            id: 'QueryResults',
-            prefix: RESULTS_PREFIX,
-            expiration: KEEP_RESULTS,
-            noncurrentVersionExpiration: Duration.days(1),
-          },
-        ]
-      : []),
-  ];
+    ];
+  });
+  // S3 takes the shorter time of two rules for an object.
+  rules.push({ id: 'ReplacedTables', prefix: TABLES_PREFIX, noncurrentVersionExpiration: TO_UNDO });
+  if (keep_reports_days !== undefined)
+    rules.push({
+      id: 'Reports',
+      prefix: EXPORTS_PREFIX,
+      // Manifests and failure reports, which have no tag, stay.
+      tagFilters: { [FILE_TAG.name]: FILE_TAG.value },
+      expiration: Duration.days(keep_reports_days),
+      noncurrentVersionExpiration: TO_UNDO,
+    });
+  if (tables)
+    rules.push({
+      id: 'QueryResults',
+      prefix: RESULTS_PREFIX,
+      expiration: KEEP_RESULTS,
+      noncurrentVersionExpiration: Duration.days(1),
+    });
+  return rules;
 }

@@ -10,6 +10,7 @@ import { childExecutions } from './child-executions.ts';
 import { grantKey } from './encryption-key.ts';
 import type { ExportBucket } from './export-bucket.ts';
 import type { ExportTables } from './export-tables.ts';
+import { FINDS_STACK } from './reader-policy.ts';
 
 interface OperatorPolicyProps {
   /** The stack in the config. */
@@ -41,8 +42,7 @@ export function createOperatorPolicy(
     Grant.addToPrincipal({ grantee: policy, actions, resourceArns });
   const arnFormat = ArnFormat.SLASH_RESOURCE_NAME;
   const own = { service: 'cloudformation', resource: 'stack', resourceName: `${stackName}/*`, arnFormat };
-  // Every command looks for the stack first.
-  allow(['cloudformation:DescribeStacks'], Stack.of(scope).formatArn(own));
+  allow(FINDS_STACK, Stack.of(scope).formatArn(own));
   allow(['states:StartExecution', 'states:ListExecutions'], stateMachine.stateMachineArn);
   const ofExecution = ['DescribeExecution', 'StopExecution', 'GetExecutionHistory', 'ListMapRuns'];
   stateMachine.grantExecution(policy, ...ofExecution.map((action) => `states:${action}`));

@@ -1,30 +1,6 @@
-import { ArnFormat, Stack, Validations } from 'aws-cdk-lib';
-import type { StateMachine } from 'aws-cdk-lib/aws-stepfunctions';
-import type { Construct } from 'constructs';
-import {
-  ADVERTISER_LISTS,
-  EXPORTS_PREFIX,
-  FAILURE,
-  LEASES_PREFIX,
-  MANIFEST,
-  PLANS,
-} from '../../functions/workflow/keys.ts';
-import { TABLES_PREFIX } from '../../functions/workflow/table.ts';
-import { RESULTS_PREFIX } from '../config/config.ts';
-import { childExecutions } from './child-executions.ts';
-import type { ExportBucket } from './export-bucket.ts';
-import type { ExportTables } from './export-tables.ts';
-import type { StepFunctions } from './workflow-states.ts';
-
-interface Checked {
-  /** The stack in the config. */
-  readonly stack: string;
-  readonly bucket: ExportBucket;
-  readonly tables: ExportTables | undefined;
-  readonly stateMachine: StateMachine;
-  readonly functions: StepFunctions;
-  readonly isInVpc: boolean;
-}
+import { Stack, Validations } from 'aws-cdk-lib';
+import { CfnManagedPolicy, CfnPolicy } from 'aws-cdk-lib/aws-iam';
+import type { Construct, IConstruct } from 'constructs';
 
 /** A child of the construct, the rule that it may break, and why. */
 type Acknowledgement = readonly [child: string, rule: string, reason: string];
@@ -47,99 +23,82 @@ const ACKNOWLEDGED: readonly Acknowledgement[] = [
   ],
 ];
 
-const WINDOWS =
-  'The keys contain the account, the export and the dates of each window, all under this prefix.';
-const BESIDES = 'The object of this name, next to the reports of any account, export and window.';
-const MONTHS = 'The objects of all tables: one per account and month.';
-const SCHEMAS = "The tables of this stack's own database. A list of them would outgrow the policy.";
-const ACCOUNTS = 'The secrets of this stack, two per account. A list of them would outgrow the policy.';
-const STACK = 'The id of this stack, which only its creation tells.';
-const VERSIONS = 'The versions of one function of this stack.';
-const DELIVERIES = 'Log deliveries and X-Ray traces have no resource that a permission could be limited to.';
-const CHILDREN = 'The child executions of its own Distributed Map, which are named at run time.';
-const EXECUTIONS = 'The executions of its own state machine, which are named at run time.';
-const INTERFACES = 'Lambda makes network interfaces with it, whose ids nobody knows before.';
-const LISTS =
-  'Lists of workgroups and catalogs have no resource, and drivers write the name of a catalog in any case.';
+/** Resources of policies that end with a wildcard, and why. */
+type Wildcard = readonly [resource: RegExp, reason: string];
+
+const WINDOWS: Wildcard = [
+  /\/exports\/\*$/,
+  'The keys contain the account, the export and the dates of each window, all under this prefix.',
+];
+const BESIDES: Wildcard = [
+  /\/exports\/\*\/_\w+(\.json|\/\*)$/,
+  'The objects of this name, next to the reports of any account, export and window.',
+];
+const MONTHS: Wildcard = [/\/tables\/\*$/, 'The objects of all tables: one per account and month.'];
+const LEASES: Wildcard = [/\/leases\/\*$/, 'The leases of all accounts, one object each.'];
+const RESULTS: Wildcard = [/\/query-results\/\*$/, 'The results of all queries of the workgroup.'];
+const SCHEMAS: Wildcard = [
+  /:table\/[^/]+\/\*$/,
+  'The tables of one database. A list of them would outgrow the policy.',
+];
+const SECRETS: Wildcard = [
+  /:secret:[^*]+\/\*\/\w+-\?{6}$/,
+  'The secrets of this stack, two per account. A list of them would outgrow the policy.',
+];
+const VERSIONS: Wildcard = [/^<\w+\.Arn>:\*$/, 'The versions of one function of this stack.'];
+const EXECUTIONS: Wildcard = [
+  /:(execution|mapRun):.+:\*$/,
+  'The executions of its own state machine, which are named at run time.',
+];
+const STACK: Wildcard = [/:stack\/[^*]+\/\*$/, 'The id of this stack, which only its creation tells.'];
+const DELIVERIES: Wildcard = [
+  /^\*$/,
+  'Log deliveries and X-Ray traces have no resource that a permission could be limited to.',
+];
+const INTERFACES: Wildcard = [
+  /^\*$/,
+  'Lambda makes the network interfaces of functions, whose ids nobody knows before.',
+];
+const LISTS: Wildcard = [
+  /^\*$/,
+  'Lists of workgroups and catalogs have no resource, and drivers write the name of a catalog in any case.',
+];
 
 /**
- * Acknowledges findings of cdk-nag's AwsSolutions pack, for this construct and for apps that check themselves.
- * An app without cdk-nag ignores this.
+ * Acknowledges findings of cdk-nag's AwsSolutions pack in this construct, also for an app that has the pack
+ * itself. Without it, this does nothing. Any other wildcard is still a finding.
  */
-export function acknowledgeFindings(scope: Construct, checked: Checked): void {
-  // A reference to another stack gets its final form just before the validation.
-  const acknowledge = () => {
-    for (const [child, rule, reason] of [...ACKNOWLEDGED, ...wildcards(scope, checked)]) {
-      const found = scope.node.tryFindChild(child);
-      if (found) Validations.of(found).acknowledge({ id: `AwsSolutions::AwsSolutions-${rule}`, reason });
-    }
+export function acknowledgeFindings(scope: Construct, isInVpc: boolean): void {
+  const wildcards: Readonly<Record<string, readonly Wildcard[]>> = {
+    Functions: [WINDOWS, BESIDES, MONTHS, LEASES, SCHEMAS, SECRETS, ...(isInVpc ? [INTERFACES] : [])],
+    Workflow: [VERSIONS, EXECUTIONS, DELIVERIES],
+    ReadyChecks: [VERSIONS, DELIVERIES],
+    Tables: [MONTHS, RESULTS, SCHEMAS, STACK, LISTS],
+    Operator: [WINDOWS, MONTHS, LEASES, SCHEMAS, SECRETS, STACK, EXECUTIONS],
+  };
+  const acknowledge = (construct: IConstruct, rule: string, reason: string) =>
+    Validations.of(construct).acknowledge({ id: `AwsSolutions::AwsSolutions-${rule}`, reason });
+  for (const [child, rule, reason] of ACKNOWLEDGED) acknowledge(scope.node.findChild(child), rule, reason);
+  const validate = () => {
+    for (const [child, allowed] of Object.entries(wildcards))
+      for (const policy of scope.node.tryFindChild(child)?.node.findAll() ?? [])
+        for (const resource of resourcesIn(policy)) {
+          const [, reason] = allowed.find(([pattern]) => pattern.test(resource)) ?? [];
+          if (reason !== undefined) acknowledge(policy, `IAM5[Resource::${resource}]`, reason);
+        }
     return [];
   };
-  scope.node.addValidation({ validate: acknowledge });
+  // References to other stacks get their final form just before the validation.
+  scope.node.addValidation({ validate });
 }
 
-/** The wildcards in policies, each by its resource. Any other wildcard is still a finding. */
-function wildcards(
-  scope: Construct,
-  { stack, bucket, tables, stateMachine, functions, isInVpc }: Checked,
-): Acknowledgement[] {
-  const arnOf = (service: string, resource: string, resourceName: string, separator: ':' | '/') =>
-    Stack.of(scope).formatArn({
-      service,
-      resource,
-      resourceName,
-      arnFormat: separator === ':' ? ArnFormat.COLON_RESOURCE_NAME : ArnFormat.SLASH_RESOURCE_NAME,
-    });
-  const objects = (keys: string) => bucket.bucket.arnForObjects(keys);
-  const windows = `${EXPORTS_PREFIX}*`;
-  const secret = (name: string) => arnOf('secretsmanager', 'secret', `${stack}/*/${name}-??????`, ':');
-  const schemas = tables && ([arnOf('glue', 'table', `${tables.database}/*`, '/'), SCHEMAS] as const);
-  const ofStack = [arnOf('cloudformation', 'stack', `${Stack.of(scope).stackName}/*`, '/'), STACK] as const;
-  const versions = Object.values(functions).map(({ functionArn }) => [`${functionArn}:*`, VERSIONS] as const);
-  const executions = (['execution', 'mapRun'] as const).map(
-    (resource) => [childExecutions(stateMachine, resource), CHILDREN] as const,
-  );
-  const own = [childExecutions(stateMachine, 'execution', ':*'), EXECUTIONS] as const;
-  const files = [
-    [objects(windows), WINDOWS],
-    [objects(`${TABLES_PREFIX}*`), MONTHS],
-    [objects(`${LEASES_PREFIX}*`), 'The leases of all accounts, one object each.'],
-    [secret('credential'), ACCOUNTS],
-    ...(schemas ? [schemas] : []),
-  ] as const;
-  const allowed: Readonly<Record<string, readonly (readonly [resource: string, reason: string])[]>> = {
-    Functions: [
-      ...files,
-      [secret('token'), ACCOUNTS],
-      [objects(`${windows}/${FAILURE}`), BESIDES],
-      [objects(`${windows}/${MANIFEST}`), BESIDES],
-      [objects(`${windows}/${PLANS}*`), 'The plans of any account and export, named after their days.'],
-      [
-        objects(`${windows}/${ADVERTISER_LISTS}*`),
-        'The lists of any account and export, named after their time.',
-      ],
-      ...(isInVpc ? [['*', INTERFACES] as const] : []),
-    ],
-    Workflow: [...versions, ['*', DELIVERIES], ...executions, own],
-    ReadyChecks: [...versions, ['*', DELIVERIES]],
-    Tables: [
-      [objects(`${TABLES_PREFIX}*`), MONTHS],
-      [objects(`${RESULTS_PREFIX}*`), 'The results of all queries of the workgroup.'],
-      ...(schemas ? [schemas] : []),
-      ['*', LISTS],
-      ofStack,
-    ],
-    Operator: [...files, ofStack, own, ...executions],
-  };
-  return Object.entries(allowed).flatMap(([child, resources]) =>
-    resources.map(
-      ([resource, reason]) =>
-        [child, `IAM5[Resource::${flatten(Stack.of(scope).resolve(resource))}]`, reason] as const,
-    ),
-  );
+/** The resources of a policy as findings have them, such as `<ExportsBucket54D5CE64.Arn>/exports/*`. */
+function resourcesIn(policy: IConstruct): string[] {
+  if (!(policy instanceof CfnPolicy || policy instanceof CfnManagedPolicy)) return [];
+  const statements: { Resource: unknown }[] = Stack.of(policy).resolve(policy.policyDocument).Statement;
+  return statements.flatMap(({ Resource }) => [Resource].flat().map(flatten));
 }
 
-/** A resource as cdk-nag's findings have it, such as `<ExportsBucket54D5CE64.Arn>/exports/*`. */
 function flatten(value: unknown): string {
   if (typeof value === 'string') return value;
   const { Ref, 'Fn::GetAtt': attribute, 'Fn::ImportValue': imported, 'Fn::Join': join } = Object(value);

@@ -21,6 +21,9 @@ const OF_WORKGROUP = [
   ...['ListNamedQueries', 'GetNamedQuery', 'BatchGetNamedQuery'],
 ];
 
+/** Commands read the outputs of the stack, and look for it by a resource if it has another name. */
+export const FINDS_STACK = ['cloudformation:DescribeStacks', 'cloudformation:DescribeStackResources'];
+
 /** The lists before a query. AWS's example allows every resource: drivers write names in any case. */
 const OF_ATHENA = [
   ...['ListEngineVersions', 'ListWorkGroups', 'ListDataCatalogs', 'GetDataCatalog'],
@@ -49,8 +52,7 @@ export function createReaderPolicy(scope: Construct, id: string, props: ReaderPo
   const athena = (names: string[]) => names.map((name) => `athena:${name}`);
   allow(athena(OF_WORKGROUP), [arnOf(scope, 'athena', 'workgroup', workgroup)]);
   allow(athena(OF_ATHENA), ['*']);
-  // `query` reads the outputs of the stack.
-  allow(['cloudformation:DescribeStacks'], [arnOf(scope, 'cloudformation', 'stack', `${stackName}/*`)]);
+  allow(FINDS_STACK, [arnOf(scope, 'cloudformation', 'stack', `${stackName}/*`)]);
   grantCatalog(scope, policy, database);
   // Every query of Athena reads the database `default` too.
   allow(['glue:GetDatabase', 'glue:GetDatabases'], [arnOf(scope, 'glue', 'database', 'default')]);

@@ -1,4 +1,4 @@
-import { OUTPUTS } from '../config/config.ts';
+import { executionLogsOf, OUTPUTS } from '../config/config.ts';
 import { loadConfig } from './config.ts';
 import { createAwsFailure, UsageError } from './errors.ts';
 
@@ -90,7 +90,19 @@ async function describeStack(stack: string): Promise<Outputs> {
   if (region === undefined)
     throw new UsageError(['there is no AWS Region: set AWS_REGION, or give --region']);
   try {
-    const { Stacks: [found] = [] } = await cloudFormation.describeStacks({ StackName: stack });
+    const find = async (StackName: string) => {
+      const { Stacks: [found] = [] } = await cloudFormation.describeStacks({ StackName });
+      return found;
+    };
+    const found = await find(stack).catch(async (error) => {
+      // A stack of another name may have the export. CloudFormation finds it by a resource whose name is known.
+      const of = { PhysicalResourceId: executionLogsOf(stack) };
+      const { StackResources: [logs] = [] } = await cloudFormation
+        .describeStackResources(of)
+        .catch(() => ({ StackResources: [] }));
+      if (logs?.StackName === undefined) throw error;
+      return find(logs.StackName);
+    });
     const outputs = found?.Outputs ?? [];
     return Object.fromEntries(outputs.map(({ OutputKey = '', OutputValue }) => [OutputKey, OutputValue]));
   } catch (error) {

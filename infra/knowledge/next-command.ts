@@ -1,6 +1,7 @@
 import type { ExportId } from '../../functions/workflow/keys.ts';
 import type { DateRange } from '../../functions/workflow/request/dates.ts';
 import type { Folder } from './bucket.ts';
+import { configOption } from './config.ts';
 import { targetOptions } from './deployment.ts';
 
 /** Options by name, without dashes. True has no value; false and undefined are left out. */
@@ -17,7 +18,7 @@ export function commandFor(
   { local, out = 'out' }: Partial<Folder> = {},
 ): string {
   const place = local ? { local, out: out !== 'out' && out } : targetOptions();
-  const flags = Object.entries({ ...options, ...place }).flatMap(([name, value]) =>
+  const flags = Object.entries({ ...options, ...place, ...configOption() }).flatMap(([name, value]) =>
     value === undefined || value === false ? [] : [`--${name}`, ...(value === true ? [] : [value])],
   );
   return commandLine([...words, ...flags]);

@@ -30,7 +30,9 @@ export interface LocalOptions {
   readonly clock?: Clock;
   /** The run has a table for each request, as if this config contained it. Default: an empty config. */
   readonly config?: TableConfig;
-  /** Default: the stack of cdk.json. */
+  /** The file of the config whose other settings the functions have. Default: cdk.json. */
+  readonly configFile?: string;
+  /** Default: the stack of that config. */
   readonly assembly?: Assembly;
   /** The bucket keeps each version of an object, as the deployed one does. Default: false. */
   readonly versioned?: boolean;
@@ -76,7 +78,8 @@ export interface LocalRun extends AsyncDisposable {
  */
 export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   await using started = new AsyncDisposableStack();
-  const { clock = scaledClock(1), out, assembly = loadAssembly(await prepareAssembly()) } = options;
+  const { clock = scaledClock(1), out, configFile } = options;
+  const { assembly = loadAssembly(await prepareAssembly(configFile)) } = options;
   const { bucket } = assembly;
   await mkdir(out, { recursive: true });
   // Nobody can continue those of a killed run, nor those of this one when it has stopped.

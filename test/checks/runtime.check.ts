@@ -97,7 +97,7 @@ const HIDE_GLIBC = `
   fs.readFileSync = (file, ...options) => readFileSync(file === '/usr/bin/ldd' ? '/absent' : file, ...options);
   process.report.getReport = () => ({ header: {}, sharedObjects: [] });`;
 
-it('the packages for Lambda can be installed on a machine without glibc, such as a Mac or Alpine Linux', async () => {
+it('the packages for Lambda can be installed on a machine without glibc, such as a Mac or Alpine Linux', () => {
   vi.stubEnv('NODE_OPTIONS', `--import data:text/javascript,${encodeURIComponent(HIDE_GLIBC)}`);
-  await expect(installForLambda(temporaryDirectory())).resolves.toMatch(/node_modules$/);
+  expect(installForLambda(temporaryDirectory())).toMatch(/node_modules$/);
 });

@@ -93,10 +93,16 @@ describe('with the key', () => {
     expect(allowed(`Functions${step}Role`)).toEqual(actions);
   });
 
-  it('whoever queries the tables can read them and the results', () => {
-    const [policy] = resourcesOf(stack, 'AWS::IAM::ManagedPolicy').values();
-    const lines = permissionsOf(policy?.Properties.PolicyDocument.Statement);
-    expect(lines.filter((line) => line.startsWith('kms:'))).toEqual([DECRYPT('s3'), GENERATE('s3')]);
+  it('whoever queries the tables can read them and the results, and whoever operates can do so', () => {
+    const policies = resourcesOf(stack, 'AWS::IAM::ManagedPolicy');
+    const keyOf = (id: string) =>
+      permissionsOf(policies.get(id)?.Properties.PolicyDocument.Statement).filter((line) =>
+        line.startsWith('kms:'),
+      );
+    expect(keyOf('TablesReader')).toEqual([DECRYPT('s3'), GENERATE('s3')]);
+    const both = (service: string) => [DECRYPT(service), GENERATE(service)];
+    const operates = [...both('s3'), ...both('secretsmanager'), DECRYPT('states')];
+    expect(keyOf('Operator')).toEqual(operates.sort());
   });
 
   it('schedules can send to the dead-letter queue', () => {

@@ -30,6 +30,11 @@ const LISTS = `${OBJECTS}/_advertisers/*`;
 const LEASES = '<ExportsBucket.Arn>/leases/*';
 const MANIFESTS = `${OBJECTS}/_manifest.json`;
 
+const FINDS_STACK = ['DescribeStackResources', 'DescribeStacks'].map(
+  (action) =>
+    `cloudformation:${action} arn:<AWS::Partition>:cloudformation:<AWS::Region>:<AWS::AccountId>:stack/exports-test/*`,
+);
+
 const STORES_REPORTS = [
   ...READ_TOKENS,
   `s3:AbortMultipartUpload ${OBJECTS}`,
@@ -77,6 +82,13 @@ const PERMISSIONS: Readonly<Record<StepName, readonly string[]>> = {
   CheckReady: READS_FILES,
 };
 
+const EXECUTIONS = 'arn:<AWS::Partition>:states:<AWS::Region>:<AWS::AccountId>:execution:NAME';
+
+/** Shortens the name of the state machine, as its ARN has it. */
+function withMachine(line: string): string {
+  return line.replace(/\{"Fn::Select":\[6,\{"Fn::Split":\[":","<WorkflowStateMachine>"\]\}\]\}/, 'NAME');
+}
+
 describe('permissions', () => {
   it.each(Object.entries(PERMISSIONS))('let %s do what its calls need and no more', (step, actions) => {
     expect(allowed(`Functions${step}Role`)).toEqual([...LOGGING, ...actions].sort());
@@ -120,12 +132,10 @@ describe('permissions', () => {
     const executions = allowed('WorkflowStateMachineRole').filter((line) =>
       /^states:(Describe|Stop)Execution /.test(line),
     );
-    const own = 'arn:<AWS::Partition>:states:<AWS::Region>:<AWS::AccountId>:execution:NAME';
-    const name = /\{"Fn::Select":\[6,\{"Fn::Split":\[":","<WorkflowStateMachine>"\]\}\]\}/;
-    expect(executions.map((line) => line.replace(name, 'NAME'))).toEqual(
+    expect(executions.map(withMachine)).toEqual(
       ['Describe', 'Stop'].flatMap((verb) => [
-        `states:${verb}Execution ${own}/*:*`,
-        `states:${verb}Execution ${own}:*`,
+        `states:${verb}Execution ${EXECUTIONS}/*:*`,
+        `states:${verb}Execution ${EXECUTIONS}:*`,
       ]),
     );
   });
@@ -148,7 +158,7 @@ describe('permissions', () => {
   });
 
   it('let whoever has the managed policy query the tables in the workgroup, and nothing else', () => {
-    const [policy] = resourcesOf(stack, 'AWS::IAM::ManagedPolicy').values();
+    const policy = resourcesOf(stack, 'AWS::IAM::ManagedPolicy').get('TablesReader');
     // IAM has no Regions, so another Region's stack would have the same name.
     expect(readable(policy?.Properties.ManagedPolicyName)).toBe('exports-test-reader-<AWS::Region>');
     const glue = 'arn:<AWS::Partition>:glue:<AWS::Region>:<AWS::AccountId>';
@@ -165,7 +175,7 @@ describe('permissions', () => {
       [
         ...[...queries, ...history, ...saved].map((action) => `athena:${action} ${workgroup}`),
         ...[...lists, ...metadata].map((action) => `athena:${action} *`),
-        'cloudformation:DescribeStacks arn:<AWS::Partition>:cloudformation:<AWS::Region>:<AWS::AccountId>:stack/exports-test/*',
+        ...FINDS_STACK,
         ...['GetDatabase', 'GetDatabases', 'GetTable', 'GetTables'].flatMap((action) =>
           tables.map((resource) => `glue:${action} ${resource}`),
         ),
@@ -178,6 +188,29 @@ describe('permissions', () => {
         `s3:GetObject ${results}`,
         ...['PutObject', 'AbortMultipartUpload', 'ListMultipartUploadParts'].map(
           (action) => `s3:${action} ${results}`,
+        ),
+      ].sort(),
+    );
+  });
+
+  it('let whoever has the managed policy operate the exports, and read no token', () => {
+    const policy = resourcesOf(stack, 'AWS::IAM::ManagedPolicy').get('Operator');
+    const ofExecution = ['DescribeExecution', 'StopExecution', 'GetExecutionHistory', 'ListMapRuns'];
+    const mapRuns = EXECUTIONS.replace('execution', 'mapRun');
+    expect(permissionsOf(policy?.Properties.PolicyDocument.Statement).map(withMachine)).toEqual(
+      [
+        ...FINDS_STACK,
+        'states:ListExecutions <WorkflowStateMachine>',
+        'states:StartExecution <WorkflowStateMachine>',
+        ...ofExecution.map((action) => `states:${action} ${EXECUTIONS}:*`),
+        `states:DescribeExecution ${EXECUTIONS}/*:*`,
+        `states:DescribeMapRun ${mapRuns}/*:*`,
+        `states:ListExecutions ${mapRuns}/*:*`,
+        ...READS_FILES,
+        ...[TABLES, LEASES].flatMap((objects) => [`s3:GetObject ${objects}`, `s3:PutObject ${objects}`]),
+        ...READS_SCHEMAS,
+        ...['GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'].map(
+          (action) => `secretsmanager:${action} ${CREDENTIALS}`,
         ),
       ].sort(),
     );

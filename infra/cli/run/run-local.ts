@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import type { AccountsResult } from '../../../functions/workflow/states.ts';
 import { catalogName, TABLES_PREFIX, tableOf } from '../../../functions/workflow/table.ts';
-import { loadConfig } from '../../knowledge/config.ts';
+import { configFile, loadConfig } from '../../knowledge/config.ts';
 import { adviseLocally, type Outcome, outcomeOf } from '../../knowledge/executions/outcome.ts';
 import { quote, repeatCommand } from '../../knowledge/next-command.ts';
 import { keepPlatform } from '../../knowledge/platform.ts';
@@ -62,6 +62,7 @@ async function runOnce(
     out: options.out,
     clock,
     config: loadConfig(),
+    configFile: configFile(),
   });
   const [request] = requests;
   const execution = local.export(input, executionName(request, new Date(clock.now())));

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { cachedFolder } from '../../cache.ts';
+import { CDK_JSON, readConfigFile } from '../../config/read-config.ts';
 import type { FunctionSpec } from '../lambda/lambda-instance.ts';
 import type { Definition } from '../step-functions/definition.ts';
 
@@ -33,16 +34,19 @@ const SOURCES = [
   ...['functions/**/*.ts', 'infra/*.ts', 'infra/{config,constructs,local/assembly}/**/*.ts'],
 ];
 
-let prepared: Promise<string> | undefined;
+const prepared = new Map<string, Promise<string>>();
 
 /**
  * Returns the folder of the assembly, which is cached on disk by a hash of the sources. If the hash is new, a
  * child process synthesizes the stack, so that this process never loads CDK: its heap would make every
  * garbage collection slower.
  */
-export function prepareAssembly(): Promise<string> {
-  prepared ??= cachedFolder(hashSources(), makeAssembly);
-  return prepared;
+export function prepareAssembly(configFile = CDK_JSON): Promise<string> {
+  const known = prepared.get(configFile);
+  if (known) return known;
+  const preparing = cachedFolder(hashSources(configFile), (draft) => makeAssembly(draft, configFile));
+  prepared.set(configFile, preparing);
+  return preparing;
 }
 
 export function loadAssembly(folder: string): Assembly {
@@ -54,13 +58,13 @@ export function loadAssembly(folder: string): Assembly {
 }
 
 /** Fills a folder with the assembly. */
-export async function makeAssembly(draft: string): Promise<void> {
+export async function makeAssembly(draft: string, configFile = CDK_JSON): Promise<void> {
   process.stderr.write('Prepares the workflow, which takes some seconds after each change of its code\n');
-  await promisify(execFile)(process.execPath, [MAKE_ASSEMBLY, draft]);
+  await promisify(execFile)(process.execPath, [MAKE_ASSEMBLY, draft, configFile]);
 }
 
-function hashSources(): string {
-  const hash = createHash('sha256');
+function hashSources(configFile: string): string {
+  const hash = createHash('sha256').update(JSON.stringify(readConfigFile(configFile)));
   for (const file of globSync(SOURCES, { cwd: ROOT }).sort())
     hash.update(`\0${file}\0`).update(readFileSync(join(ROOT, file)));
   return hash.digest('hex').slice(0, 24);

@@ -8,8 +8,8 @@ import { synthesize } from '../../synthesize.ts';
 import { ASSEMBLY_FILE, FUNCTIONS_FOLDER, INTERPRETER_FILE } from './assembly.ts';
 import { readTemplate, type Template } from './template.ts';
 
-/** The child process that fills an assembly's folder: `node make-assembly.ts FOLDER`. */
-const [folder = ''] = process.argv.slice(2);
+/** The child process that fills an assembly's folder: `node make-assembly.ts FOLDER CONFIG`. */
+const [folder = '', configFile] = process.argv.slice(2);
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
@@ -22,8 +22,8 @@ const REPLACED = {
 /** Packages that aws-local-stepfunctions loads but never calls here. They take most of its load time. */
 const UNUSED = ['asl-validator', '@aws-sdk/client-lambda', '@aws-sdk/credential-providers'];
 
-// The hosts belong to the platform of cdk.json.
-const { download_hosts: _, ...configured } = readConfig();
+// The hosts belong to the config's platform.
+const { download_hosts: _, ...configured } = readConfig(configFile);
 const config = { ...configured, exports: [], ...REPLACED };
 const bundles = join(folder, FUNCTIONS_FOLDER);
 bundleFunctions(bundles);

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { CONFIG_KEY } from '../../../infra/config/config.ts';
 import { type Checkout, CONFIG, createCheckout } from '../../support/checkout.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -29,6 +30,31 @@ describe('a faulty cdk.json', () => {
     const { status, stderr } = await checkout.run('{"app":', ['run', 'daily-campaigns']);
     expect(stderr).toMatch(/^error: cdk\.json: it is not JSON: .+\n$/);
     expect(status).toBe(2);
+  });
+});
+
+describe('--config', () => {
+  const stage = { ...CONFIG, exports: [{ ...CONFIG.exports[0], name: 'staged' }] };
+  const planWith = async (name: string, text: string) => {
+    const file = join(temporaryDirectory(), name);
+    await writeFile(file, text);
+    return checkout.run(CONFIG, ['plan', 'staged', '--local', '--config', file]);
+  };
+
+  it.each([
+    ['stage.json', JSON.stringify(stage)],
+    ['cdk.json', JSON.stringify({ context: { [CONFIG_KEY]: stage } })],
+    ['stage.ts', `const config: object = ${JSON.stringify(stage)};\nexport default config;`],
+  ])('reads %s instead of cdk.json', async (name, text) => {
+    const { stdout, stderr } = await planWith(name, text);
+    expect({ stdout, stderr }).toEqual({ stdout: expect.stringMatching(/^acme\/staged: /), stderr: '' });
+  });
+
+  it('is named in faults', async () => {
+    expect((await planWith('stage.ts', 'export default {};')).stderr).toMatch(
+      /stage\.ts: base_url: is missing/,
+    );
+    expect((await planWith('stage.js', '}')).stderr).toMatch(/stage\.js: it cannot be loaded: /);
   });
 });
 

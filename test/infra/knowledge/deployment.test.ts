@@ -12,6 +12,13 @@ describe('a command finds the stack', () => {
     expect(calls).toEqual(['ad-report-export us-east-2', 'ad-report-export us-west-2']);
   });
 
+  it('of another name by a resource of the export', async () => {
+    await startExecutions([]);
+    const calls = await startCloudFormation('Platform', undefined, 'ad-report-export');
+    await runCommand(['stop', 'daily-1']);
+    expect(calls).toEqual(['ad-report-export us-east-2', 'Platform us-east-2']);
+  });
+
   it('or says which one there is not, before it writes anything', async () => {
     const { readStored } = await startDeployedAccount('{}');
     await startCloudFormation('ads');

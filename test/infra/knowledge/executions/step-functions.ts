@@ -134,6 +134,7 @@ type Operations = Readonly<Record<string, (body: Readonly<Record<string, string>
 export async function startCloudFormation(
   stack: string,
   outputs: Readonly<Partial<Record<keyof typeof OUTPUTS, string>>> = { stateMachine: STATE_MACHINE },
+  held?: string,
 ) {
   const members = Object.entries(outputs).map(
     ([name, value]) =>
@@ -142,7 +143,15 @@ export async function startCloudFormation(
   const calls: string[] = [];
   const service = await listen(({ headers, body }, response) => {
     const [, region] = /Credential=\w+\/\d+\/([\w-]+)\//.exec(String(headers.authorization)) ?? [];
-    const name = new URLSearchParams(body).get('StackName');
+    const call = new URLSearchParams(body);
+    if (call.get('PhysicalResourceId') === `/aws/vendedlogs/states/${held}`) {
+      const members = `<member><StackName>${stack}</StackName></member>`;
+      response.writeHead(200, { 'content-type': 'text/xml' });
+      return void response.end(
+        `<DescribeStackResourcesResponse><DescribeStackResourcesResult><StackResources>${members}</StackResources></DescribeStackResourcesResult></DescribeStackResourcesResponse>`,
+      );
+    }
+    const name = call.get('StackName');
     calls.push(`${name} ${region}`);
     response.writeHead(name === stack ? 200 : 400, { 'content-type': 'text/xml' });
     response.end(

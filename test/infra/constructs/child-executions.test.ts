@@ -1,0 +1,58 @@
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { INTERPRETER_FILE, prepareAssembly } from '../../../infra/local/assembly/assembly.ts';
+import { scaledClock } from '../../../infra/local/clock.ts';
+import { TaskError } from '../../../infra/local/lambda/task-error.ts';
+import type { Definition } from '../../../infra/local/step-functions/definition.ts';
+import { createStateMachine } from '../../../infra/local/step-functions/step-functions.ts';
+import { definitionOf, synthesizeStack } from '../../support/stack.ts';
+
+const interpreter = join(await prepareAssembly(), INTERPRETER_FILE);
+
+/** The part of the state machine that starts an execution for each account. */
+function startsOnly(): Definition {
+  const { ExportAccounts } = definitionOf(synthesizeStack(), 'Workflow').States;
+  const { Next: _, Catch: __, ...map } = ExportAccounts;
+  return { StartAt: 'ExportAccounts', States: { ExportAccounts: { ...map, End: true } } };
+}
+
+/** Exports one account. @param errors of its first starts, one after the other */
+async function exportOne(errors: readonly string[]) {
+  const names: unknown[] = [];
+  await using machine = createStateMachine({
+    arn: 'arn:aws:states:us-east-1:111122223333:stateMachine:exports',
+    name: 'exports',
+    definition: startsOnly(),
+    interpreter,
+    clock: scaledClock(1_000),
+    async runTask(_, input) {
+      const error = errors[names.push(Object(input).Name) - 1];
+      if (error !== undefined) throw new TaskError({ error, cause: 'Rate exceeded' });
+      return {};
+    },
+  });
+  const input = { accounts: [{ account: 'acme', name: 'a-1', facts: {} }], max_accounts: 1, request: {} };
+  const { output } = await machine.start('e', input).result;
+  return { outcome: Object(output).accounts?.[0]?.outcome, names };
+}
+
+const REFUSED = 'StepFunctions.AWSStepFunctionsException';
+
+it.each([
+  [
+    'is tried again under the same name while Step Functions refuses it',
+    Array(6).fill(REFUSED),
+    'delivered',
+    7,
+  ],
+  ['is given up after six more tries', Array(7).fill(REFUSED), 'failed', 7],
+  ['is not tried again after its execution has failed', ['States.TaskFailed'], 'failed', 1],
+  [
+    'finds an execution that has ended',
+    [REFUSED, 'StepFunctions.ExecutionAlreadyExistsException'],
+    'repeated',
+    2,
+  ],
+])("the start of an account's execution %s", async (_, errors, outcome, tries) => {
+  expect(await exportOne(errors)).toEqual({ outcome, names: Array(tries).fill('a-1') });
+});
