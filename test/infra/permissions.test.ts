@@ -209,9 +209,7 @@ describe('permissions', () => {
         ...READS_FILES,
         ...[TABLES, LEASES].flatMap((objects) => [`s3:GetObject ${objects}`, `s3:PutObject ${objects}`]),
         ...READS_SCHEMAS,
-        ...['GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'].map(
-          (action) => `secretsmanager:${action} ${CREDENTIALS}`,
-        ),
+        ...['GetSecretValue', 'PutSecretValue'].map((action) => `secretsmanager:${action} ${CREDENTIALS}`),
       ].sort(),
     );
   });
