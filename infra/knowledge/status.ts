@@ -58,7 +58,7 @@ export async function readExports(
   const all = await findExports(wanted, { ...folder, ...(account && { account }) }, bucket, now);
   if (local && all.length === 0)
     throw new UsageError([`no run has begun in --out ${out}: repeat its command, or name another folder`]);
-  const running = local ? [] : await findRunning();
+  const running = local ? [] : await (await import('./executions/deployed.ts')).listRunning();
   const platform = local ? await lastPlatform(out) : {};
   const read = async (found: FoundExport) => {
     const { account, name, kind } = found.request;
@@ -94,11 +94,6 @@ export async function readExports(
     const months = judged ? judgeMonths(judged, ledger.days, each, config, folder) : [];
     return { ...each, days: judged?.days, ledger, months };
   });
-}
-
-async function findRunning() {
-  const { listRunning } = await import('./executions/deployed.ts');
-  return listRunning();
 }
 
 /** Leaves out the plans of executions that run: their days are no trouble yet. */

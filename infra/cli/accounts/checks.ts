@@ -40,16 +40,8 @@ export interface Needs {
   readonly refreshParameters: Readonly<Record<string, string>>;
 }
 
-export function ok(check: Check['check'], found: string): Check {
-  return { check, status: 'ok', found };
-}
-
-export function fault(check: Check['check'], found: string, todo: string): Check {
-  return { check, status: 'fault', found, todo };
-}
-
-export function unknown(check: Check['check'], found: string, todo?: string): Check {
-  return { check, status: 'unknown', found, ...(todo !== undefined && { todo }) };
+function say(check: Check['check'], status: Check['status'], found: string, todo?: string): Check {
+  return { check, status, found, ...(todo !== undefined && { todo }) };
 }
 
 /** Checks an account, from its secret to its revision. Stops at a fault that prevents the other checks. */
@@ -74,8 +66,8 @@ async function* checkCredential(
   );
   if ('status' in stored) return void (yield stored);
   const { credential } = stored;
-  yield ok('secret', `${account.place} holds ${describeFields(credential)}`);
-  for (const warning of credentialWarnings(credential)) yield unknown('secret', warning);
+  yield say('secret', 'ok', `${account.place} holds ${describeFields(credential)}`);
+  for (const warning of credentialWarnings(credential)) yield say('secret', 'unknown', warning);
   return isOAuth(credential)
     ? yield* checkToken(account, credential, needs)
     : yield* checkApiKey(account, credential, now);
@@ -89,7 +81,7 @@ function describeFields(credential: Credential): string {
 /** @throws an error that does not come from the store */
 function describeStoreFault(error: unknown, account: Account): Check {
   const failure = explainStoreError(error, account);
-  if (failure instanceof CommandFailed) return fault('secret', failure.happened, failure.todo);
+  if (failure instanceof CommandFailed) return say('secret', 'fault', failure.happened, failure.todo);
   throw error;
 }
 
@@ -100,7 +92,7 @@ async function* checkApiKey(
 ): AsyncGenerator<Check, Authorization | undefined> {
   try {
     const authorization = useApiKey(credential, { account: account.name, scope: REPORTING }, now);
-    yield unknown('token', apiKeyWarning(account.name, now));
+    yield say('token', 'unknown', apiKeyWarning(account.name, now));
     return authorization;
   } catch (error) {
     if (!(error instanceof CredentialUnusable)) throw error;
@@ -127,7 +119,7 @@ async function* checkToken(
     describeTokenFault(error, account),
   );
   if ('status' in token) return void (yield token);
-  yield ok('token', `issued for ${token.expiresIn} s`);
+  yield say('token', 'ok', `issued for ${token.expiresIn} s`);
   const scopes = token.scope?.split(' ').filter((scope) => scope !== '');
   yield checkScopes(scopes, needed, hasLogin);
   return bearer(token.accessToken);
@@ -135,14 +127,20 @@ async function* checkToken(
 
 function describeTokenFault(error: unknown, account: Account): Check {
   if (error instanceof LoginRequired)
-    return fault('token', sayPlatformFailure(error), `Log in again: ${account.login}`);
+    return say('token', 'fault', sayPlatformFailure(error), `Log in again: ${account.login}`);
   // Without a status, it is about the stored credential.
   if (error instanceof CredentialUnusable && error.facts.status !== undefined)
-    return fault('token', sayPlatformFailure(error), 'Check client_id and client_secret with the platform.');
-  if (error instanceof ServiceUnavailable) return unknown('token', error.happened, 'Try again in a minute.');
+    return say(
+      'token',
+      'fault',
+      sayPlatformFailure(error),
+      'Check client_id and client_secret with the platform.',
+    );
+  if (error instanceof ServiceUnavailable)
+    return say('token', 'unknown', error.happened, 'Try again in a minute.');
   if (!isPlatformFailure(error)) return describeStoreFault(error, account);
   const todo = 'Check base_url, and check that this machine can connect to the platform.';
-  return fault('token', sayPlatformFailure(error), todo);
+  return say('token', 'fault', sayPlatformFailure(error), todo);
 }
 
 function checkScopes(
@@ -150,14 +148,14 @@ function checkScopes(
   needed: readonly string[],
   isLogin: boolean,
 ): Check {
-  if (scopes === undefined) return unknown('scopes', 'the platform does not name the granted scopes');
+  if (scopes === undefined) return say('scopes', 'unknown', 'the platform does not name the granted scopes');
   const granted = scopes.join(' ') || 'none';
   const missing = needed.filter((scope) => !scopes.includes(scope)).join(' ');
-  if (missing === '') return ok('scopes', granted);
+  if (missing === '') return say('scopes', 'ok', granted);
   const todo = isLogin
     ? `Log in again, with --scope "${needed.join(' ')}".`
     : `Give the client ${missing} in the developer portal.`;
-  return fault('scopes', `${granted}; the exports also need ${missing}`, todo);
+  return say('scopes', 'fault', `${granted}; the exports also need ${missing}`, todo);
 }
 
 /**
@@ -172,7 +170,7 @@ async function checkRevision(
 ): Promise<Check> {
   try {
     await getReport({ ...platform, revision }, authorization, randomUUID());
-    return ok('revision', `${revision} is accepted`);
+    return say('revision', 'ok', `${revision} is accepted`);
   } catch (error) {
     if (isPlatformFailure(error)) return judgeAnswer(error, revision);
     throw error;
@@ -182,11 +180,21 @@ async function checkRevision(
 function judgeAnswer(error: ExportError, revision: string): Check {
   const { status } = error.facts;
   const message = sayPlatformFailure(error);
-  if (status === 422) return ok('revision', `${revision} is accepted`);
+  if (status === 422) return say('revision', 'ok', `${revision} is accepted`);
   if (status === 400)
-    return fault('revision', `X-Service-Revision ${revision}: ${message}`, 'Pin a published revision.');
+    return say(
+      'revision',
+      'fault',
+      `X-Service-Revision ${revision}: ${message}`,
+      'Pin a published revision.',
+    );
   if (status === 401)
-    return fault('token', `not accepted: ${message}`, 'Check that base_url is the platform that issued it.');
-  if (status === 403) return fault('scopes', message, 'Give the credential the scope reporting:read.');
-  return unknown('revision', `${revision}: ${message}`, 'Try again.');
+    return say(
+      'token',
+      'fault',
+      `not accepted: ${message}`,
+      'Check that base_url is the platform that issued it.',
+    );
+  if (status === 403) return say('scopes', 'fault', message, 'Give the credential the scope reporting:read.');
+  return say('revision', 'unknown', `${revision}: ${message}`, 'Try again.');
 }

@@ -19,9 +19,23 @@ const POLL_EVERY_MS = 1_000;
 
 const PERMISSIONS = "what the managed policy of the stack's output ReaderPolicyArn allows";
 
-/** The workgroup was deleted or disabled, or this user may not write to the bucket of its results. */
-const PLACE_FAULT = /work ?group|output (location|bucket)/i;
-const PLACE_ADVICE = `Deploy the stack with tables, which makes the workgroup, or give another --stack. Your AWS user or role needs ${PERMISSIONS}.`;
+/** The advice after a query that failed, by Athena's message. */
+const ADVICE: readonly (readonly [message: RegExp, todo: string])[] = [
+  // The workgroup was deleted or disabled, or this user may not write to the bucket of its results.
+  [
+    /work ?group|output (location|bucket)/i,
+    `Deploy the stack with tables, which makes the workgroup, or give another --stack. Your AWS user or role needs ${PERMISSIONS}.`,
+  ],
+  // Athena cannot open or read an object: a run replaced it during the query, or it is damaged.
+  [
+    /^HIVE_(FILESYSTEM_ERROR|CANNOT_OPEN_SPLIT|CURSOR_ERROR|BAD_DATA)/,
+    'Repeat the query when no export writes the table. If it fails again, the object is damaged: see TableProblems in infra/RUNBOOK.md.',
+  ],
+  [
+    /^/,
+    "Correct the query. 'SHOW TABLES' lists the tables, and 'DESCRIBE <table>' the columns of one. A condition on date makes it read less.",
+  ],
+];
 
 /** Finds the tables of the deployed stack. @throws UsageError if there is no stack with tables */
 export async function readAthenaPlace() {
@@ -53,11 +67,13 @@ export async function runAthenaQuery(
 }
 
 function toCommandFailed(error: unknown): CommandFailed {
-  if (error instanceof InvalidRequestException && PLACE_FAULT.test(error.message))
-    return new CommandFailed(toPrintable(error.message), PLACE_ADVICE);
-  // Any other message is about the query's text, which this user wrote.
   if (error instanceof InvalidRequestException) return queryFailed(error.message);
   return error instanceof CommandFailed ? error : createAwsFailure(error, 'run the query', PERMISSIONS);
+}
+
+function queryFailed(reason: string): CommandFailed {
+  const [, todo = ''] = ADVICE.find(([message]) => message.test(reason)) ?? [];
+  return new CommandFailed(toPrintable(reason), todo);
 }
 
 /** @returns the query that succeeded; undefined if Ctrl-C stopped it */
@@ -114,19 +130,4 @@ function readValue(type: string, text: string | undefined): Value {
   if (type === 'boolean') return text === 'true';
   const number = /^(tinyint|smallint|integer|float|real|double)$/.test(type) ? Number(text) : Number.NaN;
   return Number.isFinite(number) ? number : text;
-}
-
-/** Athena cannot open or read an object: a run replaced it during the query, or it is damaged. */
-const UNREADABLE = /^HIVE_(FILESYSTEM_ERROR|CANNOT_OPEN_SPLIT|CURSOR_ERROR|BAD_DATA)/;
-
-function queryFailed(reason: string): CommandFailed {
-  if (UNREADABLE.test(reason))
-    return new CommandFailed(
-      toPrintable(reason),
-      'Repeat the query when no export writes the table. If it fails again, the object is damaged: see TableProblems in infra/RUNBOOK.md.',
-    );
-  return new CommandFailed(
-    toPrintable(reason),
-    "Correct the query. 'SHOW TABLES' lists the tables, and 'DESCRIBE <table>' the columns of one. A condition on date makes it read less.",
-  );
 }

@@ -113,17 +113,18 @@ function describeInput(
   input: unknown,
   startedAt: Date,
 ): { account?: string; accounts?: number; export?: string; start_date?: string; end_date?: string } {
+  const requests = requestsIn(input);
+  const { account, name } = Object(requests[0]);
+  const facts = {
+    ...(isOfAccounts(input) ? { accounts: requests.length } : typeof account === 'string' && { account }),
+    ...(typeof name === 'string' && { export: name }),
+  };
   try {
-    const { account, name, start_date, end_date } = parseRequest(input, startedAt).request;
-    return { account, export: name, start_date, end_date };
+    const { start_date, end_date } = parseRequest(requests[0], startedAt).request;
+    return { ...facts, start_date, end_date };
   } catch (error) {
     if (!(error instanceof InvalidInput)) throw error;
-    const { account, name } = Object(input);
-    return {
-      ...(typeof account === 'string' && { account }),
-      ...(isOfAccounts(input) && { accounts: requestsIn(input).length }),
-      ...(typeof name === 'string' && { export: name }),
-    };
+    return facts;
   }
 }
 

@@ -117,7 +117,7 @@ describe('explain', () => {
   ])('lists the accounts of an execution %s', async (_, execution, line) => {
     await startExecutions([execution], { history: historyOf('globex') });
     const { stdout } = await runCommand(['explain', 'daily-1', ...STACK]);
-    expect(stdout).toContain('daily of 3 accounts, began 2026-11-21 06:00 UTC');
+    expect(stdout).toContain('daily of 3 accounts, 2026-10-01 to 2026-10-31, began 2026-11-21 06:00 UTC');
     expect(stdout).toContain(line);
   });
 });
