@@ -162,11 +162,13 @@ async function exchangeAndStore(
   client: OAuthCredential,
   grant: { code: string; redirect_uri: string },
 ): Promise<string | undefined> {
-  const { scope, refreshToken } = await requestToken(account.platform, client, {
-    grant_type: 'authorization_code',
-    ...grant,
-  }).catch((error) => {
-    throw describeRefusal(error);
+  const request = { grant_type: 'authorization_code', ...grant } as const;
+  const { scope, refreshToken } = await requestToken(account.platform, client, request).catch((error) => {
+    if (!(error instanceof ExportError)) throw error;
+    throw new CommandFailed(
+      `${sayPlatformFailure(error)} Nothing was stored.`,
+      'Check client_id and client_secret in the credential, and the registered redirect URI. Then log in again.',
+    );
   });
   // Contract 2.1: the authorization_code grant returns a refresh token.
   if (refreshToken === undefined) {
@@ -184,14 +186,6 @@ export async function storeRefreshToken(account: Account, refresh_token: string)
   await updateCredential(account.store, account.name, () => ({ refresh_token })).catch((error) => {
     throw explainStoreError(error, account);
   });
-}
-
-function describeRefusal(error: unknown): unknown {
-  if (!(error instanceof ExportError)) return error;
-  return new CommandFailed(
-    `${sayPlatformFailure(error)} Nothing was stored.`,
-    'Check client_id and client_secret in the credential, and the registered redirect URI. Then log in again.',
-  );
 }
 
 /**
