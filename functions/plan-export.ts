@@ -32,15 +32,14 @@ export async function planExport(
   const windows = splitRequest(request);
   const plan = onlyMissing
     ? await findMissing(request, windows, { ...deployment, ...onlyMissing })
-    : { windows, warnings: [] };
+    : { windows };
   const request_hash = requestHash(request, deployment);
   const since = onlyMissing?.since.toISOString() ?? started_at;
   const asked: Plan = { version: '1', execution, since, started_at, request_hash, request };
   // With `only_missing`, the plan of the export that it continues stays.
   await deployment.store.putJson(planKey(request, request), asked, onlyMissing && 'absent');
-  const allWarnings = [...warnings, ...plan.warnings];
-  for (const warning of allWarnings) log.warn(warning, { execution });
-  return { execution, started_at, request, ...plan, warnings: allWarnings, advertisers: null };
+  for (const warning of warnings) log.warn(warning, { execution });
+  return { execution, started_at, request, ...plan, warnings, advertisers: null };
 }
 
 /** Each account becomes an execution, whose input joins its facts and the request. */

@@ -74,10 +74,9 @@ export async function publishWindow(
 
 /** Keeps the first metrics that fit. */
 function shorten({ metrics, days, above_tolerance }: Comparison): Comparison {
-  const some = metrics.findLastIndex(
-    (_, at) => bytesOf({ days, above_tolerance, metrics: metrics.slice(0, at + 1) }) <= MAX_RECONCILED,
-  );
-  return { days, above_tolerance, metrics: metrics.slice(0, some + 1) };
+  const some = { days, above_tolerance, metrics: [...metrics] };
+  while (bytesOf(some) > MAX_RECONCILED) some.metrics.pop();
+  return some;
 }
 
 export const handler = createHandler(READS.PublishWindow, SavedWindow, publishWindow, (settings) => ({

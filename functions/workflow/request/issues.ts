@@ -44,10 +44,3 @@ export function hintAt(name: string, known: readonly string[]): string {
   const isSimilar = edits(nearest) <= 2 && edits(nearest) * 3 < Math.max(name.length, nearest.length);
   return isSimilar ? ` (did you mean ${nearest}?)` : '';
 }
-
-/** Warns of a value close to a known one. It is no fault: the contract's lists are incomplete (2.6). */
-export function warnOfTypo(field: string, value: string, known: readonly string[]): string[] {
-  const isKnown = known.some((name) => name.toLowerCase() === value.toLowerCase());
-  const hint = isKnown ? '' : hintAt(value, known);
-  return hint === '' ? [] : [`${field}: not documented, so the platform decides: ${value}${hint}`];
-}

@@ -11,7 +11,6 @@ import {
   table,
   today,
 } from './fields.ts';
-import { warnOfTypo } from './issues.ts';
 
 /** Items per page: the contract's maximum, for the fewest requests (contract 8). */
 export const PAGE_LIMIT = 5_000;
@@ -72,5 +71,5 @@ export function normalizeList(input: ListInput, now: Date): Normalized<ListReque
   // A snapshot covers one day, so that a list's key has the same form as a report's.
   const start_date = snapshot_date ?? today(input, now);
   const request = { ...fields, start_date, end_date: addDays(start_date, 1), max_parallel: 1 };
-  return { request, warnings: warnOfTypo('resource', request.resource, RESOURCES) };
+  return { request, warnings: [] };
 }

@@ -17,7 +17,7 @@ import {
   uuid,
   word,
 } from './fields.ts';
-import { hintAt, warnOfTypo } from './issues.ts';
+import { hintAt } from './issues.ts';
 
 /**
  * Windows of one export: 4,500 days, or more than twelve years. The export's state holds 256 KB. In the worst
@@ -120,8 +120,6 @@ export function normalizeReport(input: ReportInput, now: Date): Normalized<Repor
   const warnings = [
     ...warnOfUnknown('metrics', request.metrics, findMetric),
     ...warnOfUnknown('dimensions', request.dimensions ?? [], findDimension),
-    ...warnOfTypo('granularity', request.granularity, ['DAY']),
-    ...warnOfTypo('format', request.format, ['JSON', 'CSV']),
   ];
   return { request, warnings };
 }

@@ -89,11 +89,8 @@ function describeRestated({ restated = 0, first_restated, last_restated }: Expor
 
 function describeReconciled({ reconciled }: ExportResult): string[] {
   if (!reconciled) return [];
-  const rows = reconciled.metrics.map((each) => Object.values(each).map(String));
-  return [
-    `Beside the platform's own total of ${reconciled.days} days:`,
-    ...alignColumns([['metric', 'rows', 'total', 'difference'], ...rows], [1, 2, 3]),
-  ];
+  const differences = reconciled.metrics.map(({ metric, difference }) => `${metric} ${difference}`);
+  return [`The rows of ${reconciled.days} days less the platform's own total: ${differences.join(', ')}`];
 }
 
 function describeNewcomers({ newcomers, account, name }: ExportResult, folder: Place): string[] {

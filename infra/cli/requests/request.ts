@@ -93,6 +93,7 @@ export function exampleRequest(now: Date): unknown {
     advertiser_ids: EXAMPLE_ADVERTISERS,
     metrics: ['spend', 'impressions', 'number_of_purchases'],
     dimensions: ['campaign_id', 'campaign_name'],
+    reconcile: true,
   };
 }
 

@@ -59,7 +59,7 @@ async function planRequest(input: unknown, options: PlanOptions) {
   });
   const found = onlyMissing
     ? await findMissing(request, all, { ...(await findTarget(options)), ...onlyMissing, store })
-    : { windows: all, warnings: [], already_delivered: undefined };
+    : { windows: all, already_delivered: undefined };
   const seconds = await medianSeconds(store, request);
   const rounds = Math.ceil(found.windows.length / request.max_parallel);
   const { dollars } = costOf(request.kind, found.windows.length, seconds ?? ASSUMED_SECONDS);
@@ -74,7 +74,7 @@ async function planRequest(input: unknown, options: PlanOptions) {
     minutes: Math.ceil((rounds * (seconds ?? ASSUMED_SECONDS)) / 60),
     seconds_per_report: seconds,
     dollars: Number(dollars.toFixed(4)),
-    warnings: [...warnings, ...found.warnings],
+    warnings,
   };
 }
 

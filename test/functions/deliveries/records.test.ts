@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { requestHash } from '../../../functions/decisions/request-hash.ts';
-import { sentRequest } from '../../../functions/deliveries/manifest.ts';
 import { findMissing } from '../../../functions/deliveries/missing.ts';
 import { readRecords } from '../../../functions/deliveries/records.ts';
 import { failureKey, manifestKey, objectKey, planKey } from '../../../functions/workflow/keys.ts';
@@ -86,14 +85,6 @@ describe('readRecords', () => {
     const { store } = createBucketOf([window], { report_created_at: undefined, copied_at });
     expect((await readRecords(store, request)).deliveries).toMatchObject([{ created_at: copied_at }]);
   });
-
-  it('finds the request of a manifest of version 0.1.0, which names no hash', async () => {
-    const body = { ...october(1, 3), ...sentRequest(request, october(1, 3)), currency: 'USD' };
-    const old = { request_hash: undefined, export_request: undefined, request: body };
-    const { store } = createBucketOf([window], old);
-    const own = requestHash({ ...request, options: { currency: 'USD' } }, target);
-    expect((await readRecords(store, request)).deliveries).toMatchObject([{ request_hash: own }]);
-  });
 });
 
 describe('findMissing', () => {
@@ -109,7 +100,6 @@ describe('findMissing', () => {
     expect(await findMissing(request, windows, { ...conditions, store })).toStrictEqual({
       windows: missing,
       already_delivered: windows.length - missing.length,
-      warnings: [],
     });
   });
 
@@ -127,23 +117,12 @@ describe('findMissing', () => {
   });
 
   it.each([
-    ['another request or another platform', { request_hash: 'other' }],
-    ['their last day was over', { report_created_at: '2026-10-02T12:00:00Z' }],
-  ])('warns of windows that were delivered before: %s', async (words, changes) => {
-    const { store } = createBucketOf([october(1, 3)], changes);
-    const { warnings } = await findMissing(request, windows, { ...conditions, store });
-    expect(warnings).toEqual([
-      expect.stringMatching(`^only_missing: delivered before .*${words}.*: 2026-10-01 to 2026-10-02$`),
-    ]);
-  });
-
-  it.each([
     [PUBLISHED, 1],
     ['2026-11-21T05:59:59.999Z', 0],
   ])('ignores what was published before an instant: of %s, %i count', async (published_at, count) => {
     const { store } = createBucketOf([october(1, 3)], { published_at });
     const found = await findMissing(request, windows, { ...target, store, since: new Date(PUBLISHED) });
-    expect(found).toMatchObject({ already_delivered: count, warnings: [] });
+    expect(found).toMatchObject({ already_delivered: count });
   });
 
   it.each<[string, object, Window, number]>([

@@ -15,12 +15,6 @@ describe('a list (contract 4.6, 8)', () => {
     expect(parsed(LIST)).toStrictEqual({ request: normalized, warnings: [] });
   });
 
-  it('asks whether its resource is mistyped', () => {
-    expect(parsed({ ...LIST, resource: 'campaings' }).warnings).toEqual([
-      'resource: not documented, so the platform decides: campaings (did you mean campaigns?)',
-    ]);
-  });
-
   it.each([
     [{ snapshot_date: '2026-02-28' }, '2026-02-28', '2026-03-01'],
     [{ scheduled_at: '2026-11-21T01:00:00Z', time_zone: 'America/New_York' }, '2026-11-20', '2026-11-21'],
