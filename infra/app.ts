@@ -4,7 +4,7 @@ import { readConfigFile } from './config/read-config.ts';
 import { ExportStack } from './stack.ts';
 import { addPolicyChecks, checkTemplate } from './synth-checks.ts';
 
-/** The CDK app. The CDK CLI passes the context: that of cdk.json, and `-c config=FILE`. */
+/** The CDK app. The CDK CLI passes the context of cdk.json, and `-c config=FILE`. */
 try {
   const app = new App();
   const file = app.node.tryGetContext('config');

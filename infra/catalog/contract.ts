@@ -30,7 +30,7 @@ export function createContract(
       usage: 'Sum only metrics that add up, and never amounts of different currencies.',
     },
     servers: [server],
-    // The CLI of the standard takes the name as that of a folder, and a physical name as that in SQL.
+    // The CLI of the standard takes the name for a folder, and the physical name for SQL.
     schema: tables.map((table) => ({
       name: table.table,
       ...(server.type === 'athena' && { physicalName: catalogName(table.table) }),

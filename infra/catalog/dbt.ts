@@ -84,7 +84,7 @@ function stagingModel(table: DocumentedTable): Model[] {
   return [{ name: stagingName(table), description: table.description, sql }];
 }
 
-/** Columns that packages about advertising share, and those of a report that they are made of. */
+/** Columns that packages about advertising share, and the columns of a report from which they are made. */
 const SHARED: readonly (readonly [name: string, type: string, from: readonly string[]])[] = [
   ['campaign_id', 'varchar', ['campaign_id']],
   ['campaign_name', 'varchar', ['campaign_name']],
@@ -95,7 +95,7 @@ const SHARED: readonly (readonly [name: string, type: string, from: readonly str
   ['conversions', 'double', ['conversions', 'number_of_purchases']],
 ];
 
-/** The shared columns, with the own one that each is made of. Those of type varchar are dimensions. */
+/** The shared columns, each with the column that it is made from. Dimensions are of type varchar. */
 function sharedColumns({ columns }: DocumentedTable) {
   return SHARED.map(([name, type, from]) => {
     const known = columns.filter((column) => type === 'varchar' || column.adds_up);

@@ -140,7 +140,7 @@ ${newest()}
   WHERE "outcome" = '${TOTAL}'
 ) USING (${DAY}, "metric", "report_id", "report_created_at")`;
 
-/** The values of days of closed months that are not those of the close. Metrics that were added or removed are left out. */
+/** The values of days of closed months that changed after the close. Leaves out added and removed metrics. */
 export const SINCE_CLOSE = `SELECT ${DAY}, "metric", "closed_value", "value", coalesce("value", 0) - coalesce("closed_value", 0) AS "change", "closed_at", "report_id"
 FROM (
   SELECT *, date_trunc('month', "date") AS "month" FROM (

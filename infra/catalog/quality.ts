@@ -27,7 +27,7 @@ export interface Freshness {
 /**
  * The shortest age that a run with `ready_by` promises.
  *
- * @param exports of the config; those that write the table are found among them
+ * @param exports of the config. Finds the exports that write the table among them
  */
 export function freshness(
   { table }: DocumentedTable,

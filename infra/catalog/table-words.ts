@@ -101,7 +101,7 @@ export function tableWords({ description, columns }: DocumentedTable): TableWord
   return { description: truncate(description, MAX_DESCRIPTION), comments: Object.fromEntries(comments) };
 }
 
-/** @param exports of the config; those that write the table are found among them */
+/** @param exports of the config. Finds the exports that write the table among them */
 export function documentTable(schema: TableSchema, exports: readonly ConfiguredEntry[]): DocumentedTable {
   const { table, kind, currencies } = schema;
   const sources = exports.filter(({ name }) => name === table).flatMap((entry) => tableSource(entry) ?? []);

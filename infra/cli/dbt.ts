@@ -51,7 +51,7 @@ function localPlace({ out }: Folder) {
   return { profile: { type: 'duckdb', path: 'warehouse.duckdb', threads: 1 }, source: {}, location };
 }
 
-/** Removes those of a table that is gone. @throws UsageError if somebody else wrote one of the files */
+/** Removes the files of a table that is gone. @throws UsageError if somebody else wrote one of the files */
 function writeOwnFiles(dir: string, files: DbtFiles): void {
   const isOwn = (path: string) => readFileSync(join(dir, path), 'utf8').split('\n', 1)[0]?.endsWith(MARK);
   const foreign = Object.keys(files).filter((path) => existsSync(join(dir, path)) && !isOwn(path));

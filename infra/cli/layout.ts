@@ -1,7 +1,7 @@
 import stringWidth from 'string-width';
 import { toPrintable, toPrintableJson } from '../knowledge/errors.ts';
 
-/** Writes lines, made safe for a terminal. The terminal breaks those that are too long for it. */
+/** Writes lines, made safe for a terminal. The terminal breaks lines that are too long for it. */
 export function printLines(lines: readonly string[], to: NodeJS.WritableStream = process.stdout): void {
   if (lines.length > 0) to.write(`${lines.map(toPrintable).join('\n')}\n`);
 }

@@ -143,7 +143,7 @@ export class InvalidConfig extends Error {
   }
 }
 
-/** @throws InvalidConfig with every fault, including those of the exports' requests */
+/** @throws InvalidConfig with every fault, also with the faults of the exports' requests */
 export function parseConfig(context: unknown): Config {
   const old = describeOldForm(context);
   if (old !== undefined) throw new InvalidConfig([old]);

@@ -41,7 +41,7 @@ export const MEMORY = {
 
 type StepName = keyof typeof MEMORY;
 
-/** The states that an export enters besides those of its windows. */
+/** The states that an export enters besides the states of its windows. */
 const EXPORT_STATES = {
   steps: ['PlanExport', 'GetToken', 'PublishExport'],
   // TakeRequest, IsAnyMissing, IsForAll, ExportWindows, AnnounceExport, Exported

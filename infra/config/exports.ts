@@ -139,7 +139,7 @@ export const ColumnFields = z.object({
   date_column: FieldOfFile.optional(),
 });
 
-/** An export of the config, for one or several accounts. Its other fields are those of a request. */
+/** An export of the config, for one or several accounts. Its other fields are the fields of a request. */
 export const ExportOfAccounts = z.looseObject({
   ...ColumnFields.shape,
   accounts: z.array(z.string()).min(1, 'must not be empty; omit it for all').optional(),

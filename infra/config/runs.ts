@@ -66,7 +66,7 @@ export function runsToStart(exports: readonly ConfiguredExport[], maxAccounts: n
   );
 }
 
-/** The runs that must be ready at a time of day: one check for those that are due and start together. */
+/** The runs that must be ready at a time of day: one check for all that are due and start together. */
 export function runsToCheck(exports: readonly ConfiguredExport[]): ScheduledRun[] {
   const all = sharedRuns(exports).flatMap(({ name, place, schedule, ready_by, tell, requests }) => {
     if (ready_by === undefined) return [];

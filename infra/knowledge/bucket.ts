@@ -8,7 +8,7 @@ import { listKeys, objectPath, readMeta } from '../local/s3/store.ts';
 import { readDeployment, requireOutput } from './deployment.ts';
 import { UsageError } from './errors.ts';
 
-/** The bucket of the deployed stack, or that of a local run's folder. */
+/** The bucket of the deployed stack, or the bucket of a folder of local runs. */
 export interface Bucket extends ObjectStore, AsyncDisposable {}
 
 /** The objects that exports have left. */

@@ -45,7 +45,7 @@ export function stackName(): string {
   return target.stack ?? loadConfig().stack;
 }
 
-/** For the SDK: the Region in --region; empty for that of the environment. */
+/** For the SDK: the Region in --region; empty for the Region of the environment. */
 export function targetRegion(): { region?: string } {
   const { region } = target;
   return region === undefined ? {} : { region };

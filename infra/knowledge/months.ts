@@ -19,7 +19,7 @@ export interface Month {
 /** Months that are read at the same time. */
 const PARALLEL = 10;
 
-/** Holds the footer of a month of 10,000 rows. That of a month of 100 million rows takes a second call. */
+/** Holds the footer of a month of 10,000 rows. The footer of 100 million rows takes a second call. */
 const END_BYTES = 64 * 1024;
 
 /** Ends a Parquet file: the footer's length in four bytes, and MAGIC, with which the file begins too. */

@@ -54,7 +54,7 @@ export async function findNewcomers(
   const advertiser_ids = [...new Set(lacking.flatMap(({ lacked }) => lacked))].sort();
   const shown = { count: advertiser_ids.length, advertiser_ids: advertiser_ids.slice(0, MAX_NAMED) };
   const reason = `without ${nameNewcomers(shown)}`;
-  // There may be days before those that are looked at.
+  // There may be days before the judged ones.
   const [start_date = ''] = [first.start_date, newcomers?.history?.start_date ?? '9999'].sort();
   return {
     advertiser_ids,

@@ -74,7 +74,7 @@ export interface PageCurve {
   readonly points: readonly CurvePoint[];
   /** The days of the shortest look-back that would have caught nearly all changes of each metric. */
   readonly look_back: number;
-  /** Those of the longest look-back in the config, if it has one. */
+  /** The days of the longest look-back in the config, if it has one. */
   readonly configured?: number | undefined;
 }
 

@@ -20,7 +20,7 @@ export function documentTables(found: readonly Pick<FoundExport, 'input'>[]): Do
 }
 
 /**
- * The tables of the config, or those that a folder has, with the ledger.
+ * The tables of the config, or the tables of a folder, with the ledger.
  *
  * @throws UsageError if there is none
  */

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** An HTTP server on 127.0.0.1. Disposing of it ends every connection, also those that still wait. */
+/** An HTTP server on 127.0.0.1. Disposing of it ends every connection, also connections that still wait. */
 export interface LoopbackServer extends AsyncDisposable {
   /** Such as http://127.0.0.1:49152. */
   readonly endpoint: string;

@@ -63,7 +63,7 @@ export interface LocalRun extends AsyncDisposable {
   functionOf(step: string): LocalFunction;
   /** Starts an execution with the request as its input. */
   export(request: unknown, name?: string): Execution;
-  /** Tells of each execution that starts from now on, such as those of the accounts of an export. */
+  /** Tells of each execution that starts from now on, such as the executions of the accounts of an export. */
   onStart(listen: OnStart): void;
 }
 
@@ -82,7 +82,7 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   const { assembly = loadAssembly(await prepareAssembly(configFile)) } = options;
   const { bucket } = assembly;
   await mkdir(out, { recursive: true });
-  // Nobody can continue those of a killed run, nor those of this one when it has stopped.
+  // Nobody can continue the uploads of a killed run, nor the uploads of this one when it has stopped.
   const removeUploads = () => rm(join(out, bucket, UPLOADS), { recursive: true, force: true });
   await removeUploads();
   started.defer(removeUploads);

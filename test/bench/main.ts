@@ -39,7 +39,7 @@ program
   .command('page')
   .description('Measures the page of one year and of two of three accounts with five exports.')
   .option('--rounds <n>', 'the table shows their median', positive, 7)
-  .option('--folder <dir>', 'keeps the exports there, and uses those of an earlier bench')
+  .option('--folder <dir>', 'keeps the exports there, and uses the exports of an earlier bench')
   .action(async ({ rounds, folder }: { rounds: number; folder?: string }) => {
     using temporary = mkdtempDisposableSync(join(tmpdir(), 'bench-page-'));
     await benchPage(folder === undefined ? temporary.path : resolve(folder), rounds);

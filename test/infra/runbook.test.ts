@@ -22,7 +22,7 @@ function sectionsOf(chapter: string): string[] {
   return [...own.matchAll(/^### (.+)$/gm)].map(([, heading = '']) => heading);
 }
 
-/** Those of the headings, and those of the rows of a table. */
+/** The anchors of the headings, and of the rows of a table. */
 const anchors = [
   ...anchorsIn(runbook),
   ...[...runbook.matchAll(/<a id="([^"]+)"><\/a>/g)].map(([, id]) => id),

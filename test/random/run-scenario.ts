@@ -64,7 +64,7 @@ export interface ScenarioRun {
 }
 
 export interface Names {
-  /** One account, or those of the scenario's only export. */
+  /** One account, or all accounts of the scenario's only export. */
   readonly accounts: readonly string[];
   /** No other scenario of the workflow has it. */
   readonly prefix: string;
@@ -215,7 +215,7 @@ type AnyCall = Call | S3Call | JsonCall;
  * Kills functions after these of the calls from now on. At a call, not at a time, so that a seed kills at the
  * same place again.
  *
- * @param kills counts all calls @param tableKills counts those of CurateReport's that concern the table
+ * @param kills counts all calls @param tableKills counts CurateReport's calls that concern the table
  */
 function killAtCalls(workflow: Workflow, { kills, tableKills }: Pick<Scenario, 'kills' | 'tableKills'>) {
   const { sandbox, s3, secrets, glue } = workflow;
@@ -249,7 +249,7 @@ function killAll(workflow: Workflow): void {
     void workflow.functionOf(environment.STEP ?? '').kill();
 }
 
-/** Reads only the folders of these exports, because those of earlier scenarios may be many. */
+/** Reads only the folders of these exports, because earlier scenarios may have left many. */
 async function objectsOf({ out, bucket, object }: Workflow, account: string, prefix: string) {
   const keys = globSync(`exports/account=${account}/export=${prefix}-*/**/*.*`, { cwd: join(out, bucket) });
   const read = async (bytes: Promise<Buffer>, meta: string) => {

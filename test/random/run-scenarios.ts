@@ -50,7 +50,7 @@ export async function runScenarios(
   await Promise.all(Array.from({ length: parallel }, work));
 }
 
-/** Runs these scenarios of a seed. @returns those that broke a promise, and how the executions ended */
+/** Runs these scenarios of a seed. @returns what broke a promise, and how the executions ended */
 export async function findBroken(seed: number, scenarios: readonly NumberedScenario[], pace: Pace) {
   const broken: object[] = [];
   const ends: unknown[] = [];

@@ -12,7 +12,7 @@ export const RELEASE = 'a62ec4b545888070a7d8a17231d77a63829d3661';
 /** A copy of the project, with a config of its own. */
 export type Project = ReturnType<typeof openProject>;
 
-/** Copies the files of this checkout, also those that are not committed. */
+/** Copies the files of this checkout, also files that are not committed. */
 export function copyProject(processes: Processes): Project {
   const folder = join(processes.folder, 'present');
   const files = ['infra', 'functions', 'cdk.json', 'package.json', 'package-lock.json', 'tsconfig.json'];

@@ -98,7 +98,7 @@ export function hasCycleWithout({ States }: Machine, gates: readonly string[]): 
   return Object.keys(States).some((name) => !gates.includes(name) && reaches(name, [name]));
 }
 
-/** Events of one entry of a state: StateEntered, those of one call, StateExited. */
+/** Events of one entry of a state: StateEntered, the events of one call, StateExited. */
 function eventsOfEntry(state: State): number {
   return 2 + (state.Type === 'Task' || state.Type === 'Map' ? EVENTS_OF_CALL : 0);
 }

@@ -40,7 +40,7 @@ export async function endOf(child: ChildProcessWithoutNullStreams): Promise<Comm
  * Runs `npm run export -- <args>` in this process, because loading the CLI takes a new one 0.3 s of CPU. One
  * at a time.
  *
- * @param cwd default: that of the tests
+ * @param cwd default: the folder of the tests
  * @param commandLine of another checkout
  */
 export async function runCommand(

@@ -25,7 +25,7 @@ export default async function setup(): Promise<void> {
   process.env.VERSITYGW = join(folder, 'versitygw');
 }
 
-/** Starts versitygw on a folder. Objects are plain files at the same paths as those of the local S3. */
+/** Starts versitygw on a folder. Objects are plain files at the same paths as in the local S3. */
 export async function startVersitygw(
   program: string,
   { directory, buckets, versioned = false }: S3Options,

@@ -19,7 +19,7 @@ interface Folder extends CommandRun {
   readonly platform: { isReady: boolean };
   /** `--local` and `--out`. */
   readonly place: readonly string[];
-  /** Runs the CLI. Default: that of this checkout. */
+  /** Runs the CLI. Default: the CLI of this checkout. */
   cli: (args: readonly string[]) => Promise<CommandEnd>;
   /** Writes the request of the next run. */
   request(fields?: object): Promise<void>;

@@ -54,7 +54,7 @@ export function accountFaults(name: string, { local }: AccountOptions): string[]
   return [`there is no account ${name} in cdk.json${suggest(name, accounts)}`];
 }
 
-/** The scopes that the account's exports ask for. Nearly all need that of reports, as the checks do. */
+/** The scopes that the account's exports ask for. Nearly all need the scope of reports, as the checks do. */
 export function neededScopes(account: string): string[] {
   const exports = loadConfig().exports.filter((entry) => entry.account === account);
   const scopes = exports.flatMap(({ kind = 'report', resource, advertiser_ids }) => {

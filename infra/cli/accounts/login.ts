@@ -74,7 +74,7 @@ async function findFaults(options: LoginOptions): Promise<string[]> {
   ];
 }
 
-/** @param granted the scopes, which may be fewer than those that were asked for */
+/** @param granted the scopes, which may be fewer than the login asked for */
 function report(granted: string | undefined, { name, place }: Account): void {
   printLines([
     `Account ${name} is logged in${granted === undefined ? '' : `. Granted: ${granted}`}.`,
@@ -133,7 +133,7 @@ async function readLine(input: Readable, signal: AbortSignal): Promise<string> {
   throw new CommandFailed('No address was pasted.', 'Log in again and paste the whole address.');
 }
 
-/** The scheme, host, port and path must be exactly those of the redirect URI. */
+/** The scheme, host, port and path must be the same as in the redirect URI. */
 function parsePasted(line: string, redirectUri: string): URL {
   const url = URL.parse(line);
   const { origin, pathname } = new URL(redirectUri);

@@ -62,7 +62,7 @@ export async function runLocalQuery(sql: string, out: string): Promise<QueryResu
   }
 }
 
-/** The saved queries for the tables of a folder. Today is that of its clock, which --speed sets ahead. */
+/** The saved queries for the tables of a folder. Its clock, which --speed sets ahead, says what is today. */
 export async function readSavedQueries(out: string, dates: Pick<QueryOptions, 'day' | 'at'>) {
   const tables = [...findTables(out).values()];
   const { rows } = await runLocalQuery(
@@ -92,7 +92,7 @@ async function* readRows(result: DuckDBResult, close: () => void): AsyncGenerato
 async function openDatabase() {
   const database = await DuckDBInstance.create(':memory:', OFFLINE);
   const connection = await database.connect();
-  // The current date is that of Athena.
+  // Athena has the current date in UTC.
   await connection.run("SET TimeZone = 'UTC'");
   const close = () => {
     connection.closeSync();

@@ -115,7 +115,7 @@ async function rebuildWindow(
 function asState({ manifest, created_at }: StoredDelivery, request: ExportRequest): SavedWindow {
   const { start_date, end_date, report_id, copied_at, checksum, execution } = manifest;
   const { key, bytes, version_id, content_type, content_encoding } = manifest;
-  // The hash leaves the format out, so that of this file may be another one.
+  // The hash leaves the format out, so this file may have another one.
   const { format } = manifest.request;
   return {
     execution,

@@ -99,7 +99,7 @@ export function exampleRequest(now: Date): unknown {
 
 /** A person who starts an export of days that are all to come mistyped the year. */
 export function futureFaults({ kind, start_date, end_date }: ExportRequest, now: Date): string[] {
-  // Days begin up to 14 hours before those of UTC.
+  // Days begin up to 14 hours before the days of UTC.
   const tomorrow = addDays(now.toISOString().slice(0, 10), 1);
   if (kind === 'list' || start_date <= tomorrow) return [];
   return [`start_date: all days ${describeDays({ start_date, end_date })} are still to come`];

@@ -32,7 +32,7 @@ export interface LocalRunOptions extends PlatformOptions, RequestOptions {
 
 /**
  * Finds the request and the platform of a local run, and checks them before anything is started. Without
- * --base-url, the platform is that of the folder's last run.
+ * --base-url, the platform of the folder's last run is used.
  *
  * @throws UsageError
  */

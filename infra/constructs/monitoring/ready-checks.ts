@@ -9,7 +9,7 @@ import { grantKey } from '../encryption-key.ts';
 import { retries } from '../retries.ts';
 import { announce, invoke, type StepFunctions } from '../workflow-states.ts';
 
-/** The checks of a run, and a day for those that are tried again. */
+/** The checks of a run, and a day for checks that are tried again. */
 const TIMEOUT = Duration.seconds(MAX_CHECKS * BETWEEN_CHECKS).plus(Duration.days(1));
 
 interface ReadyChecksProps extends Partial<sfn.StateMachineProps> {

@@ -82,7 +82,7 @@ it('shows what missing, status and query show of overlapping, restated, held and
   const printed = stdout.split('\n').map((line) => line.trim());
   expect(acme.remedies.map(({ command }) => printed.includes(command))).toEqual([true, true, true]);
 
-  // Each number is that of a query, and the page shows it.
+  // Each number comes from a query, and the page shows it.
   const html = renderPage({ ...contents, exports: [acme] });
   const find = (pattern: RegExp) => [...html.matchAll(pattern)].map(([, found]) => found);
   const { counts } = acme.missing ?? {};

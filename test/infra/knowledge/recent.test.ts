@@ -57,7 +57,7 @@ it('reads no more records of a longer history', async () => {
   await one.read();
   await two.read();
   expect([one.reads.length, two.reads.length]).toEqual([two.reads.length, expect.any(Number)]);
-  // Each window of the last 28 and 31 days, and those that end in them.
+  // Each window of the last 28 and 31 days, and the windows that end in them.
   expect(two.reads.length).toBeLessThan(2 * 100);
 });
 

@@ -30,7 +30,7 @@ interface Options {
   readonly end?: Readonly<Record<string, unknown>>;
   /** Polls that see a started execution running, before it ends. */
   readonly polls?: number;
-  /** Polls before those that fail. */
+  /** Polls before the first that fails. */
   readonly failedPolls?: number;
   /** The events of every execution. */
   readonly history?: readonly object[];
@@ -168,7 +168,7 @@ export async function startCloudFormation(
   return calls;
 }
 
-/** Serves these operations until the test ends. @returns the names of those that were called */
+/** Serves these operations until the test ends. @returns the names of the operations that were called */
 async function serve(
   { denied, otherwise }: { readonly denied: string; readonly otherwise: string },
   operations: Operations,
