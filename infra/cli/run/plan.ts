@@ -62,7 +62,9 @@ async function planRequest(input: unknown, options: PlanOptions) {
     : { windows: all, already_delivered: undefined };
   const seconds = await medianSeconds(store, request);
   const rounds = Math.ceil(found.windows.length / request.max_parallel);
-  const { dollars } = costOf(request.kind, found.windows.length, seconds ?? ASSUMED_SECONDS);
+  // With the platform's totals.
+  const reports = found.windows.length * (request.kind === 'report' && request.reconcile ? 2 : 1);
+  const { dollars } = costOf(request.kind, reports, seconds ?? ASSUMED_SECONDS);
   return {
     outcome: 'ok' as const,
     account: request.account,
@@ -70,7 +72,7 @@ async function planRequest(input: unknown, options: PlanOptions) {
     windows: found.windows,
     already_delivered: found.already_delivered,
     // If the platform answers at the first try.
-    reports: request.kind === 'report' ? found.windows.length * (request.reconcile ? 2 : 1) : 0,
+    reports: request.kind === 'report' ? reports : 0,
     minutes: Math.ceil((rounds * (seconds ?? ASSUMED_SECONDS)) / 60),
     seconds_per_report: seconds,
     dollars: Number(dollars.toFixed(4)),

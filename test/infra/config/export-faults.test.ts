@@ -51,6 +51,14 @@ describe('columns', () => {
   });
 });
 
+it('an export that reconciles needs tables', () => {
+  const exports = [{ ...DAILY, dimensions: ['campaign_id'], reconcile: true }];
+  expect([faultsOf(exports), faultsOf(exports, { tables: false })]).toEqual([
+    [],
+    ['exports[0].reconcile: needs tables'],
+  ]);
+});
+
 describe('a table', () => {
   it.each([
     [{ dimensions: ['Spend'] }, 'metrics: Spend and spend would both be the column spend'],

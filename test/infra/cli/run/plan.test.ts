@@ -46,5 +46,8 @@ describe('plan', () => {
     const { seconds_per_report, minutes, reports } = JSON.parse((await plan(options)).stdout);
     expect(seconds_per_report).toBeGreaterThanOrEqual(100);
     expect({ minutes, reports }).toEqual({ minutes: Math.ceil(seconds_per_report / 60), reports: 1 });
+    const reconciling = { dimensions: ['campaign_id'], reconcile: true };
+    writeFileSync(input, JSON.stringify({ ...JSON.parse(readFileSync(input, 'utf8')), ...reconciling }));
+    expect(JSON.parse((await plan(options)).stdout).reports).toBe(2);
   });
 });
