@@ -23,6 +23,7 @@ export const Manifest = z.object({
   export_request: z.optional(ExportRequest),
   advertisers: z.optional(Advertisers),
   time_zone: z.optional(z.string()),
+  /** Version 0.1.0 wrote none. */
   request_hash: z.optional(z.string()),
   platform: z.string(),
   revision: z.string(),
@@ -67,6 +68,28 @@ const Needed = z.pick(Manifest, {
 /** When a window's report was created. A list or a query has no report: it is made when it is copied. */
 export function createdAt({ report_created_at, copied_at }: Manifest): string {
   return report_created_at ?? copied_at;
+}
+
+/** The export's request. A manifest of an older version has only the parts that the platform got. */
+export function requestOf(manifest: Manifest): ExportRequest | undefined {
+  const { export_request, kind, account, request, time_zone, start_date, end_date } = manifest;
+  if (export_request) return export_request;
+  const common = { kind, account, name: manifest.export, start_date, end_date, time_zone, max_parallel: 1 };
+  const { advertiser_ids, metrics, dimensions, granularity, format, ...others } = request;
+  const { start_date: _, end_date: __, ...options } = others;
+  const { advertiser_id, ...query } = options;
+  const fields = {
+    report: { advertiser_ids, metrics, dimensions, granularity, format, options },
+    purchases: { advertiser_id, options: query },
+    list: request,
+  };
+  return ExportRequest.safeParse({ ...common, ...fields[kind] }).data;
+}
+
+export function hashOf(manifest: Manifest): string {
+  const { request_hash, platform, revision } = manifest;
+  const request = request_hash === undefined ? requestOf(manifest) : undefined;
+  return request ? requestHash(request, { platform, revision }) : (request_hash ?? '');
 }
 
 interface Publishing extends RequestTarget {

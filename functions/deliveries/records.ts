@@ -17,7 +17,7 @@ import { addDays, type DateRange, MAX_WINDOW_DAYS } from '../workflow/request/da
 import { ExportRequest } from '../workflow/request/request.ts';
 import type { FailureReport } from '../workflow/state-parts.ts';
 import type { Attempt, Delivery } from './judge.ts';
-import { createdAt, type Manifest, parseManifest } from './manifest.ts';
+import { createdAt, hashOf, type Manifest, parseManifest } from './manifest.ts';
 
 /** Reads the objects that exports have left. */
 export type RecordStore = Pick<ObjectStore, 'list' | 'getText' | 'head'>;
@@ -156,11 +156,11 @@ async function readDelivery(
   const manifest = parseManifest(await store.getText(key));
   const folder = key.slice(0, -MANIFEST.length);
   if (!manifest?.key.startsWith(folder)) return undefined;
-  const { start_date, end_date, published_at, execution, export_request, request_hash = '' } = manifest;
+  const { start_date, end_date, published_at, execution, export_request } = manifest;
   return {
     start_date,
     end_date,
-    request_hash,
+    request_hash: hashOf(manifest),
     created_at: createdAt(manifest),
     published_at,
     execution,

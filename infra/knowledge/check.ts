@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import pMap from 'p-map';
 import { checksumOf } from '../../functions/aws/objects.ts';
 import { covers } from '../../functions/deliveries/judge.ts';
+import { requestOf } from '../../functions/deliveries/manifest.ts';
 import type { StoredDelivery } from '../../functions/deliveries/records.ts';
 import { stageWindow } from '../../functions/tables/curate-file.ts';
 import { type Database, literal, type Row } from '../../functions/tables/database.ts';
@@ -226,7 +227,7 @@ async function readFile(work: Work, { manifest, ...window }: StoredDelivery): Pr
   if (checksum !== manifest.checksum.value) return { days: new Map(), total: { checksum } };
   // The reader may write other files beside it.
   if (stored !== copy) await symlink(stored, copy);
-  const request = (manifest.export_request ?? found.request) as ReportRequest;
+  const request = (requestOf(manifest) ?? found.request) as ReportRequest;
   const { signal } = new AbortController();
   const file = await findRows(copy, { ...manifest, format: request.format, rows: request.rows, signal });
   const facts = await stageWindow(request, window, { ...work, file }, join(folder, 'rows.parquet'));

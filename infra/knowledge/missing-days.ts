@@ -5,6 +5,7 @@ import {
   judgeDays,
   NOT_DELIVERED,
 } from '../../functions/deliveries/judge.ts';
+import { requestOf } from '../../functions/deliveries/manifest.ts';
 import { type DateRange, dateIn, daysOf, groupDays } from '../../functions/workflow/request/dates.ts';
 import { ALL } from '../../functions/workflow/request/report.ts';
 import type { ExportRequest, ReportRequest } from '../../functions/workflow/request/request.ts';
@@ -105,7 +106,7 @@ export async function judgeRange(
       return newestFirst.find((each) => isOwn(each) && covers(each, day))?.manifest.table_problem;
     if (state !== 'older_request') return undefined;
     const older = newestFirst.find((each) => covers(each, day));
-    return older && describeAdded(request, older.manifest.export_request);
+    return older && describeAdded(request, requestOf(older.manifest));
   };
   const judged = days.map((day, at) => {
     const state = states[at] ?? 'absent';

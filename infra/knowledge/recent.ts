@@ -1,4 +1,5 @@
 import { covers } from '../../functions/deliveries/judge.ts';
+import { requestOf } from '../../functions/deliveries/manifest.ts';
 import {
   type ExportRecords,
   listWindows,
@@ -92,8 +93,8 @@ function isSettled(plan: DateRange, windows: readonly DateRange[]): boolean {
 
 /** The request of the newest plan or manifest. */
 export function lastAsked({ plans, deliveries }: ExportRecords): ExportRequest | undefined {
-  const delivered = deliveries.map(({ published_at: at, manifest: { export_request: request } }) => {
-    return { at, request };
+  const delivered = deliveries.map(({ published_at: at, manifest }) => {
+    return { at, request: requestOf(manifest) };
   });
   const asked = plans.map(({ started_at: at, request }) => ({ at, request }));
   return latest([...delivered, ...asked].filter(({ request }) => request))?.request;

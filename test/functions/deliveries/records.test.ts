@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { requestHash } from '../../../functions/decisions/request-hash.ts';
+import { sentRequest } from '../../../functions/deliveries/manifest.ts';
 import { findMissing } from '../../../functions/deliveries/missing.ts';
 import { readRecords } from '../../../functions/deliveries/records.ts';
 import { failureKey, manifestKey, objectKey, planKey } from '../../../functions/workflow/keys.ts';
@@ -84,6 +85,14 @@ describe('readRecords', () => {
     const copied_at = '2026-10-02T00:00:00Z';
     const { store } = createBucketOf([window], { report_created_at: undefined, copied_at });
     expect((await readRecords(store, request)).deliveries).toMatchObject([{ created_at: copied_at }]);
+  });
+
+  it('finds the request of a manifest of version 0.1.0, which names no hash', async () => {
+    const body = { ...october(1, 3), ...sentRequest(request, october(1, 3)), currency: 'USD' };
+    const old = { request_hash: undefined, export_request: undefined, request: body };
+    const { store } = createBucketOf([window], old);
+    const own = requestHash({ ...request, options: { currency: 'USD' } }, target);
+    expect((await readRecords(store, request)).deliveries).toMatchObject([{ request_hash: own }]);
   });
 });
 
