@@ -2,67 +2,44 @@ import { Stack, Validations } from 'aws-cdk-lib';
 import { CfnManagedPolicy, CfnPolicy } from 'aws-cdk-lib/aws-iam';
 import type { Construct, IConstruct } from 'constructs';
 
-/** A child of the construct, the rule that it may break, and why. */
-type Acknowledgement = readonly [child: string, rule: string, reason: string];
-
-const ACKNOWLEDGED: readonly Acknowledgement[] = [
-  [
-    'Exports',
+/** Rules that a child of the construct breaks, and why. */
+const ACKNOWLEDGED: Readonly<Record<string, readonly [rule: string, reason: string]>> = {
+  Exports: [
     'S1',
     'CloudTrail data events, which an organization turns on for all its buckets, record who reads a report. Access logs would need a second bucket that is just as readable, and are less complete.',
   ],
-  [
-    'Secrets',
+  Secrets: [
     'SMG4',
     'The platform issues credentials and has no way to rotate them. GetToken renews the token when it expires.',
   ],
-  [
-    'Schedules',
+  Schedules: [
     'SQS3',
     'It is itself the dead-letter queue of EventBridge Scheduler, which the rule does not consider.',
   ],
-];
+};
 
 /** Resources of policies that end with a wildcard, and why. */
 type Wildcard = readonly [resource: RegExp, reason: string];
 
-const WINDOWS: Wildcard = [
-  /\/exports\/\*$/,
-  'The keys contain the account, the export and the dates of each window, all under this prefix.',
-];
+const WINDOWS: Wildcard = [/\/exports\/\*$/, 'The keys contain account, export and dates of each window.'];
 const BESIDES: Wildcard = [
   /\/exports\/\*\/_\w+(\.json|\/\*)$/,
-  'The objects of this name, next to the reports of any account, export and window.',
+  'The objects of this name beside the reports.',
 ];
 const MONTHS: Wildcard = [/\/tables\/\*$/, 'The objects of all tables: one per account and month.'];
 const LEASES: Wildcard = [/\/leases\/\*$/, 'The leases of all accounts, one object each.'];
 const RESULTS: Wildcard = [/\/query-results\/\*$/, 'The results of all queries of the workgroup.'];
-const SCHEMAS: Wildcard = [
-  /:table\/[^/]+\/\*$/,
-  'The tables of one database. A list of them would outgrow the policy.',
-];
+const SCHEMAS: Wildcard = [/:table\/[^/]+\/\*$/, 'A list of the tables would outgrow the policy.'];
 const SECRETS: Wildcard = [
   /:secret:[^*]+\/\*\/\w+-\?{6}$/,
-  'The secrets of this stack, two per account. A list of them would outgrow the policy.',
+  'A list of the accounts would outgrow the policy.',
 ];
 const VERSIONS: Wildcard = [/^<\w+\.Arn>:\*$/, 'The versions of one function of this stack.'];
-const EXECUTIONS: Wildcard = [
-  /:(execution|mapRun):.+:\*$/,
-  'The executions of its own state machine, which are named at run time.',
-];
+const EXECUTIONS: Wildcard = [/:(execution|mapRun):.+:\*$/, 'The executions are named at run time.'];
 const STACK: Wildcard = [/:stack\/[^*]+\/\*$/, 'The id of this stack, which only its creation tells.'];
-const DELIVERIES: Wildcard = [
-  /^\*$/,
-  'Log deliveries and X-Ray traces have no resource that a permission could be limited to.',
-];
-const INTERFACES: Wildcard = [
-  /^\*$/,
-  'Lambda makes the network interfaces of functions, whose ids nobody knows before.',
-];
-const LISTS: Wildcard = [
-  /^\*$/,
-  'Lists of workgroups and catalogs have no resource, and drivers write the name of a catalog in any case.',
-];
+const DELIVERIES: Wildcard = [/^\*$/, 'Log deliveries and X-Ray traces have no resource to name.'];
+const INTERFACES: Wildcard = [/^\*$/, 'Lambda makes the network interfaces of functions.'];
+const LISTS: Wildcard = [/^\*$/, 'Lists of workgroups have no resource. Drivers write catalogs in any case.'];
 
 /**
  * Acknowledges findings of cdk-nag's AwsSolutions pack in this construct, also for an app that has the pack
@@ -78,7 +55,8 @@ export function acknowledgeFindings(scope: Construct, isInVpc: boolean): void {
   };
   const acknowledge = (construct: IConstruct, rule: string, reason: string) =>
     Validations.of(construct).acknowledge({ id: `AwsSolutions::AwsSolutions-${rule}`, reason });
-  for (const [child, rule, reason] of ACKNOWLEDGED) acknowledge(scope.node.findChild(child), rule, reason);
+  for (const [child, [rule, reason]] of Object.entries(ACKNOWLEDGED))
+    acknowledge(scope.node.findChild(child), rule, reason);
   const validate = () => {
     for (const [child, allowed] of Object.entries(wildcards))
       for (const policy of scope.node.tryFindChild(child)?.node.findAll() ?? [])
