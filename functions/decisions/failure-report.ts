@@ -9,8 +9,8 @@ import { shortenTexts, truncate } from './warnings.ts';
 const NEXT_STEP: Readonly<Record<ErrorName, string>> = {
   InvalidInput: 'Correct the request and start it again.',
   CredentialUnusable:
-    'Store a credential that works (npm run export -- secret set ACCOUNT < credential.json), then run the export again.',
-  LoginRequired: 'Sign in again (npm run export -- login --account ACCOUNT), then run the export again.',
+    'Store a credential that works (npx ad-report-export secret set ACCOUNT < credential.json), then run the export again.',
+  LoginRequired: 'Sign in again (npx ad-report-export login --account ACCOUNT), then run the export again.',
   TokenRefusedAgain: 'Check the credential, its scope and base_url, then run the export again.',
   RequestRefused: 'Correct what the message names, then run the export again.',
   RateLimited: 'Lower max_parallel or run fewer exports at a time, then run the export again.',

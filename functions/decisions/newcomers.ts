@@ -13,5 +13,5 @@ export function nameNewcomers({
 /** The command that exports a configured export. @param range default: the days of its first run */
 export function runCommand(name: string, account: string, range?: DateRange): string {
   const days = range ? ` --from ${range.start_date} --to ${range.end_date}` : '';
-  return `npm run export -- run ${name} --account ${account}${days}`;
+  return `npx ad-report-export run ${name} --account ${account}${days}`;
 }

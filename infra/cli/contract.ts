@@ -7,11 +7,12 @@ import type { Folder } from '../knowledge/bucket.ts';
 import { loadConfig } from '../knowledge/config.ts';
 import { readDeployment, requireOutput, stackName } from '../knowledge/deployment.ts';
 import { findDocumentedTables } from '../knowledge/tables.ts';
+import { PROGRAM } from '../package.ts';
 import { option } from './options.ts';
 import { toYaml } from './yaml.ts';
 
 /** Without `-s`, npm writes two lines of its own. */
-const EXAMPLE = '\nExample:\n  npm run -s export -- contract > ads.odcs.yaml';
+const EXAMPLE = `\nExample:\n  ${PROGRAM.replace('run', 'run -s')} contract > ads.odcs.yaml`;
 
 export function createCommand(): Command {
   return new Command('contract')

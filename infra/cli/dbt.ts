@@ -17,7 +17,7 @@ import { toYaml } from './yaml.ts';
 
 /** The end of the first line of each file that this command may replace. */
 const MARK =
-  'Written by `npm run export -- dbt`, which writes it again. Without this line, it stays as it is.';
+  'Written by `ad-report-export dbt`, which writes it again. Without this line, it stays as it is.';
 
 export function createCommand(): Command {
   return new Command('dbt')

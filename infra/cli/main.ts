@@ -1,9 +1,10 @@
 import { setFlagsFromString } from 'node:v8';
-import { cacheCompiledCode } from '../cache.ts';
+import { BUILT, PROGRAM } from '../package.ts';
 
-// Node 22 can load this file but not the others. Node 20 cannot load TypeScript at all.
+// Older versions can load this file but not the others.
 if (Number.parseInt(process.versions.node, 10) < 24) {
-  process.stderr.write("error: this needs Node 24; 'npm run export --' runs on the one in node_modules\n");
+  const where = BUILT ? '' : `; '${PROGRAM}' runs on the one in node_modules`;
+  process.stderr.write(`error: this needs Node 24${where}\n`);
   process.exit(2);
 }
 // Keeps the young generation of this process and its threads at its initial 1 MiB. Otherwise a local run
@@ -14,6 +15,7 @@ setFlagsFromString('--semi-space-growth-factor=1');
 // times instead of 10, a quarter of the CPU of the run.
 setFlagsFromString('--heap-growing-percent=300');
 // The compile cache serves only modules that are loaded after it was enabled.
+const { cacheCompiledCode } = await import('../cache.ts');
 cacheCompiledCode();
 const { continueWithoutOutput, runCommandLine } = await import('./program.ts');
 continueWithoutOutput();

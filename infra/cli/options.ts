@@ -5,6 +5,7 @@ import { DownloadRefused } from '../../functions/workflow/errors.ts';
 import { isCalendarDate } from '../../functions/workflow/request/dates.ts';
 import { UsageError } from '../knowledge/errors.ts';
 import { PLATFORM_FLAGS, type PlatformOptions } from '../knowledge/platform.ts';
+import { PROGRAM } from '../package.ts';
 import { warn } from './layout.ts';
 
 /** The values of options that several commands have. */
@@ -53,7 +54,7 @@ export function localOption(
 
 /** The examples at the end of a command's help. @param lines such as `list --json` */
 export function examples(...lines: string[]): string {
-  return ['', 'Examples:', ...lines.map((line) => `  npm run export -- ${line}`)].join('\n');
+  return ['', 'Examples:', ...lines.map((line) => `  ${PROGRAM} ${line}`)].join('\n');
 }
 
 /** Parses the value of an option. */

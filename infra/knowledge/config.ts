@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 import { type Config, InvalidConfig } from '../config/config.ts';
-import { CDK_JSON, readConfig } from '../config/read-config.ts';
+import { CONFIG_FILE, readConfig } from '../config/read-config.ts';
 import { UsageError } from './errors.ts';
 
 let named: string | undefined;
@@ -12,7 +12,7 @@ export function setConfigFile(file: string | undefined): void {
 
 /** The file in --config, or else cdk.json. */
 export function configFile(): string {
-  return named ?? CDK_JSON;
+  return named ?? CONFIG_FILE;
 }
 
 /** The option with which another command reads the same config. */

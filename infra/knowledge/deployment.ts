@@ -3,7 +3,7 @@ import { loadConfig } from './config.ts';
 import { createAwsFailure, UsageError } from './errors.ts';
 
 const INSTEAD =
-  "run 'npm run deploy', or give --stack and --region. For the runs of this machine, use --local";
+  "run 'npx cdk deploy', or give --stack and --region. For the runs of this machine, use --local";
 
 /** The options --stack and --region. */
 interface Target {

@@ -39,7 +39,7 @@ const AWS_ADVICE: readonly (readonly [names: RegExp, todo: string])[] = [
   ],
   [
     /NotFound|DoesNotExist|NoSuchBucket|PermanentRedirect/,
-    "Run 'npm run deploy', or give another --stack or --region.",
+    "Run 'npx cdk deploy', or give another --stack or --region.",
   ],
   [
     /Throttling|TooManyRequests|SlowDown/,

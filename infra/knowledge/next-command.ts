@@ -1,5 +1,6 @@
 import type { ExportId } from '../../functions/workflow/keys.ts';
 import type { DateRange } from '../../functions/workflow/request/dates.ts';
+import { PROGRAM } from '../package.ts';
 import type { Folder } from './bucket.ts';
 import { configOption } from './config.ts';
 import { targetOptions } from './deployment.ts';
@@ -50,7 +51,7 @@ export function repeatCommand(args = process.argv.slice(2)): string {
 }
 
 function commandLine(args: readonly string[]): string {
-  return ['npm run export --', ...args.map(quote)].join(' ');
+  return [PROGRAM, ...args.map(quote)].join(' ');
 }
 
 /** Quotes an argument for a POSIX shell, if it needs quotes. */

@@ -71,7 +71,7 @@ describe('an export of all advertisers', () => {
     );
     const { newcomers, windows, warnings } = second.output as ExportResult;
     const history = { start_date: '2026-10-01', end_date: '2026-10-02' };
-    const command = 'npm run export -- run newcomer --account sandbox --from 2026-10-01 --to 2026-10-02';
+    const command = 'npx ad-report-export run newcomer --account sandbox --from 2026-10-01 --to 2026-10-02';
     expect(newcomers).toEqual({ count: 1, advertiser_ids: [NEW], history, command });
     expect(warnings).toEqual([
       `the platform refused 1 advertiser of its own list, so the report is without: ${two}`,

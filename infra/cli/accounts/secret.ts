@@ -13,6 +13,7 @@ import {
 import { AccessRefused, CredentialUnusable } from '../../../functions/workflow/errors.ts';
 import { readDeployment, stackName } from '../../knowledge/deployment.ts';
 import { CommandFailed, explainStepError, refuse, UsageError } from '../../knowledge/errors.ts';
+import { PROGRAM } from '../../package.ts';
 import { printDocument, warn } from '../layout.ts';
 import { examples, option } from '../options.ts';
 import { accountFaults } from './account.ts';
@@ -42,7 +43,7 @@ async function secret(action = '', account = '', { json }: { json?: true }, comm
   const content = await text(process.stdin);
   if (content.trim() === '') throw new UsageError([`standard input is empty; give the credential: ${USAGE}`]);
   const stored = await storeCredential(account, content);
-  const check = `Check it: npm run export -- doctor --account ${account}`;
+  const check = `Check it: ${PROGRAM} doctor --account ${account}`;
   const login = stored.login_kept ? 'The login is kept.\n' : '';
   if (json) printDocument(stored);
   else process.stdout.write(`Stored in the secret ${stored.secret}.\n${login}${check}\n`);
@@ -81,7 +82,7 @@ async function storeCredential(account: string, content: string) {
     return { outcome: 'stored', account, secret: name, fields: Object.keys(credential), login_kept };
   } catch (error) {
     if (error instanceof AccessRefused && error.facts.aws_error === 'ResourceNotFoundException')
-      throw new CommandFailed(`There is no secret ${name}.`, "Run 'npm run deploy', then store it.");
+      throw new CommandFailed(`There is no secret ${name}.`, "Run 'npx cdk deploy', then store it.");
     throw explainStepError(error);
   }
 }

@@ -14,14 +14,15 @@ import {
   tablesNamedIn,
 } from '../../knowledge/views.ts';
 import { newestChange } from '../../local/s3/store.ts';
+import { PROGRAM } from '../../package.ts';
 import type { QueryResult, Value } from './result.ts';
 
 /** DuckDB must not download anything. What it needs is built in. */
 const OFFLINE = { autoinstall_known_extensions: 'false', autoload_known_extensions: 'false' };
 
 const HOW_TO_GET_TABLES =
-  "Run 'npm start' for an example, or 'npm start -- NAME' for an export of cdk.json; or give another --out. " +
-  "'npm run export -- missing NAME --local' says why a delivered file is not in its table.";
+  `Run '${PROGRAM} start NAME' for an export of cdk.json, or without NAME for an example; or give another --out. ` +
+  `'${PROGRAM} missing NAME --local' says why a delivered file is not in its table.`;
 
 /** DuckDB cannot read a file: it is damaged, or a run replaced it during the query. */
 const UNREADABLE = /^Invalid (Input )?Error/;

@@ -12,6 +12,7 @@ import { startLocal } from '../../local/run.ts';
 import { newestChange } from '../../local/s3/store.ts';
 import { keepSaving } from '../../local/step-functions/history.ts';
 import { showProgress } from '../../local/step-functions/progress.ts';
+import { PROGRAM } from '../../package.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import { catchInterrupt } from '../interrupt.ts';
 import { warn } from '../layout.ts';
@@ -117,5 +118,5 @@ export function firstQuery(
   const name = catalogName(table);
   // A name that begins with a digit needs quotes, which the shell would change.
   const view = /^[a-z_]/.test(name) ? name : `\\"${name}\\"`;
-  return `npm run export -- query --local ${out === 'out' ? '' : `--out ${quote(out)} `}"SELECT * FROM ${view} LIMIT 10"`;
+  return `${PROGRAM} query --local ${out === 'out' ? '' : `--out ${quote(out)} `}"SELECT * FROM ${view} LIMIT 10"`;
 }

@@ -31,7 +31,7 @@ export function createCommand(): Command {
       localOption('--restated-days <n>', 'days of the sandbox grow n days long', wholeNumber(0, 9_999)),
     )
     .addOption(localOption('--daily <n>', 'run once for each of the last n days', wholeNumber(1, 999)))
-    .addHelpText('after', "\n'npm start' is 'run --local'. Without a name or --input, it exports an example.")
+    .addHelpText('after', '\nWith --local, and without a name or --input, it exports an example.')
     .action(run);
 }
 

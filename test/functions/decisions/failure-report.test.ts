@@ -29,8 +29,8 @@ describe('createFailureReport', () => {
 
   it.each([
     ['ReportStuck', 'give the platform the report ids, and the request ids if there are any', 'reportstuck'],
-    ['LoginRequired', 'npm run export -- login --account acme', 'loginrequired'],
-    ['CredentialUnusable', 'npm run export -- secret set acme < credential.json', 'credentialunusable'],
+    ['LoginRequired', 'npx ad-report-export login --account acme', 'loginrequired'],
+    ['CredentialUnusable', 'npx ad-report-export secret set acme < credential.json', 'credentialunusable'],
     ['DownloadRefused', 'If the message names a setting or an address, correct it', 'downloadrefused'],
     ['SomethingNew', "Read the execution's history", 'othererror'],
     ['constructor', "Read the execution's history", 'othererror'],

@@ -28,7 +28,7 @@ describe('a command finds the stack', () => {
     );
     expect([status, stderr]).toEqual([
       2,
-      "error: there is no stack ad-report-export in us-east-2: run 'npm run deploy', or give --stack and --region. For the runs of this machine, use --local\n",
+      "error: there is no stack ad-report-export in us-east-2: run 'npx cdk deploy', or give --stack and --region. For the runs of this machine, use --local\n",
     ]);
     expect(await readStored()).toEqual({});
   });

@@ -96,7 +96,7 @@ describe('secret set', () => {
 
   it.each([
     ['PutSecretValue', 'AccessDeniedException', 'secretsmanager:PutSecretValue'],
-    ['PutSecretValue', 'ResourceNotFoundException', "Run 'npm run deploy'"],
+    ['PutSecretValue', 'ResourceNotFoundException', "Run 'npx cdk deploy'"],
   ] as const)('says what to do if %s answers %s', async (operation, answer, expected) => {
     const { server } = await startDeployedAccount('');
     server.faults.push({ operation, answer });

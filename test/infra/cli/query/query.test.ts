@@ -227,7 +227,12 @@ describe('the command', () => {
   });
 
   it.each([
-    ['no tables', ['--local', '--out', '/no/such/folder', 'SELECT 1 FROM t'], 1, "Run 'npm start'"],
+    [
+      'no tables',
+      ['--local', '--out', '/no/such/folder', 'SELECT 1 FROM t'],
+      1,
+      "Run 'npm run export -- start",
+    ],
     ['an empty query', ['--local', ' '], 2, 'the query is empty'],
     ['no query', ['--local'], 2, 'give one SQL statement, or --saved NAME'],
     ['two formats', ['--json', '--csv', 'SELECT 1'], 2, 'cannot be used with'],
