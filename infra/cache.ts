@@ -9,11 +9,14 @@ import {
   utimesSync,
 } from 'node:fs';
 import { enableCompileCache } from 'node:module';
+import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { BUILT, ROOT } from './package.ts';
 
-/** `npm ci` empties it. */
-const CACHE = fileURLToPath(new URL('../node_modules/.cache/ad-report-export', import.meta.url));
+/** `npm ci` empties that of the repository. */
+const CACHE = BUILT
+  ? join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'ad-report-export')
+  : join(ROOT, 'node_modules/.cache/ad-report-export');
 
 const DAY = 24 * 60 * 60 * 1000;
 

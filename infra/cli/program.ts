@@ -1,10 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
+import PACKAGE from '../../package.json' with { type: 'json' };
 import { CommandFailed, explainStepError, UsageError } from '../knowledge/errors.ts';
+import { PROGRAM } from '../package.ts';
 import { BAD_USAGE, FAILED } from './exit-status.ts';
 import { printDocument, printMessage } from './layout.ts';
-
-const PACKAGE = new URL('../../package.json', import.meta.url);
 
 type Load = () => Promise<{ createCommand(): Command }>;
 
@@ -27,14 +26,15 @@ const COMMANDS: Readonly<Record<string, readonly [description: string, load: Loa
   secret: ["Store an account's credential from standard input.", () => import('./accounts/secret.ts')],
   dbt: ['Write a dbt project for the tables.', () => import('./dbt.ts')],
   contract: ['Print a data contract of the tables, in YAML.', () => import('./contract.ts')],
+  init: ['Write a small CDK app that deploys the exports.', () => import('./init.ts')],
   sandbox: ["Serve the platform's API on this machine with invented data.", () => import('./sandbox.ts')],
 };
 
-/** Old names of commands. They work until the next release but one. */
-const OLD_NAMES: Readonly<Record<string, string>> = { curate: 'rebuild' };
+/** The old name of a command works until the next release but one. */
+const SHORT: Readonly<Record<string, readonly string[]>> = { start: ['run', '--local'], curate: ['rebuild'] };
 
 /** Commands that need no deployed stack. */
-const NO_STACK = ['sandbox'];
+const NO_STACK = ['init', 'sandbox'];
 
 /** Commands that change a deployed stack. They say first in which AWS account and Region it is. */
 const WRITING = ['close', 'run', 'resume', 'stop', 'rebuild', 'secret', 'login'];
@@ -42,12 +42,12 @@ const WRITING = ['close', 'run', 'resume', 'stop', 'rebuild', 'secret', 'login']
 /** @param args `help run` is `run --help` */
 async function createProgram(args: readonly string[]): Promise<Command> {
   const named = args[0] === 'help' ? args[1] : args[0];
-  const program = new Command('npm run export --')
+  const program = new Command(PROGRAM)
     .description("Export an advertising platform's reports to S3.")
-    .version(JSON.parse(readFileSync(PACKAGE, 'utf8')).version)
+    .version(PACKAGE.version)
     .addHelpText(
       'after',
-      '\nExit status: 0 delivered or done, 1 failed, 2 bad usage or input, 3 not in the table (--strict), 130 after Ctrl-C or a stop.',
+      "\n'start' is 'run --local'.\nExit status: 0 delivered or done, 1 failed, 2 bad usage or input, 3 not in the table (--strict), 130 after Ctrl-C or a stop.",
     )
     .exitOverride();
   for (const [name, [description, load]] of Object.entries(COMMANDS)) {
@@ -115,7 +115,8 @@ export function continueWithoutOutput(): void {
 /** Runs this process's command line, and sets the exit status. */
 export async function runCommandLine(): Promise<void> {
   try {
-    const args = process.argv.slice(2).map((arg, at) => (at === 0 ? (OLD_NAMES[arg] ?? arg) : arg));
+    const [first = [], ...rest] = process.argv.slice(2);
+    const args = [SHORT[String(first)] ?? first, rest].flat();
     const program = await createProgram(args);
     // Commander answers `help` and an unknown command with all of its help, as if there was no command.
     const isUnknown = args[0] === 'help' && args[1] !== undefined && !Object.hasOwn(COMMANDS, args[1]);

@@ -1,20 +1,19 @@
 import { execSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
-  copyFileSync,
   cpSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   realpathSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs';
-import { basename, dirname, join, relative, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { buildSync } from 'esbuild';
+import { createRequire } from 'node:module';
+import { basename, dirname, join, relative } from 'node:path';
+import type * as Esbuild from 'esbuild';
 import { cachedFolderSync } from '../cache.ts';
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+import { BUILT, DIST, ROOT } from '../package.ts';
 
 /** DuckDB's native part. esbuild leaves its import alone: a bundle needs node_modules for it. */
 const BINDINGS = '@duckdb/node-bindings';
@@ -22,6 +21,9 @@ const BINDINGS = '@duckdb/node-bindings';
 /** Lambda's Linux on arm64, whatever machine this is. Without --libc, npm asks this machine for its own. */
 const LAMBDA = '--os=linux --cpu=arm64 --libc=glibc';
 const LAMBDA_BINDINGS = `${BINDINGS}-linux-arm64`;
+
+/** A file of the package. */
+export const LAMBDA_LOCK = join(DIST, 'lambda-lock.json');
 
 /** The folders that this process has filled: an app may have several stacks. */
 const filled = new Set<string>();
@@ -39,6 +41,22 @@ export function lambdaBundles(outdir: string): string {
 }
 
 /**
+ * Fills a folder with the bundles, which the package already has, and with DuckDB for those that need it.
+ *
+ * @param lambdaModules the folder of {@link installForLambda}. By default, the bundles run on this machine
+ */
+export function bundleFunctions(outdir: string, lambdaModules?: string): void {
+  if (BUILT) cpSync(join(DIST, 'functions'), outdir, { recursive: true });
+  else bundleSources(outdir);
+  for (const step of readdirSync(outdir)) {
+    const bundle = join(outdir, step);
+    if (!readFileSync(join(bundle, 'index.cjs'), 'utf8').includes(`require("${BINDINGS}")`)) continue;
+    if (lambdaModules === undefined) linkBindings(bundle);
+    else copyBindings(bundle, lambdaModules);
+  }
+}
+
+/**
  * Bundles every step, `functions/<name>.ts`, with its dependencies into `<outdir>/<name>/index.cjs`.
  *
  * One call parses each file once and takes 0.6 s. NodejsFunction would start esbuild for each function and
@@ -48,12 +66,14 @@ export function lambdaBundles(outdir: string): string {
  * evaluates all of its exports, such as `fetch`. The code is not minified: that would not make it load
  * faster, and stack traces would need a source map.
  *
- * @param lambdaModules the folder of {@link installForLambda}. By default, the bundles run on this machine
+ * @returns the files that the bundles are made of
  */
-export function bundleFunctions(outdir: string, lambdaModules?: string): void {
+export function bundleSources(outdir: string): string[] {
   const files = readdirSync(join(ROOT, 'functions')).filter((file) => file.endsWith('.ts'));
   const steps = files.map((file) => basename(file, '.ts'));
   const entryPoints = steps.map((step) => [join(step, 'index'), join('functions', `${step}.ts`)]);
+  // The package has no esbuild, and a construct cannot wait for an import.
+  const { buildSync }: typeof Esbuild = createRequire(import.meta.url)('esbuild');
   const { metafile } = buildSync({
     absWorkingDir: ROOT,
     entryPoints: Object.fromEntries(entryPoints),
@@ -70,29 +90,43 @@ export function bundleFunctions(outdir: string, lambdaModules?: string): void {
     metafile: true,
     logLevel: 'error',
   });
-  for (const [file, { imports }] of Object.entries(metafile.outputs)) {
-    if (!imports.some(({ path }) => path === BINDINGS)) continue;
-    const bundle = resolve(ROOT, dirname(file));
-    if (lambdaModules === undefined) linkBindings(bundle);
-    else copyBindings(bundle, lambdaModules);
-  }
+  return Object.keys(metafile.inputs);
 }
 
 /**
- * Installs the dependencies for Lambda, at the versions and checksums of package-lock.json. Does nothing
- * while that file stays the same.
+ * The part of package-lock.json that is installed for Lambda: DuckDB. npm packs no package-lock.json, so the
+ * package has this part as a file.
+ */
+export function readLambdaLock(): string {
+  if (BUILT) return readFileSync(LAMBDA_LOCK, 'utf8');
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
+  const names = Object.keys(packages).filter((path) =>
+    /\/(detect-libc|@duckdb\/node-bindings.*)$/.test(path),
+  );
+  const dependencies = { [BINDINGS]: packages[`node_modules/${BINDINGS}`].version };
+  const needed = names.map((path) => [path, packages[path]]);
+  return JSON.stringify({
+    lockfileVersion: 3,
+    packages: { '': { dependencies }, ...Object.fromEntries(needed) },
+  });
+}
+
+/**
+ * Installs DuckDB for Lambda, at the version and checksum of package-lock.json. Does nothing while they stay
+ * the same.
  *
- * @returns their node_modules
+ * @returns its node_modules
  * @throws Error with npm's reason
  */
 export function installForLambda(cache?: string): string {
-  const lockfile = join(ROOT, 'package-lock.json');
-  const hash = createHash('sha256').update(readFileSync(lockfile)).digest('hex');
+  const lock = readLambdaLock();
+  const hash = createHash('sha256').update(lock).digest('hex');
   const install = (draft: string) => {
-    for (const file of ['package.json', 'package-lock.json'])
-      copyFileSync(join(ROOT, file), join(draft, file));
+    const { packages } = JSON.parse(lock);
+    writeFileSync(join(draft, 'package.json'), JSON.stringify(packages['']));
+    writeFileSync(join(draft, 'package-lock.json'), lock);
     // In a shell, because npm is a script on Windows.
-    const command = `npm ci --omit=dev --ignore-scripts --prefer-offline --no-audit ${LAMBDA}`;
+    const command = `npm ci --ignore-scripts --prefer-offline --no-audit ${LAMBDA}`;
     execSync(command, { cwd: draft, stdio: 'pipe' });
   };
   return join(cachedFolderSync(`lambda-${hash.slice(0, 16)}`, install, cache), 'node_modules');
@@ -105,7 +139,7 @@ function copyBindings(bundle: string, modules: string): void {
 
 /** The link to this machine's bindings is relative, so that a project with a cached bundle can be moved. */
 function linkBindings(bundle: string): void {
-  const installed = realpathSync(join(ROOT, 'node_modules', BINDINGS));
+  const installed = dirname(createRequire(import.meta.url).resolve(`${BINDINGS}/package.json`));
   const link = join(bundle, 'node_modules', BINDINGS);
   mkdirSync(dirname(link), { recursive: true });
   symlinkSync(relative(realpathSync(dirname(link)), installed), link, 'dir');

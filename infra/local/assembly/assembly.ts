@@ -2,12 +2,13 @@ import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { cachedFolder } from '../../cache.ts';
-import { CDK_JSON, readConfigFile } from '../../config/read-config.ts';
+import { CONFIG_FILE, readConfigFile } from '../../config/read-config.ts';
+import { BUILT, moduleBeside, ROOT } from '../../package.ts';
 import type { FunctionSpec } from '../lambda/lambda-instance.ts';
 import type { Definition } from '../step-functions/definition.ts';
+import { INTERPRETER_FILE } from './interpreter.ts';
 
 /** The synthesized stack, as far as the local run needs it. A run adds account, platform and port. */
 export interface Assembly {
@@ -23,16 +24,16 @@ export interface Assembly {
 /** Paths inside an assembly's folder. */
 export const ASSEMBLY_FILE = 'assembly.json';
 export const FUNCTIONS_FOLDER = 'functions';
-export const INTERPRETER_FILE = 'interpreter.cjs';
 
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-const MAKE_ASSEMBLY = fileURLToPath(new URL('make-assembly.ts', import.meta.url));
+const MAKE_ASSEMBLY = moduleBeside(import.meta, 'make-assembly');
 
-/** Everything that an assembly is made from. npm's list stands for the packages. */
-const SOURCES = [
-  ...['cdk.json', 'tsconfig.json', 'node_modules/.package-lock.json'],
-  ...['functions/**/*.ts', 'infra/*.ts', 'infra/{config,constructs,local/assembly}/**/*.ts'],
-];
+/** Everything that an assembly is made from, besides the config. npm's list stands for the packages. */
+const SOURCES = BUILT
+  ? ['dist/*.js', 'dist/functions/*/index.cjs']
+  : [
+      ...['cdk.json', 'tsconfig.json', 'node_modules/.package-lock.json'],
+      ...['functions/**/*.ts', 'infra/*.ts', 'infra/{config,constructs,local/assembly}/**/*.ts'],
+    ];
 
 const prepared = new Map<string, Promise<string>>();
 
@@ -41,7 +42,7 @@ const prepared = new Map<string, Promise<string>>();
  * child process synthesizes the stack, so that this process never loads CDK: its heap would make every
  * garbage collection slower.
  */
-export function prepareAssembly(configFile = CDK_JSON): Promise<string> {
+export function prepareAssembly(configFile = CONFIG_FILE): Promise<string> {
   const known = prepared.get(configFile);
   if (known) return known;
   const preparing = cachedFolder(hashSources(configFile), (draft) => makeAssembly(draft, configFile));
@@ -58,13 +59,16 @@ export function loadAssembly(folder: string): Assembly {
 }
 
 /** Fills a folder with the assembly. */
-export async function makeAssembly(draft: string, configFile = CDK_JSON): Promise<void> {
+export async function makeAssembly(draft: string, configFile = CONFIG_FILE): Promise<void> {
   process.stderr.write('Prepares the workflow, which takes some seconds after each change of its code\n');
   await promisify(execFile)(process.execPath, [MAKE_ASSEMBLY, draft, configFile]);
 }
 
 function hashSources(configFile: string): string {
-  const hash = createHash('sha256').update(JSON.stringify(readConfigFile(configFile)));
+  // The folder, because a bundle has a link to the DuckDB that is installed beside it.
+  const hash = createHash('sha256')
+    .update(ROOT)
+    .update(JSON.stringify(readConfigFile(configFile)));
   for (const file of globSync(SOURCES, { cwd: ROOT }).sort())
     hash.update(`\0${file}\0`).update(readFileSync(join(ROOT, file)));
   return hash.digest('hex').slice(0, 24);

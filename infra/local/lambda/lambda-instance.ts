@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import { moduleBeside } from '../../package.ts';
 import type { ClockAnchor } from '../clock.ts';
 import type { Answer, FunctionData, Invocation } from './lambda-process.ts';
 import { functionFailure, TaskError, type TaskFailure } from './task-error.ts';
@@ -38,7 +39,7 @@ export interface Instance {
   kill(): Promise<void>;
 }
 
-const PROCESS = new URL('./lambda-process.ts', import.meta.url);
+const PROCESS = moduleBeside(import.meta, 'lambda-process');
 
 /** The process has its own temporary folder, as each instance on Lambda has its own /tmp. */
 export function startInstance(

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { BETWEEN_CHECKS } from '../../../../functions/check-ready.ts';
-import { INTERPRETER_FILE, prepareAssembly } from '../../../../infra/local/assembly/assembly.ts';
+import { prepareAssembly } from '../../../../infra/local/assembly/assembly.ts';
+import { INTERPRETER_FILE } from '../../../../infra/local/assembly/interpreter.ts';
 import { scaledClock } from '../../../../infra/local/clock.ts';
 import { createStateMachine } from '../../../../infra/local/step-functions/step-functions.ts';
 import {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { INTERPRETER_FILE, prepareAssembly } from '../../../../infra/local/assembly/assembly.ts';
+import { prepareAssembly } from '../../../../infra/local/assembly/assembly.ts';
+import { INTERPRETER_FILE } from '../../../../infra/local/assembly/interpreter.ts';
 import { scaledClock } from '../../../../infra/local/clock.ts';
 import { functionFailure, TaskError } from '../../../../infra/local/lambda/task-error.ts';
 import type { Definition } from '../../../../infra/local/step-functions/definition.ts';

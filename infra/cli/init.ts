@@ -1,0 +1,70 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { Command } from 'commander';
+import CDK from '../../cdk.json' with { type: 'json' };
+import PACKAGE from '../../package.json' with { type: 'json' };
+import { CONFIG_KEY } from '../config/config.ts';
+import { refuse } from '../knowledge/errors.ts';
+import { quote } from '../knowledge/next-command.ts';
+import { TEMPLATES } from '../package.ts';
+import { printLines } from './layout.ts';
+import { examples } from './options.ts';
+
+export function createCommand(): Command {
+  return new Command('init')
+    .argument('<dir>', 'the folder of the app')
+    .addHelpText('after', examples('init my-ads'))
+    .action((dir: string) => {
+      const files = createApp(basename(resolve(dir)));
+      const taken = Object.keys(files).filter((path) => existsSync(join(dir, path)));
+      refuse(taken.map((path) => `${join(dir, path)} exists: remove it, or name another folder`));
+      for (const [path, content] of Object.entries(files)) {
+        mkdirSync(dirname(join(dir, path)), { recursive: true });
+        writeFileSync(join(dir, path), content);
+      }
+      const next = `cd ${quote(dir)} && npm install && npx ad-report-export start`;
+      printLines([`Wrote ${Object.keys(files).length} files. Try it: ${next}`]);
+    });
+}
+
+/** The files of a CDK app by their path. */
+function createApp(folder: string): Record<string, string> {
+  const { [CONFIG_KEY]: _, ...flags } = CDK.context;
+  const { name, version, engines, peerDependencies, devDependencies } = PACKAGE;
+  const manifest = {
+    name: folder.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-'),
+    private: true,
+    type: 'module',
+    engines,
+    dependencies: { [name]: `^${version}`, ...peerDependencies },
+    devDependencies: { 'aws-cdk': devDependencies['aws-cdk'] },
+  };
+  return {
+    'package.json': json(manifest),
+    'cdk.json': json({ app: 'node app.ts', context: flags }),
+    // For editors. Node runs TypeScript without it.
+    'tsconfig.json': json({
+      compilerOptions: {
+        module: 'nodenext',
+        noEmit: true,
+        allowImportingTsExtensions: true,
+        skipLibCheck: true,
+        strict: true,
+      },
+    }),
+    'app.ts': template('app.ts'),
+    'ads.config.ts': template('ads.config.ts'),
+    // npm packs no .gitignore.
+    '.gitignore': 'node_modules/\ncdk.out/\nout/\ncredential*.json\n',
+    '.github/workflows/deploy.yml': template('deploy.yml'),
+    'README.md': template('README.md'),
+  };
+}
+
+function template(name: string): string {
+  return readFileSync(join(TEMPLATES, name), 'utf8');
+}
+
+function json(value: object): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}

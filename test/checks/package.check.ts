@@ -1,0 +1,118 @@
+import { execFile } from 'node:child_process';
+import { cpSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import PACKAGE from '../../package.json' with { type: 'json' };
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const INSTALL = ['install', '--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund'];
+
+// The report on versions names the checks of a synth, which only this repository adds.
+const SYNTH = ['cdk', 'synth', '--quiet', '--no-version-reporting'];
+
+/** What `npm pack --json` prints about a tarball. */
+interface Tarball {
+  readonly filename: string;
+  readonly size: number;
+  readonly files: readonly { readonly path: string }[];
+}
+
+interface Template {
+  readonly Resources: Record<string, { readonly Type: string; readonly Properties: Record<string, unknown> }>;
+}
+
+/** A folder outside the repository, so that nothing is found in its node_modules. */
+let folder: string;
+let app: string;
+let tarball: Tarball;
+const ended = new DisposableStack();
+
+/** @returns what the command printed on stdout @throws Error with all that it printed */
+async function run(cwd: string, command: string, ...args: string[]): Promise<string> {
+  // `npm run` tells the commands that it runs to work in this repository.
+  const { npm_config_local_prefix: _, ...env } = process.env;
+  const options = { cwd, env: { ...env, XDG_CACHE_HOME: join(folder, 'cache') } };
+  return (await promisify(execFile)(command, args, options)).stdout;
+}
+
+function templateIn(assembly: string, stack: string) {
+  const text = readFileSync(join(assembly, `${stack}.template.json`), 'utf8');
+  return { text, ...(JSON.parse(text) as Template) };
+}
+
+beforeAll(async () => {
+  folder = temporaryDirectory((remove) => ended.defer(remove));
+  app = join(folder, 'my-ads');
+  [tarball] = JSON.parse(await run(ROOT, 'npm', 'pack', '--json', '--pack-destination', folder));
+  const file = join(folder, tarball.filename);
+  // `npx --package FILE` would keep a copy of the installation for each file.
+  await run(folder, 'npm', ...INSTALL, '--omit=peer', file);
+  await run(folder, 'npx', 'ad-report-export', 'init', 'my-ads');
+  const { 'aws-cdk-lib': library, constructs } = PACKAGE.devDependencies;
+  await run(app, 'npm', ...INSTALL, file, `aws-cdk-lib@${library}`, `constructs@${constructs}`);
+  cpSync(join(import.meta.dirname, 'package/app.ts'), join(app, 'check.ts'));
+  await run(app, 'npx', ...SYNTH, '--app', 'node check.ts', '--output', 'check.out');
+}, 600_000);
+
+afterAll(() => ended.dispose());
+
+it('the tarball has the built code, the bundles, the templates and the documents, and no source', () => {
+  const paths = tarball.files.map(({ path }) => path);
+  expect(paths).toEqual(
+    expect.arrayContaining([
+      ...['ad-report-export.js', 'package.json', 'README.md', 'LICENSE', 'CHANGELOG.md', 'infra/CONFIG.md'],
+      ...[
+        'dist/index.js',
+        'dist/main.js',
+        'dist/make-assembly.js',
+        'dist/lambda-process.js',
+        'dist/page.css',
+      ],
+      ...['dist/functions/save-report/index.cjs', 'dist/interpreter.cjs', 'dist/lambda-lock.json'],
+      ...['dist/init/app.ts', 'dist/types/infra/index.d.ts', 'dist/licences.txt'],
+    ]),
+  );
+  const built =
+    /^(dist\/([\w.-]+\.(js|cjs|css|json|txt)|functions\/[a-z-]+\/index\.cjs|init\/.*|types\/.*\.d\.ts)|[\w.-]+|(infra|functions)\/\w+\.md)$/;
+  expect(paths.filter((path) => !built.test(path))).toEqual([]);
+});
+
+it('the tarball is as small as its bundles allow', () => {
+  expect(tarball.size).toBeLessThan(8_000_000);
+  expect(tarball.files.length).toBeLessThan(300);
+});
+
+it('the app that init wrote synthesizes, and its types are right', async () => {
+  await run(app, 'npx', ...SYNTH);
+  await run(app, join(ROOT, 'node_modules/.bin/tsc'));
+});
+
+it('the construct takes a bucket, a key, a topic and a VPC of the app, and makes none', () => {
+  const made = Object.values(templateIn(join(app, 'check.out'), 'platform').Resources);
+  const functions = made.filter(({ Type }) => Type === 'AWS::Lambda::Function');
+  expect(functions.filter(({ Properties }) => !Properties.VpcConfig)).toEqual([]);
+  for (const type of ['AWS::S3::Bucket', 'AWS::KMS::Key', 'AWS::SNS::Topic', 'AWS::EC2::VPC'])
+    expect(made.filter(({ Type }) => Type === type)).toHaveLength(1);
+});
+
+it('its template is that of the repository, byte for byte', async () => {
+  const ours = join(folder, 'ours');
+  await run(ROOT, 'npx', ...SYNTH, '--output', ours);
+  const [built, own] = [join(app, 'check.out'), ours].map((out) => templateIn(out, 'ad-report-export'));
+  // Shows what differs, in a few lines.
+  expect(built?.Resources).toEqual(own?.Resources);
+  expect(built?.text === own?.text).toBe(true);
+});
+
+it('its commands run the workflow on this machine, and query the result', async () => {
+  const started = await run(app, 'npx', 'ad-report-export', 'start', '--speed', '1000');
+  expect(started).toContain('npx ad-report-export query --local "SELECT * FROM example LIMIT 10"');
+  const sql = 'SELECT count(DISTINCT date) AS days FROM example';
+  expect(await run(app, 'npx', 'ad-report-export', 'query', '--local', '--json', sql)).toContain('7');
+});
+
+it('npx finds the command in the repository too, whose sources it runs', async () => {
+  expect(await run(ROOT, 'npx', '--yes', 'ad-report-export', '--help')).toContain('npm run export --');
+});

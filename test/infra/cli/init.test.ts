@@ -1,0 +1,38 @@
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import PACKAGE from '../../../package.json' with { type: 'json' };
+import { CONFIG } from '../../support/checkout.ts';
+import { runCommand } from '../../support/cli.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+
+describe('init', () => {
+  it('writes an app with the config of this repository, its versions and its feature flags', async () => {
+    const cwd = temporaryDirectory();
+    expect(await runCommand(['init', 'My Ads'], '', cwd)).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining("cd 'My Ads' && npm install"),
+    });
+    const read = (path: string) => JSON.parse(readFileSync(join(cwd, 'My Ads', path), 'utf8'));
+    expect((await import(join(cwd, 'My Ads/ads.config.ts'))).default).toEqual(CONFIG);
+    expect(read('package.json')).toMatchObject({
+      name: 'my-ads',
+      dependencies: { 'ad-report-export': `^${PACKAGE.version}`, ...PACKAGE.peerDependencies },
+      devDependencies: { 'aws-cdk': PACKAGE.devDependencies['aws-cdk'] },
+    });
+    expect(read('cdk.json').context).toMatchObject({ '@aws-cdk/core:enablePartitionLiterals': true });
+    expect(read('cdk.json').context).not.toHaveProperty('ad-report-export');
+  });
+
+  it('refuses a folder that has any of the files, names them all, and writes none', async () => {
+    const cwd = temporaryDirectory();
+    mkdirSync(join(cwd, 'ads'));
+    for (const name of ['app.ts', 'cdk.json', 'notes.txt']) writeFileSync(join(cwd, 'ads', name), 'mine');
+    const { status, stderr } = await runCommand(['init', 'ads'], '', cwd);
+    expect(status).toBe(2);
+    expect(stderr.match(/ads\/\S+/g)).toEqual(['ads/cdk.json', 'ads/app.ts']);
+    expect(globSync('ads/*', { cwd }).map((path) => readFileSync(join(cwd, path), 'utf8'))).toEqual(
+      Array(3).fill('mine'),
+    );
+  });
+});
