@@ -29,6 +29,16 @@ describe('texts', () => {
   });
 });
 
+test('warnings of the last run, and differences from the platform, stand beside the days', () => {
+  const spend = { metric: 'spend', days: 28, platform_total: 1234.5, difference: -0.004 };
+  const metrics = [{ name: 'spend', unit: 'EUR' }];
+  const page = render({ compared: [spend], metrics, warnings: ['a <b>', 'c'] });
+  expect(page).toContain('<summary>2 warnings</summary><ul class=ranges><li>a &lt;b&gt;<li>c</ul>');
+  expect(page).toMatch(/<bdi>spend<\/bdi><td[^>]*>28<td[^>]*>1,234.50<td[^>]*>-0.004\n/);
+  const none = render({ compared: [], warnings: [] });
+  expect(none).not.toMatch(/warnings|own total/);
+});
+
 test('the policy allows this style sheet only', () => {
   const page = renderPage(pageContents([fullExport(30)]));
   const [, css = ''] = /<style>(.*)<\/style>/s.exec(page) ?? [];
