@@ -1,5 +1,5 @@
 import { createHandler } from './aws/handler.ts';
-import { type CreateObject, createNewObjects, type NewObject } from './copy/object-writer.ts';
+import { createObjectWriting, type ObjectWriter, type WriteObject } from './copy/object-writer.ts';
 import { afterSuccess, afterThrottle } from './decisions/report-answer.ts';
 import { listPages } from './platform/lists.ts';
 import {
@@ -21,7 +21,7 @@ const MAX_ITEMS = 3_000_000;
 const STOP_BEFORE_MS = 120_000;
 
 interface Dependencies extends PlatformAccess, Pick<Common, 'millisecondsLeft'> {
-  readonly createObject: CreateObject;
+  readonly writeObject: WriteObject;
 }
 
 /**
@@ -37,47 +37,41 @@ export async function exportList(
   maxItems = MAX_ITEMS,
 ): Promise<AuthorizedWindow | SavedWindow> {
   const { request, window } = state;
-  const object = dependencies.createObject(objectKey(request, window), {
-    content_type: 'application/x-ndjson',
-  });
+  const { writeObject, now, millisecondsLeft } = dependencies;
   const warnings = new Set<string>();
   const warn = (warning: string) => void warnings.add(warning);
-  try {
-    const written = await callPlatform(state, dependencies, (...platform) =>
-      writeItems(listPages(...platform, request, warn), object, dependencies, maxItems),
-    );
-    if (written instanceof RetryAfter) {
-      await object.abort();
-      return afterThrottle(state, written);
-    }
-    const { pages, rows } = written;
-    const stored = { ...(await object.end()), rows };
-    return {
-      ...afterSuccess(state),
-      warnings: [...state.warnings, ...warnOfPages(pages, request), ...warnings],
-      status: 'saved',
-      object: { ...stored, copied_at: dependencies.now().toISOString() },
-    };
-  } catch (error) {
-    await object.abort();
-    throw error;
-  }
+  const kind = { content_type: 'application/x-ndjson' };
+  const stored = await callPlatform(state, dependencies, (...platform) =>
+    writeObject(objectKey(request, window), kind, async (write) => {
+      const pages = listPages(...platform, request, warn);
+      const { rows, count } = await writeItems(pages, write, millisecondsLeft, maxItems);
+      for (const warning of warnOfPages(count, request)) warn(warning);
+      return rows;
+    }),
+  );
+  if (stored instanceof RetryAfter) return afterThrottle(state, stored);
+  return {
+    ...afterSuccess(state),
+    warnings: [...state.warnings, ...warnings],
+    status: 'saved',
+    object: { ...stored, copied_at: now().toISOString() },
+  };
 }
 
 async function writeItems(
   pages: AsyncIterable<readonly unknown[]>,
-  object: NewObject,
-  { millisecondsLeft }: Dependencies,
+  write: ObjectWriter['write'],
+  millisecondsLeft: () => number,
   maxItems: number,
-): Promise<{ readonly rows: number; readonly pages: number }> {
+): Promise<{ readonly rows: number; readonly count: number }> {
   const seen = new Set<string>();
   let rows = 0;
   let count = 0;
   for await (const page of pages) {
-    if (page.length > 0) count += 1;
+    count += 1;
     const newItems = page.filter((item) => addIfNew(item, seen));
     rows += newItems.length;
-    for (const item of newItems) await object.write(Buffer.from(`${JSON.stringify(item)}\n`));
+    for (const item of newItems) await write(Buffer.from(`${JSON.stringify(item)}\n`));
     const isLate = millisecondsLeft() < STOP_BEFORE_MS;
     if (isLate || rows > maxItems) {
       const happened = isLate
@@ -86,7 +80,7 @@ async function writeItems(
       throw new DownloadRefused(`${happened} Filter it and export it in parts.`, { items: rows });
     }
   }
-  return { rows, pages: count };
+  return { rows, count };
 }
 
 /** A deletion moves later items to a page that was already read (contract 8). */
@@ -111,5 +105,5 @@ function addIfNew(item: unknown, seen: Set<string>): boolean {
 
 export const handler = createHandler(READS.ExportList, ListWindow, exportList, (settings) => ({
   ...createPlatformAccess(settings),
-  createObject: createNewObjects(settings),
+  writeObject: createObjectWriting(settings),
 }));

@@ -168,19 +168,31 @@ export async function resumeObjectWriter(
   return undefined;
 }
 
-/** An object that a step makes itself. */
-export type NewObject = Omit<ObjectWriter, 'suspend'>;
+export type WriteObject = ReturnType<typeof createObjectWriting>;
 
-export type CreateObject = (key: string, kind: Kind) => NewObject;
-
-export function createNewObjects({ BUCKET, BUCKET_OWNER, MAX_DOWNLOAD_BYTES }: ObjectSettings): CreateObject {
+/** Returns a function that writes an object of a step's own. */
+export function createObjectWriting({ BUCKET, BUCKET_OWNER, MAX_DOWNLOAD_BYTES }: ObjectSettings) {
   const to = {
     s3: createS3Client(),
     bucket: BUCKET,
     expectedBucketOwner: BUCKET_OWNER,
     maxBytes: Number(MAX_DOWNLOAD_BYTES),
   };
-  return (key, kind) => createObjectWriter({ ...to, key }, kind);
+  /** @param fill writes the bytes, and returns the number of rows. If it fails, nothing is visible */
+  return async (
+    key: string,
+    kind: Kind,
+    fill: (write: ObjectWriter['write']) => Promise<number | undefined>,
+  ): Promise<Omit<StoredObject, 'copied_at'>> => {
+    const object = createObjectWriter({ ...to, key }, kind);
+    try {
+      const rows = await fill(object.write);
+      return { ...(await object.end()), rows };
+    } catch (error) {
+      await object.abort();
+      throw error;
+    }
+  };
 }
 
 /** @throws DownloadRefused if an object of this size is not allowed */

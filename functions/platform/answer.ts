@@ -28,8 +28,10 @@ export interface Head {
 }
 
 export interface Answer extends Head {
+  readonly bytes: Buffer;
+  /** The bytes as UTF-8. */
   readonly text: string;
-  /** True if the body is longer than the cap; `text` is its beginning. */
+  /** True if the body is longer than the cap; these are its beginning. */
   readonly truncated: boolean;
 }
 

@@ -1,13 +1,28 @@
-import type { JsonObject } from '../workflow/json.ts';
+import { DownloadRefused } from '../workflow/errors.ts';
+import { type JsonObject, parseJson } from '../workflow/json.ts';
 import { describeDays } from '../workflow/request/dates.ts';
 import type { PurchasesRequest } from '../workflow/request/request.ts';
-import { type Answer, type Call, isSuccess, requestIdOf } from './answer.ts';
+import { type Answer, headerOf, isSuccess } from './answer.ts';
 import type { Authorization, Platform } from './connection.ts';
-import { refused, unreadable } from './failures.ts';
-import { apiCall, logAnswer, type OpenAnswer, openAnswer, readAnswer } from './request.ts';
+import { unreadable } from './failures.ts';
+import { apiCall, requireSuccess, send } from './request.ts';
 
-/** The contract names no status (contract 4.5). 202 would mean not finished, and 206 a part. */
-const SUCCESS = [200, 201];
+/** Milliseconds: the function's 15 minutes, less one to store the answer. */
+const ANSWER_TIMEOUT = 14 * 60 * 1000;
+
+/** Bytes. The function holds the answer in its memory, twice as bytes and once as text. */
+const ANSWER_CAP = 64 * 1024 ** 2;
+
+/** A larger answer is not parsed, so its rows are not known: it would take ten times its size in memory. */
+const MAX_PARSED = 16 * 1024 ** 2;
+
+/** The platform's answer, unchanged. */
+export interface Purchases {
+  readonly bytes: Buffer;
+  readonly content_type: string;
+  /** Of an array; undefined if they are not known. */
+  readonly rows: number | undefined;
+}
 
 /** The body of POST /reports/purchases (contract 2.4). */
 export function purchaseQuery({
@@ -19,37 +34,48 @@ export function purchaseQuery({
   return { ...options, advertiser_id, start_date, end_date };
 }
 
-/** An answer without the secrets of the call. */
-export interface PurchasesAnswer extends Pick<OpenAnswer, 'headers' | 'body'> {
-  readonly requestId: string | undefined;
-}
-
 /**
- * POST /reports/purchases (contract 4.5). The body is unread and may have any size and shape, because the
- * contract shows none. The caller must read it to its end or destroy it.
+ * POST /reports/purchases (contract 4.5). The contract shows neither the success status nor the shape of the
+ * answer, so this checks that it is complete, not empty and not HTML. 202 would mean not finished, and 206 a
+ * part.
  *
- * @param total ends the request and its body
+ * @throws DownloadRefused if the answer is too large or encoded; the errors of any other call
  */
 export async function queryPurchases(
   platform: Platform,
   authorization: Authorization,
   request: PurchasesRequest,
-  total: AbortSignal,
-): Promise<PurchasesAnswer> {
+): Promise<Purchases> {
   const doing = `querying the purchases of ${describeDays(request)}`;
   const post = { method: 'POST', path: '/reports/purchases', body: purchaseQuery(request), doing } as const;
-  const call = apiCall(platform, authorization, post);
-  const answer = await logAnswer(platform, call, openRows(platform, call, total));
-  if (answer.text === undefined) {
-    const { headers, body } = answer;
-    return { headers, body, requestId: requestIdOf(answer) };
-  }
-  if (!isSuccess(answer)) throw refused(answer);
-  throw unreadable(answer, `the status ${answer.status} instead of ${SUCCESS.join(' or ')}`);
+  const patient = { ...platform, timeouts: { total: ANSWER_TIMEOUT, ...platform.timeouts } };
+  const answer = await send(patient, apiCall(platform, authorization, post), ANSWER_CAP);
+  if (isSuccess(answer) && answer.truncated)
+    throw new DownloadRefused('The answer is larger than 64 MiB. Query the purchases of shorter ranges.');
+  const { bytes } = requireSuccess(answer, 200, 201);
+  // Without a length or chunks, a connection that broke would look like the end of the answer.
+  if (['content-length', 'transfer-encoding'].every((name) => headerOf(answer, name) === undefined))
+    throw unreadable(answer, 'a body with neither Content-Length nor chunks');
+  const encoding = headerOf(answer, 'content-encoding') ?? 'identity';
+  // No later step reads the purchases, so none would notice that they cannot be decoded.
+  if (encoding !== 'identity')
+    throw new DownloadRefused(`The answer is encoded as ${encoding}, although the query asked for none.`);
+  if (bytes.length === 0) throw unreadable(answer, 'an empty body');
+  const content_type = headerOf(answer, 'content-type') ?? 'application/json';
+  if (/^text\/html\b/i.test(content_type)) throw unreadable(answer, 'an HTML page');
+  return { bytes, content_type, rows: countRows(answer, content_type) };
 }
 
-/** Reads the body of a failure, which is short. */
-async function openRows(platform: Platform, call: Call, total: AbortSignal): Promise<OpenAnswer | Answer> {
-  const open = await openAnswer(platform, call, total);
-  return SUCCESS.includes(open.status) ? open : readAnswer(open, total);
+/**
+ * A server that fails in the middle may end its answer properly, so JSON has to be complete: one document, or
+ * one per line.
+ */
+function countRows(answer: Answer, contentType: string): number | undefined {
+  if (answer.bytes.length > MAX_PARSED || !/^application\/json\b/i.test(contentType)) return undefined;
+  const body = answer.text.replace(/^\ufeff/, '');
+  const parsed = parseJson(body);
+  const isComplete = (line: string) => line.trim() === '' || parseJson(line) !== undefined;
+  if (parsed === undefined && !body.split('\n').every(isComplete))
+    throw unreadable(answer, 'JSON that ends in its middle');
+  return Array.isArray(parsed) ? parsed.length : undefined;
 }

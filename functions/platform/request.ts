@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { ExportError } from '../workflow/errors.ts';
 import { type Answer, type Call, type Head, isSuccess, requestIdOf } from './answer.ts';
@@ -11,13 +10,6 @@ const ANSWER_CAP = 1024 * 1024;
 interface ApiRequest extends Omit<Call, 'headers' | 'secrets' | 'body' | 'scope'> {
   /** Sent as JSON. */
   readonly body?: unknown;
-}
-
-/** A response whose body has not been read. */
-export interface OpenAnswer extends Head {
-  readonly host: string;
-  readonly body: Readable;
-  readonly text?: never;
 }
 
 /** Adds the headers of every API call (contract 4, 5, 9). */
@@ -41,11 +33,11 @@ export function apiCall(
   };
 }
 
-/** @throws the error of an answer that has another status, or that is over the cap */
-export function requireSuccess(answer: Answer, success: number): Answer {
+/** @throws the error of an answer that has none of these statuses, or that is over the cap */
+export function requireSuccess(answer: Answer, ...success: readonly number[]): Answer {
   if (!isSuccess(answer)) throw refused(answer);
-  if (answer.status !== success)
-    throw unreadable(answer, `the status ${answer.status} instead of ${success}`);
+  if (!success.includes(answer.status))
+    throw unreadable(answer, `the status ${answer.status} instead of ${success.join(' or ')}`);
   if (answer.truncated) throw unreadable(answer, 'a body larger than any that the contract shows');
   return answer;
 }
@@ -57,53 +49,13 @@ export function requireSuccess(answer: Answer, success: number): Answer {
  * @param cap bytes of the body to read at most
  * @throws PlatformUnavailable, AnswerLost or DownloadRefused if the connection fails or a timeout ends it
  */
-export async function send(platform: Connection, call: Call, cap: number = ANSWER_CAP): Promise<Answer> {
-  const total = new AbortController();
-  const timer = setTimeout(() => total.abort(), platform.timeouts?.total ?? TIMEOUTS.total);
-  const answering = openAnswer(platform, call, total.signal).then((open) =>
-    readAnswer(open, total.signal, cap),
-  );
-  return logAnswer(platform, call, answering).finally(() => clearTimeout(timer));
-}
-
-/**
- * Sends a request and returns once the headers are there. The caller must read the body or destroy it.
- *
- * @param total ends the request and its body; nothing else limits a body that keeps coming
- */
-export async function openAnswer(platform: Connection, call: Call, total: AbortSignal): Promise<OpenAnswer> {
-  const url = endpoint(platform.baseUrl, call.path);
-  url.search = new URLSearchParams(call.query).toString();
-  const watch = watchSending(platform.dispatcher);
-  try {
-    const { statusCode, headers, body } = await watch.dispatcher.request({
-      origin: url.origin,
-      path: url.pathname + url.search,
-      method: call.method,
-      headers: call.headers,
-      body: call.body ?? null,
-      signal: total,
-      headersTimeout: platform.timeouts?.headers ?? TIMEOUTS.headers,
-      bodyTimeout: platform.timeouts?.idle ?? TIMEOUTS.idle,
-    });
-    // A body that is destroyed early emits an error, and without a listener that would end the process.
-    body.on('error', () => {});
-    return { call, host: url.host, status: statusCode, headers, body };
-  } catch (error) {
-    throw silent(call, watch.sent(), { code: codeOf(error, total), host: url.host });
-  }
-}
-
-/** Logs the outcome of a call. {@link send} does so itself. */
-export async function logAnswer<A extends Head & { readonly text?: string }>(
-  { log }: Connection,
-  { method, path, facts: about }: Call,
-  answering: Promise<A>,
-): Promise<A> {
+export async function send(platform: Connection, call: Call, cap = ANSWER_CAP): Promise<Answer> {
+  const { log } = platform;
+  const { method, path, facts } = call;
   const began = performance.now();
-  const fields = () => ({ method, path, ...about, milliseconds: Math.round(performance.now() - began) });
+  const fields = () => ({ method, path, ...facts, milliseconds: Math.round(performance.now() - began) });
   try {
-    const answer = await answering;
+    const answer = await exchange(platform, call, cap);
     // null also removes the id of the call before.
     log?.keep({ request_id: requestIdOf(answer) ?? null });
     log?.info('the platform answered', { ...fields(), status: answer.status });
@@ -118,22 +70,40 @@ export async function logAnswer<A extends Head & { readonly text?: string }>(
   }
 }
 
-/** Reads a body up to the cap. @throws like {@link send} if it breaks off or `total` is aborted */
-export async function readAnswer(open: OpenAnswer, total: AbortSignal, cap = ANSWER_CAP): Promise<Answer> {
-  const { body, host, ...head } = open;
-  const chunks: Buffer[] = [];
-  let length = 0;
+async function exchange(platform: Connection, call: Call, cap: number): Promise<Answer> {
+  const url = endpoint(platform.baseUrl, call.path);
+  url.search = new URLSearchParams(call.query).toString();
+  const timeouts = { ...TIMEOUTS, ...platform.timeouts };
+  const total = AbortSignal.timeout(timeouts.total);
+  const watch = watchSending(platform.dispatcher);
+  let head: Head | undefined;
   try {
+    const { statusCode, headers, body } = await watch.dispatcher.request({
+      origin: url.origin,
+      path: url.pathname + url.search,
+      method: call.method,
+      headers: call.headers,
+      body: call.body ?? null,
+      signal: total,
+      headersTimeout: timeouts.headers,
+      bodyTimeout: timeouts.idle,
+    });
+    head = { call, status: statusCode, headers };
+    // A body that is destroyed early emits an error, and without a listener that would end the process.
+    body.on('error', () => {});
+    const chunks: Buffer[] = [];
+    let length = 0;
     for await (const chunk of body as AsyncIterable<Buffer>) {
       chunks.push(chunk);
       length += chunk.length;
       if (length > cap) break;
     }
+    const bytes = Buffer.concat(chunks).subarray(0, cap);
+    return { ...head, bytes, text: bytes.toString(), truncated: length > cap };
   } catch (error) {
-    throw silent(head.call, true, { request_id: requestIdOf(head), code: codeOf(error, total), host });
+    const request_id = head && requestIdOf(head);
+    throw silent(call, watch.sent(), { request_id, code: codeOf(error, total), host: url.host });
   }
-  const text = Buffer.concat(chunks).subarray(0, cap).toString();
-  return { ...head, text, truncated: length > cap };
 }
 
 /**

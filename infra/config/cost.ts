@@ -29,7 +29,8 @@ export const MEMORY = {
   SaveReport: 256,
   // DuckDB and its buffers need up to 512 MB, and a whole CPU.
   CurateReport: 1769,
-  QueryPurchases: 256,
+  // Holds an answer of 64 MiB as bytes and as text.
+  QueryPurchases: 512,
   // Holds a page of 5,000 items as text and as objects, and 200 bytes per item of the list: 3 million items
   // take 600 MB.
   ExportList: 1024,

@@ -45,9 +45,6 @@ const INTERNAL = Duration.seconds(30);
 /** Lambda's maximum. */
 const LONG = Duration.minutes(15);
 
-/** Steps that copy a file to S3. */
-const COPIES: readonly StepName[] = ['SaveReport', 'QueryPurchases'];
-
 /**
  * MB of /tmp that CurateReport needs: the file itself, as much again for the rows that DuckDB moves out of
  * memory, and the 512 MB that every function has. The default of 4 GiB needs 512 + 2 × 4,096 = 8,704 MB. Once
@@ -136,7 +133,7 @@ export class WorkflowFunctions extends Construct {
       loggingFormat: LoggingFormat.JSON,
       environment: {
         ...this.settings(step, props),
-        ...(COPIES.includes(step) && COPY_ENVIRONMENT),
+        ...(step === 'SaveReport' && COPY_ENVIRONMENT),
         POWERTOOLS_SERVICE_NAME: config.stack,
         POWERTOOLS_LOG_LEVEL: 'INFO',
       },

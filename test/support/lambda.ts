@@ -1,5 +1,5 @@
 import { onTestFinished, vi } from 'vitest';
-import { createNewObjects } from '../../functions/copy/object-writer.ts';
+import { createObjectWriting } from '../../functions/copy/object-writer.ts';
 import type { Settings } from '../../functions/workflow/settings.ts';
 import type { LambdaContext } from '../../functions/workflow/step.ts';
 import { ACCOUNT, CREDENTIALS } from '../../infra/local/s3/server.ts';
@@ -106,5 +106,5 @@ export async function startBucket(settings: Partial<Settings> = {}, options: Tes
   const s3 = await startTestS3(options);
   onTestFinished(() => s3.close());
   setEnvironment(awsEnvironment({ S3: s3.endpoint }));
-  return { s3, createObject: createNewObjects({ ...SETTINGS, ...settings }) };
+  return { s3, writeObject: createObjectWriting({ ...SETTINGS, ...settings }) };
 }

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
-import { createNewObjects, createObjectWriter, SETTLE_MS } from '../../../functions/copy/object-writer.ts';
+import { createObjectWriter, createObjectWriting, SETTLE_MS } from '../../../functions/copy/object-writer.ts';
 import { awsEnvironment, SETTINGS, setEnvironment, startBucket } from '../../support/lambda.ts';
 import type { Answer } from '../../support/listen.ts';
 import { refuse, startS3Answers } from '../../support/s3-answers.ts';
@@ -90,25 +90,33 @@ test('an object that a step makes is described, and may be as large as max_downl
     response.writeHead(200, { 'x-amz-checksum-crc32': crc32 }).end(),
   );
   setEnvironment(awsEnvironment({ S3: server.url }));
-  const createObject = createNewObjects({ ...SETTINGS, MAX_DOWNLOAD_BYTES: '8' });
-  const object = createObject(KEY, { ...LINES, content_encoding: 'gzip' });
-  await object.write(Buffer.from('{"a":1}\n'));
-  expect(() => object.write(Buffer.from('x'))).toThrow(`${KEY} is larger than max_download_bytes (8) allows`);
-  expect(await object.end()).toStrictEqual({
+  const writeObject = createObjectWriting({ ...SETTINGS, MAX_DOWNLOAD_BYTES: '8' });
+  const kind = { ...LINES, content_encoding: 'gzip' };
+  const write = (text: string) =>
+    writeObject(KEY, kind, async (write) => {
+      await write(Buffer.from(text));
+      return 1;
+    });
+  await expect(write('{"a":1}\n\n')).rejects.toThrow(`${KEY} is larger than max_download_bytes (8) allows`);
+  expect(server.requests).toHaveLength(0);
+  expect(await write('{"a":1}\n')).toStrictEqual({
     key: KEY,
     bytes: 8,
     crc32: 'dOijRg==',
     content_type: 'application/x-ndjson',
     content_encoding: 'gzip',
+    rows: 1,
   });
   expect(server.requests).toHaveLength(1);
 });
 
-test('an aborted object leaves no parts', async () => {
-  const { s3, createObject } = await startBucket({ MAX_DOWNLOAD_BYTES: '20000000' });
-  const object = createObject(KEY, LINES);
-  await object.write(Buffer.alloc(16_800_000));
-  await object.abort();
+test('an object that a step could not fill leaves no parts', async () => {
+  const { s3, writeObject } = await startBucket({ MAX_DOWNLOAD_BYTES: '20000000' });
+  const writing = writeObject(KEY, LINES, async (write) => {
+    await write(Buffer.alloc(16_800_000));
+    throw new Error('no more');
+  });
+  await expect(writing).rejects.toThrow('no more');
   // The server may note a cancelled part after the end of the upload, and the SDK may repeat a slow call.
   const operations = s3.journal.map(({ operation }) => operation).filter((name) => name !== 'UploadPart');
   expect([...new Set(operations)]).toEqual(['CreateMultipartUpload', 'AbortMultipartUpload']);

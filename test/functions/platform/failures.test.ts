@@ -20,7 +20,7 @@ const POST: Call = { ...GET, method: 'POST', doing: 'creating a report', creates
 
 function answer(status: number, text: string, header?: string, call = GET) {
   const headers = header === undefined ? {} : { 'x-request-id': header };
-  return { call, status, headers, text, truncated: false };
+  return { call, status, headers, bytes: Buffer.from(text), text, truncated: false };
 }
 
 /** An answer with this body, or with this error in an envelope. */

@@ -93,12 +93,9 @@ const calls: Record<string, Call> = {
     requestToken(at(url), client, { code: `code-${CANARY}`, redirect_uri: 'http://127.0.0.1/' }),
   'requestToken for a login': (url) => requestToken(at(url), client, { refresh_token: `refresh-${CANARY}` }),
   queryPurchases: (url) =>
-    queryPurchases(at(url), bearer, purchases as unknown as PurchasesRequest, AbortSignal.timeout(100)).then(
-      ({ body, ...head }) => {
-        body.destroy();
-        throw new Error(Object.keys(head).join());
-      },
-    ),
+    queryPurchases(at(url), bearer, purchases as unknown as PurchasesRequest).then((answer) => {
+      throw new Error(Object.keys(answer).join());
+    }),
 };
 
 const cases = Object.keys(calls).flatMap((call) =>
