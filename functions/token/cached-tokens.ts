@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import type { Secrets } from '../aws/secrets.ts';
-import { CredentialUnusable, LoginRequired, TokenRefused } from '../workflow/errors.ts';
+import { TokenRefused } from '../workflow/errors.ts';
 import { parseJson } from '../workflow/json.ts';
 import type { TokenRef } from '../workflow/state-parts.ts';
 
@@ -14,38 +14,19 @@ const CachedToken = z.object({
 });
 export type CachedToken = z.infer<typeof CachedToken>;
 
-/** Cached in place of a token if the platform refused the credential. */
-const RefusedCredential = z.object({
-  /** The version of the credential secret that was refused. A newer version is tried again. */
-  credential: z.string(),
-  error: z.enum(['CredentialUnusable', 'LoginRequired']),
-  message: z.string(),
-});
-export type RefusedCredential = z.infer<typeof RefusedCredential>;
-
 /** By the requested scope, so that the tokens of a list and of a report do not replace each other. */
-const CachedTokens = z.record(z.string(), z.union([CachedToken, RefusedCredential]));
+const CachedTokens = z.record(z.string(), CachedToken);
 export type CachedTokens = z.infer<typeof CachedTokens>;
+
+export type TokenCache = ReturnType<typeof createTokenCache>;
 
 /**
  * The tokens of all accounts. Never log a value. Each function throws AccessRefused or ServiceUnavailable.
  */
-export interface TokenCache {
-  /** Reads one version, or the newest. Undefined if it does not exist or does not hold tokens. */
-  read(account: string, version?: string): Promise<{ version: string; tokens: CachedTokens } | undefined>;
-  /**
-   * Reads exactly the token that a state names, even if it was renewed since.
-   *
-   * @throws TokenRefused if the token no longer exists
-   */
-  readToken(account: string, token: Pick<TokenRef, 'version' | 'scope'>): Promise<CachedToken>;
-  /** Returns the id of the new version. */
-  write(account: string, tokens: CachedTokens): Promise<string>;
-}
-
-export function createTokenCache(secrets: Secrets, prefix: string): TokenCache {
+export function createTokenCache(secrets: Secrets, prefix: string) {
   const nameOf = (account: string) => `${prefix}/${account}/token`;
 
+  /** Reads one version, or the newest. Undefined if it does not exist or does not hold tokens. */
   async function read(account: string, version?: string) {
     const secret = await secrets.read(nameOf(account), version);
     const tokens = secret && CachedTokens.safeParse(parseJson(secret.text)).data;
@@ -54,34 +35,22 @@ export function createTokenCache(secrets: Secrets, prefix: string): TokenCache {
 
   return {
     read,
-    async readToken(account, { version, scope }) {
+
+    /**
+     * Reads exactly the token that a state names, even if it was renewed since.
+     *
+     * @throws TokenRefused if the token no longer exists
+     */
+    async readToken(account: string, { version, scope }: Pick<TokenRef, 'version' | 'scope'>) {
       const token = (await read(account, version))?.tokens[scope];
-      if (token && !isRefused(token)) return token;
+      if (token) return token;
       // Secrets Manager removes old versions. GetToken gets a new token.
       throw new TokenRefused(`The token of account ${account} for this window is no longer stored.`, {
         account,
       });
     },
-    write: (account, tokens) => secrets.write(nameOf(account), JSON.stringify(tokens)),
+
+    /** Returns the id of the new version. */
+    write: (account: string, tokens: CachedTokens) => secrets.write(nameOf(account), JSON.stringify(tokens)),
   };
-}
-
-/** The value of a cached token, to compare it with another. Undefined if it is no longer stored. */
-export async function cachedValue(
-  cache: Pick<TokenCache, 'read'>,
-  account: string,
-  ref: TokenRef | undefined,
-): Promise<string | undefined> {
-  const token = ref && (await cache.read(account, ref.version))?.tokens[ref.scope];
-  return token && !isRefused(token) ? token.value : undefined;
-}
-
-export function isRefused(cached: CachedToken | RefusedCredential): cached is RefusedCredential {
-  return 'credential' in cached;
-}
-
-/** The entry to cache after a failed token request; undefined if the next request may succeed. */
-export function refusalOf(error: unknown, credentialVersion: string): RefusedCredential | undefined {
-  if (!(error instanceof CredentialUnusable || error instanceof LoginRequired)) return undefined;
-  return { credential: credentialVersion, error: error.name, message: error.message };
 }

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import type { RefusedCredential } from '../../../functions/token/cached-tokens.ts';
 import { errorOf, startAccount, TOKEN } from '../../support/secrets.ts';
 
 const REPORTING = {
@@ -8,16 +7,10 @@ const REPORTING = {
   expires_at: '2026-11-21T07:00:00.000Z',
   issued_for: 'client',
 };
-const REFUSED: RefusedCredential = {
-  credential: 'c1',
-  error: 'CredentialUnusable',
-  message: 'The token endpoint answered 401 (invalid_client).\n{}',
-};
-
 describe('the token cache', () => {
-  const all = { 'reporting:read': REPORTING, 'campaigns:read': REFUSED };
+  const all = { 'reporting:read': REPORTING, 'campaigns:read': REPORTING };
 
-  it('2: reads back tokens and refusals by version', async () => {
+  it('reads back tokens by version', async () => {
     const { tokens, manager } = await startAccount();
     const first = await tokens.write('acme', all);
     const second = await tokens.write('acme', {});
@@ -49,10 +42,9 @@ describe('readToken', () => {
   it.each([
     ['the version is gone', { version: '0'.repeat(32), scope: 'reporting:read' }],
     ['the scope has no token', { scope: 'campaigns:read' }],
-    ['a refusal is in its place', { scope: 'refused' }],
   ])('1: asks for a new token if %s', async (_, named) => {
     const { tokens } = await startAccount();
-    const version = await tokens.write('acme', { 'reporting:read': REPORTING, refused: REFUSED });
+    const version = await tokens.write('acme', { 'reporting:read': REPORTING });
     expect(await errorOf(tokens.readToken('acme', { version, ...named }))).toEqual({
       name: 'TokenRefused',
       happened: 'The token of account acme for this window is no longer stored.',
