@@ -16,7 +16,6 @@ const PROGRAM = fileURLToPath(new URL('emulator.py', import.meta.url));
 const REQUIREMENTS = fileURLToPath(new URL('requirements.txt', import.meta.url));
 const REDIRECT = new URL('redirect.ts', import.meta.url).href;
 
-/** The name and version of the emulator. */
 export const [EMULATOR = ''] = readFileSync(REQUIREMENTS, 'utf8').match(/^ministack.*/m) ?? [];
 
 /**

@@ -28,12 +28,10 @@ CORRECTIONS = [
     (LAMBDA, "a handler may be in index.cjs",
      'const mjsPath = fullPath + ".mjs";',
      'const mjsPath = fullPath + (fs.existsSync(fullPath + ".cjs") ? ".cjs" : ".mjs");'),
-    (LAMBDA, "a function has a /tmp of its own; the way to the platform",
+    (LAMBDA, "a function has a /tmp of its own; redirect.ts leads it to the platform",
      "            [binary, worker_path],\n            cwd=code_dir,",
-     '            [os.environ["REHEARSAL_NODE"], "--import", os.environ["REHEARSAL_REDIRECT"], worker_path],\n'
-     "            cwd=code_dir,"),
-    (LAMBDA, "the same: /tmp", "            bufsize=1,\n            env=spawn_env,",
-     '            bufsize=1,\n            env={**spawn_env, "TMPDIR": self._tmpdir},'),
+     '            ["env", f"TMPDIR={self._tmpdir}", os.environ["REHEARSAL_NODE"], "--import",\n'
+     '             os.environ["REHEARSAL_REDIRECT"], worker_path],\n            cwd=code_dir,'),
     # Retry and Catch go by the name of an error.
     (LAMBDA, "a rejected promise has the error's name",
      'trace: err.stack || ""\n', 'trace: err.stack || "", name: err.name\n'),
@@ -75,8 +73,6 @@ CORRECTIONS = [
      '    of_whole = upload.get("checksum_type") == "FULL_OBJECT"\n'
      "    if of_whole and checksum_algorithm:\n"
      '        composite = _compute_s3_checksum(checksum_algorithm, b"".join(combined_parts))\n'),
-    (S3, "FULL_OBJECT: the object", '"checksum_type": "COMPOSITE" if composite else None',
-     '"checksum_type": ("FULL_OBJECT" if of_whole else "COMPOSITE") if composite else None'),
     ("ministack.services.scheduler", "an input may name the scheduled time",
      '            if not target.get("Arn"):\n                continue\n',
      '            if not target.get("Arn"):\n                continue\n'

@@ -27,8 +27,7 @@ export const ACCOUNTS = ['acme', 'globex', 'initech'];
 export const [SOON, LATE] = [{ secondsToReady: 5 }, { secondsToReady: 120 }];
 
 /** 25 MB, of which the first download brings two parts of 8 MiB. */
-const LARGE_ROWS = 400_000;
-const BREAK_AFTER = 18_000_000;
+const LARGE = { rows: 400_000, brokenAfter: 18_000_000 };
 
 const STACK = 'ad-report-export';
 
@@ -132,12 +131,12 @@ export async function rehearse({ folder, sandbox, report, present, release }: Re
   });
 
   await report.step('run with a download that breaks off', async () => {
-    options.report = { ...SOON, rows: LARGE_ROWS };
-    sandbox.faults.add(`storage reset_after=${BREAK_AFTER}`);
+    options.report = { ...SOON, rows: LARGE.rows };
+    sandbox.faults.add(`storage reset_after=${LARGE.brokenAfter}`);
     const { outcome, rows, bytes } = await present.read(['run', 'monthly-totals']);
     options.report = SOON;
     const ranges = sandbox.journal.flatMap(({ headers }) => headers.range ?? []);
-    assert.deepEqual([outcome, rows, ranges.length], ['delivered', LARGE_ROWS, 1]);
+    assert.deepEqual([outcome, rows, ranges.length], ['delivered', LARGE.rows, 1]);
     return `${bytes} bytes, of which a second call copied ${ranges[0]}`;
   });
 

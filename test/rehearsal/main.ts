@@ -28,8 +28,8 @@ try {
   report.write({
     date: new Date().toISOString().slice(0, 10),
     commit: (await commit).trim(),
-    emulator: `${EMULATOR} on ${(await processes.run('python3', ['--version'])).trim()}`,
-    machine: `Node ${process.versions.node} on ${process.platform}, ${process.arch}`,
+    emulator: `${EMULATOR}, ${(await processes.run('python3', ['--version'])).trim()}`,
+    machine: `${process.platform}, ${process.arch}, Node ${process.versions.node}`,
   });
   process.exit(0);
 } catch (error) {

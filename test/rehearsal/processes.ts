@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -16,26 +16,23 @@ interface Options {
 export type Processes = ReturnType<typeof createProcesses>;
 
 /**
- * Creates a temporary folder, in which processes write. Folder and processes go when this process ends, also by
- * Ctrl-C.
+ * Creates a temporary folder for processes. Both go when this process ends, also by Ctrl-C.
  *
  * @param keeps leaves the folder
  */
 export function createProcesses(keeps: boolean) {
   const folder = mkdtempSync(join(tmpdir(), 'rehearsal-'));
-  const temporary = join(folder, 'tmp');
-  mkdirSync(temporary);
   // Each child begins a group, so that its own children end with it.
   const groups = new Set<number>();
   process.once('exit', () => {
-    for (const group of groups) process.kill(-group, 'SIGKILL');
+    for (const group of groups) kill(group);
     if (!keeps) rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   });
   for (const [signal, status] of Object.entries({ SIGINT: 130, SIGTERM: 143, SIGHUP: 129 }))
     process.once(signal, () => process.exit(status));
 
   function start(program: string, args: readonly string[], { cwd = folder, env, stdin }: Options = {}) {
-    const variables = { ...process.env, TMPDIR: temporary, ...env };
+    const variables = { ...process.env, TMPDIR: folder, ...env };
     const child = spawn(program, args, { cwd, env: variables, stdio: 'pipe', detached: true });
     const { pid = 0 } = child;
     if (pid > 0) groups.add(pid);
@@ -59,4 +56,12 @@ export function createProcesses(keeps: boolean) {
       throw new Error(`${line} ended with ${status}:\n${output.slice(-3000)}`);
     },
   };
+}
+
+function kill(group: number): void {
+  try {
+    process.kill(-group, 'SIGKILL');
+  } catch {
+    // It has ended.
+  }
 }

@@ -10,7 +10,6 @@ import tls, { type ConnectionOptions } from 'node:tls';
 /** The product checks it. Nothing is sent there. */
 const PUBLIC = '93.184.216.34';
 
-/** The ports of the platform's hosts. */
 const ports = JSON.parse(process.env.REHEARSAL_PORTS ?? '{}');
 const { connect } = tls;
 

@@ -22,7 +22,6 @@ export function createReport() {
   const leftOut: string[] = [];
   const since = (start: number) => ((performance.now() - start) / 1000).toFixed(0);
   return {
-    /** Reads the calls that IAM has refused so far. */
     refusals: (): readonly string[] => [],
     /** @param work returns what it has shown. @throws Error if it fails, or IAM refuses a call */
     async step(name: string, work: () => Promise<string>): Promise<void> {
