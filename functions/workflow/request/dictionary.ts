@@ -8,22 +8,18 @@ export interface Metric {
   readonly unit: 'count' | 'money' | 'number' | 'ratio';
   /** The sum over days or campaigns means something. */
   readonly adds_up: boolean;
-  readonly source: Source;
 }
 
 export interface Dimension {
   readonly name: string;
   readonly meaning: string;
-  readonly source: Source;
 }
 
-/** Where the name is from: the contract, or the custom of advertising platforms. */
-type Source = 'contract 2.2' | 'common';
-
+// The contract's (2.2), then names that are common elsewhere.
 const METRICS: readonly Metric[] = [
-  additive('spend', 'money', 'the money spent on ads', 'contract 2.2'),
-  additive('impressions', 'count', 'how often ads were shown', 'contract 2.2'),
-  additive('number_of_purchases', 'count', 'purchases attributed to ads', 'contract 2.2'),
+  additive('spend', 'money', 'the money spent on ads'),
+  additive('impressions', 'count', 'how often ads were shown'),
+  additive('number_of_purchases', 'count', 'purchases attributed to ads'),
   additive('clicks', 'count', 'clicks on ads'),
   additive('installs', 'count', 'installations of an app attributed to ads'),
   additive('conversions', 'number', 'conversions attributed to ads, some only in part'),
@@ -40,16 +36,12 @@ const METRICS: readonly Metric[] = [
 ];
 
 const DIMENSIONS: readonly Dimension[] = [
-  { name: 'campaign_id', meaning: 'the id of the campaign', source: 'contract 2.2' },
-  { name: 'campaign_name', meaning: 'the name of the campaign', source: 'contract 2.2' },
-  {
-    name: 'event_source_id',
-    meaning: 'the id of the app or site that reported events',
-    source: 'contract 2.2',
-  },
-  { name: 'event_source_platform', meaning: 'the platform of the app or site', source: 'contract 2.2' },
-  { name: 'creative_id', meaning: 'the id of the ad that was shown', source: 'common' },
-  { name: 'country', meaning: 'the country of those who saw the ad', source: 'common' },
+  { name: 'campaign_id', meaning: 'the id of the campaign' },
+  { name: 'campaign_name', meaning: 'the name of the campaign' },
+  { name: 'event_source_id', meaning: 'the id of the app or site that reported events' },
+  { name: 'event_source_platform', meaning: 'the platform of the app or site' },
+  { name: 'creative_id', meaning: 'the id of the ad that was shown' },
+  { name: 'country', meaning: 'the country of those who saw the ad' },
 ];
 
 export const DICTIONARY = { metrics: METRICS, dimensions: DIMENSIONS } as const;
@@ -71,10 +63,10 @@ export function findDimension(name: string): Dimension | undefined {
   return DIMENSIONS.find((dimension) => dimension.name === name.toLowerCase());
 }
 
-function additive(name: string, unit: Metric['unit'], meaning: string, source: Source = 'common'): Metric {
-  return { name, meaning, unit, adds_up: true, source };
+function additive(name: string, unit: Metric['unit'], meaning: string): Metric {
+  return { name, meaning, unit, adds_up: true };
 }
 
 function nonAdditive(name: string, unit: Metric['unit'], meaning: string): Metric {
-  return { name, meaning, unit, adds_up: false, source: 'common' };
+  return { name, meaning, unit, adds_up: false };
 }
