@@ -3,7 +3,7 @@ import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';
 import type * as z from 'zod/mini';
 import { ExportError } from '../workflow/errors.ts';
-import { METRICS, type Measurement, type MetricName, measureStep, NAMESPACE } from '../workflow/measure.ts';
+import { type Measurement, measureStep, NAMESPACE } from '../workflow/measure.ts';
 import { readSettings, type SettingName, type Settings } from '../workflow/settings.ts';
 import {
   type Common,
@@ -142,7 +142,7 @@ function createMeter() {
   return (measurement: Measurement, about: Readonly<Record<string, unknown>>) => {
     const values = Object.entries(measurement);
     if (values.length === 0) return;
-    for (const [name, value] of values) metrics.addMetric(name, METRICS[name as MetricName], value);
+    for (const [name, value] of values) metrics.addMetric(name, 'Count', value);
     for (const [name, value] of Object.entries(about))
       if (value !== undefined) metrics.addMetadata(name, String(value));
     metrics.publishStoredMetrics();
