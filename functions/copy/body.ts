@@ -20,7 +20,7 @@ const IDLE_TIMEOUT_MS = 30_000;
 
 export interface Request {
   readonly dispatcher: Dispatcher;
-  /** Pre-signed. It never appears in a message. */
+  /** Pre-signed. It never appears in a message or a log. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Milliseconds until the headers, and between two pieces of the body. */

@@ -1,4 +1,3 @@
-import { createS3Client } from '../aws/s3.ts';
 import { checkUrl, type HostPolicy } from '../platform/safe-hosts.ts';
 import { CopyFailed, ServiceUnavailable, UrlExpired } from '../workflow/errors.ts';
 import type { CopySettings } from '../workflow/settings.ts';
@@ -7,6 +6,7 @@ import { createFileAgent, type Write } from './body.ts';
 import { download, type FileHead, RemainderRefused, type Source } from './download.ts';
 import {
   checkSize,
+  createDestination,
   createObjectWriter,
   type ObjectWriter,
   resumeObjectWriter,
@@ -46,7 +46,7 @@ interface Copying {
 export async function copyFile(options: CopyOptions): Promise<WrittenObject | CopyCheckpoint> {
   const { source, destination, checkpoint, deadline } = options;
   let copying = checkpoint && (await resume(destination, checkpoint));
-  const stored = copying && checkpoint && { at: checkpoint.stored_bytes, etag: checkpoint.etag };
+  const stored = copying && checkpoint;
   let isDownloaded = false;
   const begin = ({ bytes = 0, etag, ...file }: FileHead): Write => {
     checkSize(bytes, destination);
@@ -93,26 +93,23 @@ async function suspend({ kind, etag, writer }: Copying): Promise<CopyCheckpoint 
   return stored && { ...kind, upload_id: stored.uploadId, etag, stored_bytes: stored.bytes };
 }
 
-interface CopyRequest extends Pick<CopyOptions, 'checkpoint' | 'deadline'> {
+interface CopyRequest extends Omit<CopyOptions, 'source' | 'destination'> {
   /** Pre-signed. */
   readonly url: string;
   readonly key: string;
 }
 
-export type Copy = (request: CopyRequest) => Promise<WrittenObject | CopyCheckpoint>;
+export type Copy = ReturnType<typeof createCopy>;
 
-export function createCopy(settings: CopySettings): Copy {
+export function createCopy(settings: CopySettings) {
   const policy: HostPolicy = {
     allowLoopback: settings.ALLOW_LOOPBACK === 'true',
     ...(settings.DOWNLOAD_HOSTS !== undefined && { allowedHosts: settings.DOWNLOAD_HOSTS.split(',') }),
   };
   const dispatcher = createFileAgent(policy);
-  const s3 = createS3Client();
-  const { BUCKET: bucket, BUCKET_OWNER: expectedBucketOwner } = settings;
-  const maxBytes = Number(settings.MAX_DOWNLOAD_BYTES);
-  return async ({ url, key, checkpoint, deadline }) => {
+  const to = createDestination(settings);
+  return async ({ url, key, ...options }: CopyRequest) => {
     checkUrl(url, policy);
-    const destination = { s3, bucket, key, expectedBucketOwner, maxBytes };
-    return copyFile({ source: { url, dispatcher }, destination, checkpoint, deadline });
+    return copyFile({ ...options, source: { url, dispatcher }, destination: { ...to, key } });
   };
 }

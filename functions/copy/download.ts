@@ -1,15 +1,10 @@
-import type { Dispatcher } from 'undici';
 import { codeOf } from '../platform/request.ts';
 import { CopyFailed, DownloadRefused, ExportError, UrlExpired } from '../workflow/errors.ts';
+import type { Checkpoint } from '../workflow/state-parts.ts';
 import { type Headers, type Request, readResponse, type Write } from './body.ts';
 import type { Kind } from './upload.ts';
 
-export interface Source {
-  /** Pre-signed. It never appears in a message or a log. */
-  readonly url: string;
-  readonly dispatcher: Dispatcher;
-  readonly timeouts?: Request['timeouts'];
-}
+export type Source = Omit<Request, 'headers'>;
 
 /** The file as the storage host describes it. */
 export interface FileHead extends Kind {
@@ -20,11 +15,7 @@ export interface FileHead extends Kind {
 }
 
 /** The part of a file that earlier calls have stored. */
-export interface StoredBytes {
-  readonly at: number;
-  /** Strong. */
-  readonly etag: string;
-}
+export type StoredBytes = Pick<Checkpoint, 'stored_bytes' | 'etag'>;
 
 /**
  * The rest of the file cannot be appended to what is stored: the file changed, the host serves no ranges, or
@@ -49,9 +40,9 @@ export async function download(
   begin: (file: FileHead) => Write,
   signal: AbortSignal,
 ): Promise<void> {
-  const range = stored && { range: `bytes=${stored.at}-`, 'if-match': stored.etag };
+  const range = stored && { range: `bytes=${stored.stored_bytes}-`, 'if-match': stored.etag };
   const headers = { accept: '*/*', 'accept-encoding': 'identity', ...range };
-  let at = stored?.at ?? 0;
+  let at = stored?.stored_bytes ?? 0;
   let end: number | undefined;
   const judge = (status: number, answered: Headers): Write => {
     end = stored ? judgeRest(status, answered, stored) : judgeFile(status, answered);
@@ -99,7 +90,7 @@ function judgeFile(status: number, headers: Headers): number | undefined {
 }
 
 /** @returns the size of the file */
-function judgeRest(status: number, headers: Headers, { at, etag }: StoredBytes): number {
+function judgeRest(status: number, headers: Headers, { stored_bytes: at, etag }: StoredBytes): number {
   if (status === 200) throw new RemainderRefused('it sends the whole file instead');
   if (status === 412 || status === 416) throw new RemainderRefused('it changed or ended', { status });
   if (status !== 206) throw refusal(status);

@@ -171,13 +171,8 @@ export async function resumeObjectWriter(
 export type WriteObject = ReturnType<typeof createObjectWriting>;
 
 /** Returns a function that writes an object of a step's own. */
-export function createObjectWriting({ BUCKET, BUCKET_OWNER, MAX_DOWNLOAD_BYTES }: ObjectSettings) {
-  const to = {
-    s3: createS3Client(),
-    bucket: BUCKET,
-    expectedBucketOwner: BUCKET_OWNER,
-    maxBytes: Number(MAX_DOWNLOAD_BYTES),
-  };
+export function createObjectWriting(settings: ObjectSettings) {
+  const to = createDestination(settings);
   /** @param fill writes the bytes, and returns the number of rows. If it fails, nothing is visible */
   return async (
     key: string,
@@ -193,6 +188,12 @@ export function createObjectWriting({ BUCKET, BUCKET_OWNER, MAX_DOWNLOAD_BYTES }
       throw error;
     }
   };
+}
+
+/** Objects of the bucket, without their key. */
+export function createDestination({ BUCKET, BUCKET_OWNER, MAX_DOWNLOAD_BYTES }: ObjectSettings) {
+  const maxBytes = Number(MAX_DOWNLOAD_BYTES);
+  return { s3: createS3Client(), bucket: BUCKET, expectedBucketOwner: BUCKET_OWNER, maxBytes };
 }
 
 /** @throws DownloadRefused if an object of this size is not allowed */

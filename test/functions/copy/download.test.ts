@@ -123,7 +123,7 @@ test('a reset before the headers becomes CopyFailed with its code', async () => 
 });
 
 describe('the rest of a file', () => {
-  const stored = { at: 4, etag: '"one"' };
+  const stored = { stored_bytes: 4, etag: '"one"' };
   const rest = (headers: Record<string, string> = {}, text = '456789') =>
     answer(
       206,
