@@ -2,7 +2,7 @@ import pMap from 'p-map';
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore } from './aws/objects.ts';
 import { nameNewcomers, runCommand } from './decisions/newcomers.ts';
-import { platformName, type RequestTarget, requestHash } from './decisions/request-hash.ts';
+import { type RequestTarget, requestHash, targetOf } from './decisions/request-hash.ts';
 import { judgeDays, NOT_DELIVERED } from './deliveries/judge.ts';
 import type { Manifest } from './deliveries/manifest.ts';
 import { daysIn } from './deliveries/missing.ts';
@@ -125,16 +125,12 @@ function describeReady(run: ReadyCheck, ready: readonly CheckedAccount[]): Readi
     const sum = (count: (manifest: Manifest) => number) =>
       manifests.reduce((total, manifest) => total + count(manifest), 0);
     const rows = sum((manifest) => manifest.rows ?? Number.NaN);
-    const counts = {
-      restated: sum(({ table }) => table?.restated ?? 0),
-      held: sum(({ table }) => table?.held ?? 0),
-    };
-    const newcomers = manifests.find(({ advertisers }) => advertisers?.newcomers)?.advertisers?.newcomers;
     return {
       account,
-      ...(newcomers && { newcomers }),
-      ...(manifests.length > 0 && !Number.isNaN(rows) && { rows }),
-      ...counts,
+      newcomers: manifests.find(({ advertisers }) => advertisers?.newcomers)?.advertisers?.newcomers,
+      rows: manifests.length === 0 || Number.isNaN(rows) ? undefined : rows,
+      restated: sum(({ table }) => table?.restated ?? 0),
+      held: sum(({ table }) => table?.held ?? 0),
     };
   });
   const lines = accounts.map(
@@ -163,6 +159,5 @@ function describeRun(
 
 export const handler = createHandler(READS.CheckReady, ReadyCheck, checkReady, (settings) => ({
   store: createObjectStore(settings),
-  platform: platformName(settings.PLATFORM_BASE_URL),
-  revision: settings.PLATFORM_REVISION,
+  ...targetOf(settings),
 }));

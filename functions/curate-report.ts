@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Catalog, createCatalog } from './aws/catalog.ts';
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
-import { platformName, type RequestTarget, requestHash } from './decisions/request-hash.ts';
+import { type RequestTarget, requestHash, targetOf } from './decisions/request-hash.ts';
 import { sayNoTotal, turnBack, turnToTotal } from './decisions/total.ts';
 import { MAX_REPLACED_COPIES, MIN_WAIT } from './decisions/waits.ts';
 import { shortenTexts } from './decisions/warnings.ts';
@@ -184,10 +184,7 @@ export const handler = createHandler(READS.CurateReport, SavedWindow, curateRepo
   return {
     store: createObjectStore(settings),
     catalog: GLUE_DATABASE === undefined ? undefined : createCatalog({ GLUE_DATABASE }),
-    target: {
-      platform: platformName(settings.PLATFORM_BASE_URL),
-      revision: settings.PLATFORM_REVISION,
-    },
+    target: targetOf(settings),
     maxBytes: Number(settings.MAX_CURATE_BYTES),
   };
 });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
-import { platformName, type RequestTarget, requestHash } from './decisions/request-hash.ts';
+import { type RequestTarget, requestHash, targetOf } from './decisions/request-hash.ts';
 import { findMissing } from './deliveries/missing.ts';
 import type { Plan, RecordStore } from './deliveries/records.ts';
 import { planKey } from './workflow/keys.ts';
@@ -69,11 +69,7 @@ function planAccounts(input: unknown, execution: string, started_at: string) {
   };
 }
 
-export const handler = createHandler(READS.PlanExport, PlanExportInput, planExport, (settings) => {
-  const { PLATFORM_BASE_URL, PLATFORM_REVISION } = settings;
-  return {
-    store: createObjectStore(settings),
-    platform: platformName(PLATFORM_BASE_URL),
-    revision: PLATFORM_REVISION,
-  };
-});
+export const handler = createHandler(READS.PlanExport, PlanExportInput, planExport, (settings) => ({
+  store: createObjectStore(settings),
+  ...targetOf(settings),
+}));

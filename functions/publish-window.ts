@@ -1,7 +1,6 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
-import type { RequestTarget } from './decisions/request-hash.ts';
-import { platformName } from './decisions/request-hash.ts';
+import { type RequestTarget, targetOf } from './decisions/request-hash.ts';
 import { sayNoTotal, turnBack } from './decisions/total.ts';
 import { bytesOf, shortenTexts, truncate } from './decisions/warnings.ts';
 import { writeManifest } from './deliveries/manifest.ts';
@@ -81,6 +80,5 @@ function shorten({ metrics, days, above_tolerance }: Comparison): Comparison {
 
 export const handler = createHandler(READS.PublishWindow, SavedWindow, publishWindow, (settings) => ({
   store: createObjectStore(settings),
-  platform: platformName(settings.PLATFORM_BASE_URL),
-  revision: settings.PLATFORM_REVISION,
+  ...targetOf(settings),
 }));

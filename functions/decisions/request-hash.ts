@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { isObject } from '../workflow/json.ts';
 import { ALL } from '../workflow/request/report.ts';
 import type { ExportRequest } from '../workflow/request/request.ts';
+import type { Settings } from '../workflow/settings.ts';
 
 /** The platform that a request is sent to. */
 export interface RequestTarget {
@@ -9,6 +10,11 @@ export interface RequestTarget {
   readonly platform: string;
   /** The revision of a request that names none. */
   readonly revision: string;
+}
+
+/** The target of a function. */
+export function targetOf(settings: Pick<Settings, 'PLATFORM_BASE_URL' | 'PLATFORM_REVISION'>): RequestTarget {
+  return { platform: platformName(settings.PLATFORM_BASE_URL), revision: settings.PLATFORM_REVISION };
 }
 
 /** The platform's host and path. Leaves out the port: each local sandbox has another. */
