@@ -5,12 +5,7 @@ import { MAX_RENEWALS, MIN_WAIT, TOKEN_SECONDS } from './decisions/waits.ts';
 import { bearer } from './platform/connection.ts';
 import { createTokenRequest, type RequestToken } from './platform/oauth.ts';
 import { apiKeyWarning, useApiKey } from './token/api-key.ts';
-import {
-  type CachedToken,
-  type CachedTokens,
-  createTokenCache,
-  type TokenCache,
-} from './token/cached-tokens.ts';
+import { type CachedToken, createTokenCache, type TokenCache } from './token/cached-tokens.ts';
 import { createConnection } from './token/call-platform.ts';
 import {
   type CredentialStore,
@@ -18,7 +13,6 @@ import {
   grantToken,
   isOAuth,
   readCredential,
-  type StoredCredential,
 } from './token/credential.ts';
 import { type LeaseAccess, underLease } from './token/lease.ts';
 import { scopeOf } from './token/scope.ts';
@@ -47,20 +41,7 @@ interface Dependencies extends LeaseAccess {
 }
 
 /** The token that this call needs, and what the account's secrets held when it looked. */
-interface Wanted {
-  readonly account: string;
-  /** Undefined: all that the client has. */
-  readonly scope: string | undefined;
-  /** The token's name in the cache: its scope, or '' if it was requested without one. */
-  readonly name: string;
-  readonly issued_for: string;
-  /** The value of the token that the platform refused, if it refused one. */
-  readonly refused: string | undefined;
-  /** The request_id of that refusal. */
-  readonly facts: Facts;
-  readonly stored: StoredCredential;
-  readonly cached: CachedTokens;
-}
+type Looked = Awaited<ReturnType<typeof lookUp>>;
 
 type Found = Pick<TokenRef, 'version' | 'scope' | 'expires_at'>;
 
@@ -89,8 +70,8 @@ export async function getToken(
     cached ??
     (await underLease(account, dependencies, async () => {
       // The call that had the lease before may have renewed the token and replaced the refresh token.
-      const { found: renewed, ...wanted } = await look();
-      return renewed ?? renew(wanted, dependencies);
+      const again = await look();
+      return again.found ?? renew(again, dependencies);
     }));
   const own = isOAuth(stored.credential) ? [] : [apiKeyWarning(account, now())];
   for (const warning of own) log.warn(warning, { account });
@@ -133,13 +114,13 @@ function requireRenewable(state: TokenRequest, refused: TokenRef | undefined, fa
   throw new TokenRefusedAgain(happened, { account: request.account, report_ids, ...facts });
 }
 
-/** Reads the account's secrets. */
+/** @param ref the token that the platform refused @param facts the request_id of that refusal */
 async function lookUp(
   { request }: TokenRequest,
   ref: TokenRef | undefined,
   facts: Facts,
   { credentialOf, tokens, now, baseUrl }: Dependencies,
-): Promise<Wanted & { found: Found | undefined }> {
+) {
   const { account } = request;
   const stored = await readCredential(credentialOf(account), account);
   const { credential } = stored;
@@ -152,7 +133,7 @@ async function lookUp(
   const refused = ref && (await tokens.read(account, ref.version))?.tokens[ref.scope]?.value;
   const token = cached[name];
   const isUsable = token && token.value !== refused && token.issued_for === issued_for;
-  const found =
+  const found: Found | undefined =
     isUsable && version !== undefined && !endsSoon(token, now())
       ? { version, scope: name, expires_at: token.expires_at }
       : undefined;
@@ -160,7 +141,7 @@ async function lookUp(
 }
 
 /** Requests a token, and caches it beside those that are still valid. */
-async function renew(wanted: Wanted, dependencies: Dependencies): Promise<Found> {
+async function renew(wanted: Looked, dependencies: Dependencies): Promise<Found> {
   const { account, name, issued_for, cached } = wanted;
   const { tokens, now } = dependencies;
   const issued = await authorize(wanted, dependencies);
@@ -172,7 +153,7 @@ async function renew(wanted: Wanted, dependencies: Dependencies): Promise<Found>
 
 /** Requests a token, unless the credential needs none. */
 async function authorize(
-  wanted: Wanted,
+  wanted: Looked,
   dependencies: Dependencies,
 ): Promise<Omit<CachedToken, 'issued_for'>> {
   const { account, scope, stored, cached } = wanted;

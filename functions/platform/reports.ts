@@ -23,7 +23,10 @@ export interface ReportRecord {
 
 // Accepts a number only if JavaScript holds it exactly: a rounded id would name another report.
 const Id = z.pipe(
-  z.custom<string | number>(isId, 'neither a string nor an exact integer'),
+  z.custom<string | number>(
+    (id) => typeof id === 'string' || Number.isSafeInteger(id),
+    'neither a string nor an exact integer',
+  ),
   z.pipe(
     z.transform(String),
     z
@@ -94,10 +97,6 @@ export async function getReport(
   // The rows of another report under this one's key would pass every later check.
   if (record.id !== id) throw unreadable(answer, 'the record of another report');
   return record;
-}
-
-function isId(value: unknown): boolean {
-  return typeof value === 'string' || Number.isSafeInteger(value);
 }
 
 /** The id goes into state and manifest, and an unknown status into the log, so neither may hold a secret. */

@@ -74,11 +74,7 @@ export function createCredentialStore(secrets: Secrets, prefix: string, account:
   };
 }
 
-export interface StoredCredential extends SecretText {
-  readonly credential: Credential;
-}
-
-export async function readCredential(store: CredentialStore, account: string): Promise<StoredCredential> {
+export async function readCredential(store: CredentialStore, account: string) {
   const { text, version } = await store.read();
   return { credential: parseCredential(text, account), text, version };
 }

@@ -63,8 +63,7 @@ export function failureKey(request: ExportId, range: Window): string {
 
 /** The window of an object's key; undefined if the key has none. */
 export function windowOf(key: string): Window | undefined {
-  const [, start_date, end_date] = /\/start_date=([\d-]+)\/end_date=([\d-]+)\//.exec(key) ?? [];
-  return start_date === undefined || end_date === undefined ? undefined : { start_date, end_date };
+  return rangeIn(key, /\/start_date=([\d-]+)\/end_date=([\d-]+)\//);
 }
 
 /** The prefix of an export's plans: one object for each range that was asked for and is not delivered yet. */
@@ -78,7 +77,11 @@ export function planKey(request: ExportId, range: Window): string {
 
 /** The range of a plan's key. */
 export function plannedRange(key: string): Window | undefined {
-  const [, start_date, end_date] = /\/([\d-]+)_([\d-]+)\.json$/.exec(key) ?? [];
+  return rangeIn(key, /\/([\d-]+)_([\d-]+)\.json$/);
+}
+
+function rangeIn(key: string, pattern: RegExp): Window | undefined {
+  const [, start_date, end_date] = pattern.exec(key) ?? [];
   return start_date === undefined || end_date === undefined ? undefined : { start_date, end_date };
 }
 

@@ -198,8 +198,7 @@ export const WindowFailure = z.extend(WindowState, { caught: Caught });
 export type WindowFailure = z.infer<typeof WindowFailure>;
 
 /** An export may fail at any point, so the rest is not known; even its request may be the fault. */
-export const ExportFailure = z.looseObject({ execution: z.string(), caught: Caught });
-export type ExportFailure = z.infer<typeof ExportFailure>;
+const ExportFailure = z.looseObject({ execution: z.string(), caught: Caught });
 
 export const DescribeFailureInput = z.union([WindowFailure, ExportFailure]);
 export type DescribeFailureInput = z.infer<typeof DescribeFailureInput>;
