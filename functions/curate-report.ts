@@ -15,6 +15,7 @@ import { limitOf, notWritten, reasonOf, TableProblem } from './tables/report.ts'
 import { findRows } from './tables/report-file.ts';
 import type { ExportRequest } from './workflow/request/request.ts';
 import { READS } from './workflow/settings.ts';
+import type { Curated } from './workflow/state-parts.ts';
 import { type AuthorizedWindow, SavedWindow } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 import { reportColumns, type TableSchema, tableOf } from './workflow/table.ts';
@@ -150,11 +151,11 @@ function finish(
 ): AuthorizedWindow {
   const refused = problem ?? warning;
   const { total, ...window } = state;
-  const hasSums = Object.keys(curated.sums ?? {}).length > 0;
+  const noTotal = total && whyNoTotal(total.id, state, curated.sums);
   const added = [
     ...(refused === undefined ? [] : [refused]),
     ...warnings,
-    ...(total && !hasSums ? [sayNoTotal('the rows have no sums')] : []),
+    ...(noTotal === undefined ? [] : [sayNoTotal(noTotal)]),
   ];
   const curatedWindow: SavedWindow = {
     ...window,
@@ -163,7 +164,13 @@ function finish(
     curated: { ...curated, table_problem: problem ?? curated.table_problem },
     warnings: [...state.warnings, ...shortenTexts(added, MAX_WARNINGS)],
   };
-  return total && hasSums ? turnToTotal(curatedWindow, total) : curatedWindow;
+  return total && noTotal === undefined ? turnToTotal(curatedWindow, total) : curatedWindow;
+}
+
+function whyNoTotal(id: string, { reports }: SavedWindow, sums: Curated['sums'] = {}): string | undefined {
+  // The platform may answer two POSTs with the same report.
+  if (reports.some((report) => report.id === id)) return `the platform gave it the id of the rows, ${id}`;
+  return Object.keys(sums).length > 0 ? undefined : 'the rows have no sums';
 }
 
 function finishTotal(

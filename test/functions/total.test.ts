@@ -82,7 +82,11 @@ describe('61: CurateReport', () => {
   const window = { start_date: '2026-11-01', end_date: '2026-11-04' };
 
   /** Curates the rows of a window and then its total. */
-  async function curate(totals: string, fields: Partial<ReportRequest> = {}, rows = ROWS, hasTables = true) {
+  async function curate(
+    totals: string,
+    fields: Partial<ReportRequest> = {},
+    { rows = ROWS, hasTables = true, id = 't1' } = {},
+  ) {
     const files = new Map([
       ['report.json', Buffer.from(rows)],
       ['total.json', Buffer.from(totals)],
@@ -109,7 +113,7 @@ describe('61: CurateReport', () => {
       ready_id: 'r1',
       object: objectOf('report.json', rows),
     };
-    const total = reportRef('t1');
+    const total = reportRef(id);
     const saved: SavedWindow = { ...state, ...main, window, request, total, status: 'saved' };
     const turned = await curateReport(saved, dependencies);
     if (turned.status === 'curated') return { turned, after: turned };
@@ -156,13 +160,19 @@ describe('61: CurateReport', () => {
 
   it('warns if the total lacks a metric, the rows have no sums, or there are no tables', async () => {
     const lacking = await curate('[{"date":"2026-11-01","reach":1}]');
-    const unread = await curate(TOTALS, {}, '[{"date":"2026-11-01","campaign_id":"a"}]');
-    const untabled = await curate(TOTALS, {}, ROWS, false);
+    const unread = await curate(TOTALS, {}, { rows: '[{"date":"2026-11-01","campaign_id":"a"}]' });
+    const untabled = await curate(TOTALS, {}, { hasTables: false });
     for (const { after } of [lacking, unread, untabled]) {
       expect(after).toMatchObject({ status: 'curated', ready_id: 'r1', object: { key: 'report.json' } });
       expect(after.curated).not.toHaveProperty('reconciled');
       expect(after.warnings.at(-1)).toMatch(NO_TOTAL);
     }
     expect(unread.turned.status).toBe('curated');
+  });
+
+  it.each(['r0', 'r1'])('fetches no total that has the id of the report %s of the rows', async (id) => {
+    const { turned } = await curate(TOTALS, {}, { id });
+    expect(turned).toMatchObject({ status: 'curated', ready_id: 'r1', object: { key: 'report.json' } });
+    expect(turned.warnings).toEqual([expect.stringMatching(NO_TOTAL)]);
   });
 });
