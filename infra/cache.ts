@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { BUILT, ROOT } from './package.ts';
 
 /** `npm ci` empties that of the repository. */
@@ -31,58 +31,29 @@ export function cacheCompiledCode(): void {
 
 /**
  * Returns the cached folder of this name. If there is none, `make` fills a draft, which becomes visible only
- * when it is complete.
+ * when it is complete. Synchronous, because a construct cannot wait.
  *
  * @param name must change whenever the content would
  */
-export async function cachedFolder(
-  name: string,
-  make: (draft: string) => Promise<void>,
-  cache = CACHE,
-): Promise<string> {
+export function cachedFolder(name: string, make: (draft: string) => void, cache = CACHE): string {
   const folder = join(cache, name);
-  using draft = openDraft(folder);
-  if (draft) {
-    await make(draft.path);
-    draft.publish();
-  }
-  return folder;
-}
-
-/** Like {@link cachedFolder}, for a construct, which cannot wait. */
-export function cachedFolderSync(name: string, make: (draft: string) => void, cache = CACHE): string {
-  const folder = join(cache, name);
-  using draft = openDraft(folder);
-  if (draft) {
-    make(draft.path);
-    draft.publish();
-  }
-  return folder;
-}
-
-/** @returns undefined if the folder exists */
-function openDraft(folder: string) {
-  const cache = dirname(folder);
   if (existsSync(folder)) {
     const now = new Date();
     utimesSync(folder, now, now);
-    return undefined;
+    return folder;
   }
   mkdirSync(cache, { recursive: true });
   removeUnused(cache);
-  const path = mkdtempSync(join(cache, 'draft-'));
-  return {
-    path,
-    publish(): void {
-      try {
-        renameSync(path, folder);
-      } catch (error) {
-        // Another process may have made the same folder at the same time.
-        if (!existsSync(folder)) throw error;
-      }
-    },
-    [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }),
-  };
+  const draft = mkdtempSync(join(cache, 'draft-'));
+  try {
+    make(draft);
+    renameSync(draft, folder);
+  } catch (error) {
+    rmSync(draft, { recursive: true, force: true });
+    // Another process may have made the same folder at the same time.
+    if (!existsSync(folder)) throw error;
+  }
+  return folder;
 }
 
 /** Each change of a function makes another 20 MB. Removes what was not used for a day. */

@@ -12,7 +12,7 @@ import {
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 import type * as Esbuild from 'esbuild';
-import { cachedFolderSync } from '../cache.ts';
+import { cachedFolder } from '../cache.ts';
 import { BUILT, DIST, ROOT } from '../package.ts';
 
 /** DuckDB's native part. esbuild leaves its import alone: a bundle needs node_modules for it. */
@@ -129,7 +129,7 @@ export function installForLambda(cache?: string): string {
     const command = `npm ci --ignore-scripts --prefer-offline --no-audit ${LAMBDA}`;
     execSync(command, { cwd: draft, stdio: 'pipe' });
   };
-  return join(cachedFolderSync(`lambda-${hash.slice(0, 16)}`, install, cache), 'node_modules');
+  return join(cachedFolder(`lambda-${hash.slice(0, 16)}`, install, cache), 'node_modules');
 }
 
 function copyBindings(bundle: string, modules: string): void {

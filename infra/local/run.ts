@@ -79,7 +79,7 @@ export interface LocalRun extends AsyncDisposable {
 export async function startLocal(options: LocalOptions): Promise<LocalRun> {
   await using started = new AsyncDisposableStack();
   const { clock = scaledClock(1), out, configFile } = options;
-  const { assembly = loadAssembly(await prepareAssembly(configFile)) } = options;
+  const { assembly = loadAssembly(prepareAssembly(configFile)) } = options;
   const { bucket } = assembly;
   await mkdir(out, { recursive: true });
   // Nobody can continue the uploads of a killed run, nor the uploads of this one when it has stopped.

@@ -30,7 +30,7 @@ function configOf(accounts: number) {
 
 /** Prints the size of a stack with many accounts, its executions a day and its dollars a month. */
 export async function benchAccounts(counts: readonly number[]): Promise<void> {
-  const bundles = join(await prepareAssembly(), FUNCTIONS_FOLDER);
+  const bundles = join(prepareAssembly(), FUNCTIONS_FOLDER);
   const rows = counts.map((accounts) => {
     const stack = synthesize(configOf(accounts), bundles);
     const { total } = monthlyCost(stack);

@@ -1,7 +1,7 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { cachedFolder } from '../../infra/cache.ts';
@@ -21,8 +21,8 @@ export type RunPython = (
 ) => Promise<string>;
 
 /** Installs the pinned packages of the readers. */
-export async function installPython(): Promise<RunPython> {
-  const packages = await installPackages(`${FOLDER}requirements.txt`);
+export function installPython(): RunPython {
+  const packages = installPackages(`${FOLDER}requirements.txt`);
   // dbt would send statistics of its use.
   const env = { PYTHONPATH: packages, PYTHONDONTWRITEBYTECODE: '1', DO_NOT_TRACK: '1' };
   return ([first = '', ...rest], options) =>
@@ -35,13 +35,13 @@ export async function installPython(): Promise<RunPython> {
  *
  * @returns the folder for PYTHONPATH
  */
-export async function installPackages(requirements: string): Promise<string> {
+export function installPackages(requirements: string): string {
   const hash = createHash('sha256')
-    .update(await run(['--version']))
-    .update(await readFile(requirements));
-  return cachedFolder(`python-${hash.digest('hex').slice(0, 16)}`, async (draft) => {
+    .update(execFileSync('python3', ['--version']))
+    .update(readFileSync(requirements));
+  return cachedFolder(`python-${hash.digest('hex').slice(0, 16)}`, (draft) => {
     const options = ['--quiet', '--no-deps', '--no-compile', '--target', draft];
-    await run(['-m', 'pip', 'install', ...options, '--requirement', requirements]);
+    execFileSync('python3', ['-m', 'pip', 'install', ...options, '--requirement', requirements]);
   });
 }
 

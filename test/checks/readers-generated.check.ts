@@ -10,7 +10,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 import type { Workflow } from '../support/workflow.ts';
 import { installPython } from './python.ts';
 
-const python = await installPython();
+const python = installPython();
 
 const ended = new AsyncDisposableStack();
 let workflow: Workflow;

@@ -13,7 +13,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 import type { Workflow } from '../support/workflow.ts';
 import { installPython } from './python.ts';
 
-const python = await installPython();
+const python = installPython();
 
 /** DECIMAL, BIGINT and DOUBLE. */
 const METRICS = ['spend', 'impressions', 'installs'];

@@ -1,8 +1,7 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { expect, it, vi } from 'vitest';
 import { cachedFolder } from '../../infra/cache.ts';
 import { installForLambda } from '../../infra/constructs/bundle.ts';
@@ -24,16 +23,16 @@ const RAPID_CLIENT = fileURLToPath(new URL('rapid-client.ts', import.meta.url));
  * It is not a devDependency, because its install script compiles curl. Its JavaScript is one bundled file,
  * which needs no script.
  */
-async function installRuntimeClient(): Promise<string> {
-  const folder = await cachedFolder(RUNTIME_CLIENT, async (draft) => {
+function installRuntimeClient(): string {
+  const folder = cachedFolder(RUNTIME_CLIENT, (draft) => {
     const options = ['--prefix', draft, '--ignore-scripts', '--no-audit'];
-    await promisify(execFile)('npm', ['install', ...options, RUNTIME_CLIENT]);
+    execFileSync('npm', ['install', ...options, RUNTIME_CLIENT]);
   });
   return join(folder, 'node_modules/aws-lambda-ric/index.mjs');
 }
 
-const client = await installRuntimeClient();
-const { functions } = loadAssembly(await prepareAssembly());
+const client = installRuntimeClient();
+const { functions } = loadAssembly(prepareAssembly());
 
 /** Runs a function by the runtime client, and returns what it reports to the Runtime API about this event. */
 async function invoke({ file, name, arn, environment }: FunctionSpec, event: object, s3?: TestS3) {

@@ -41,7 +41,7 @@ export async function runScenarios(
   const waiting = [...scenarios];
   const size = Math.min(BATCH, Math.ceil(waiting.length / parallel));
   const next = () => waiting.splice(0, size);
-  await prepareAssembly();
+  prepareAssembly();
   const work = async () => {
     using workflow = startProcess();
     for (let batch = next(); batch.length > 0; batch = next())

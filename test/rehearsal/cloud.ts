@@ -26,7 +26,7 @@ export const [EMULATOR = ''] = readFileSync(REQUIREMENTS, 'utf8').match(/^minist
  */
 export async function startCloud(processes: Processes, ports: object): Promise<() => string[]> {
   const { folder } = processes;
-  const packages = await installPackages(REQUIREMENTS);
+  const packages = installPackages(REQUIREMENTS);
   const certificate = join(folder, 'certificate.pem');
   const key = join(folder, 'key.pem');
   const log = join(folder, 'emulator.log');

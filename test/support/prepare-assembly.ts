@@ -2,7 +2,7 @@ import { cacheCompiledCode } from '../../infra/cache.ts';
 import { prepareAssembly } from '../../infra/local/assembly/assembly.ts';
 
 /** Bundles the functions and synthesizes the stack once per test run. Workers find both in the cache. */
-export default async function setup(): Promise<void> {
+export default function setup(): void {
   cacheCompiledCode();
-  await prepareAssembly();
+  prepareAssembly();
 }

@@ -42,7 +42,7 @@ export function configFaults(context: unknown): readonly string[] {
 }
 
 /** The bundled functions. */
-export const BUNDLES = join(await prepareAssembly(), FUNCTIONS_FOLDER);
+export const BUNDLES = join(prepareAssembly(), FUNCTIONS_FOLDER);
 
 const stacks = new Map<string, Synthesized>();
 

@@ -1,8 +1,7 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
 import { PutBucketVersioningCommand, S3Client } from '@aws-sdk/client-s3';
 import { cachedFolder } from '../../infra/cache.ts';
 import type { S3Options } from '../../infra/local/s3/call.ts';
@@ -15,12 +14,12 @@ const VERSION = 'v1.8.0';
 const REGION = 'eu-west-1';
 
 /** Builds versitygw before the tests. Go keeps what it compiled in the user's cache. */
-export default async function setup(): Promise<void> {
-  const folder = await cachedFolder(`versitygw-${VERSION}`, async (draft) => {
+export default function setup(): void {
+  const folder = cachedFolder(`versitygw-${VERSION}`, (draft) => {
     console.log('Builds versitygw, which takes minutes the first time');
     const env = { ...process.env, GOBIN: draft, GOTOOLCHAIN: 'auto' };
     const program = `github.com/versity/versitygw/cmd/versitygw@${VERSION}`;
-    await promisify(execFile)('go', ['install', program], { env });
+    execFileSync('go', ['install', program], { env });
   });
   process.env.VERSITYGW = join(folder, 'versitygw');
 }

@@ -71,7 +71,7 @@ export async function startWorkflow(options: WorkflowOptions = {}): Promise<Work
   const ahead = 1000 * (options.platformAhead ?? 0);
   const sandbox = started.use(await startSandbox({ ...options.sandbox, now: () => clock.now() + ahead }));
   const credentials = Object.entries(options.credentials ?? credentialsOf(sandbox));
-  const assembly = options.assembly ?? loadAssembly(await prepareAssembly());
+  const assembly = options.assembly ?? loadAssembly(prepareAssembly());
   const { functions } = assembly;
   const services = await startProxies(started);
   const local = started.use(

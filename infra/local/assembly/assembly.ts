@@ -1,8 +1,7 @@
-import { execFile } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { cachedFolder } from '../../cache.ts';
 import { CONFIG_FILE, readConfigFile } from '../../config/read-config.ts';
 import { BUILT, moduleBeside, ROOT } from '../../package.ts';
@@ -35,19 +34,19 @@ const SOURCES = BUILT
       ...['functions/**/*.ts', 'infra/*.ts', 'infra/{config,constructs,local/assembly}/**/*.ts'],
     ];
 
-const prepared = new Map<string, Promise<string>>();
+const prepared = new Map<string, string>();
 
 /**
  * Returns the folder of the assembly, which is cached on disk by a hash of the sources. If the hash is new, a
  * child process synthesizes the stack, so that this process never loads CDK: its heap would make every
  * garbage collection slower.
  */
-export function prepareAssembly(configFile = CONFIG_FILE): Promise<string> {
+export function prepareAssembly(configFile = CONFIG_FILE): string {
   const known = prepared.get(configFile);
   if (known) return known;
-  const preparing = cachedFolder(hashSources(configFile), (draft) => makeAssembly(draft, configFile));
-  prepared.set(configFile, preparing);
-  return preparing;
+  const folder = cachedFolder(hashSources(configFile), (draft) => makeAssembly(draft, configFile));
+  prepared.set(configFile, folder);
+  return folder;
 }
 
 export function loadAssembly(folder: string): Assembly {
@@ -59,9 +58,9 @@ export function loadAssembly(folder: string): Assembly {
 }
 
 /** Fills a folder with the assembly. */
-export async function makeAssembly(draft: string, configFile = CONFIG_FILE): Promise<void> {
+export function makeAssembly(draft: string, configFile = CONFIG_FILE): void {
   process.stderr.write('Prepares the workflow, which takes some seconds after each change of its code\n');
-  await promisify(execFile)(process.execPath, [MAKE_ASSEMBLY, draft, configFile]);
+  execFileSync(process.execPath, [MAKE_ASSEMBLY, draft, configFile], { stdio: 'pipe' });
 }
 
 function hashSources(configFile: string): string {

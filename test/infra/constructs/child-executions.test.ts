@@ -8,7 +8,7 @@ import type { Definition } from '../../../infra/local/step-functions/definition.
 import { createStateMachine } from '../../../infra/local/step-functions/step-functions.ts';
 import { definitionOf, synthesizeStack } from '../../support/stack.ts';
 
-const interpreter = join(await prepareAssembly(), INTERPRETER_FILE);
+const interpreter = join(prepareAssembly(), INTERPRETER_FILE);
 
 /** The part of the state machine that starts an execution for each account. */
 function startsOnly(): Definition {

@@ -6,7 +6,7 @@ import { runExport, shareWorkflow } from '../../support/run-export.ts';
 const MiB = 1024 * 1024;
 
 // SaveReport stops a minute before its time-out: here after 3 s of real time.
-const assembly = loadAssembly(await prepareAssembly());
+const assembly = loadAssembly(prepareAssembly());
 const isCopying = ({ environment }: FunctionSpec) => environment.STEP === 'SaveReport';
 const workflow = await shareWorkflow({
   speed: 100,

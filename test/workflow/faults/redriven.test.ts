@@ -4,7 +4,7 @@ import { runExport, startFastWorkflow } from '../../support/run-export.ts';
 
 /** The stack of a window that was redriven in this state. The interpreter itself knows no redrive. */
 async function redrivenIn(state: string): Promise<Assembly> {
-  const assembly = loadAssembly(await prepareAssembly());
+  const assembly = loadAssembly(prepareAssembly());
   return JSON.parse(JSON.stringify(assembly), (name, value) => {
     if (name !== state) return value;
     const { 'redrive_count.$': _, ...parameters } = value.Parameters;

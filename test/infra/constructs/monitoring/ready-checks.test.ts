@@ -18,7 +18,7 @@ const READY = { schedule: 'cron(30 6 ? * MON-FRI *)', ready_by: '09:00', tell: '
 const runs = [{ period: 'last_28_days', ...READY }, { period: 'yesterday' }];
 const exports = [{ name: 'daily', metrics: ['spend'], runs }];
 const stack = synthesizeStack({ exports, kms_key: 'create' });
-const interpreter = join(await prepareAssembly(), INTERPRETER_FILE);
+const interpreter = join(prepareAssembly(), INTERPRETER_FILE);
 
 /** The schedule of the only check. */
 function scheduleOf(changes: object) {

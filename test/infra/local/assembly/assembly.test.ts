@@ -9,7 +9,7 @@ import {
 } from '../../../../infra/local/assembly/assembly.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
-const folder = await prepareAssembly();
+const folder = prepareAssembly();
 
 test('names no platform and no account, so that a run can add its own', () => {
   const { environment } = loadAssembly(folder).functions[0] ?? {};
@@ -17,9 +17,9 @@ test('names no platform and no account, so that a run can add its own', () => {
   expect(readFileSync(join(folder, ASSEMBLY_FILE), 'utf8')).not.toMatch(/127\.0\.0\.1|localhost/);
 });
 
-test('is announced before it is made', async () => {
+test('is announced before it is made', () => {
   const stderr = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
   vi.stubEnv('NODE_OPTIONS', '--no-such-option');
-  await expect(makeAssembly(temporaryDirectory())).rejects.toThrow('--no-such-option');
+  expect(() => makeAssembly(temporaryDirectory())).toThrow('--no-such-option');
   expect(stderr.mock.calls.join('')).toMatch(/^Prepares the workflow/);
 });

@@ -18,7 +18,7 @@ const TASK = {
   TimeoutSeconds: 60,
 };
 
-const interpreter = join(await prepareAssembly(), INTERPRETER_FILE);
+const interpreter = join(prepareAssembly(), INTERPRETER_FILE);
 
 /** Creates a state machine that starts at the first of these states. */
 function machine(
