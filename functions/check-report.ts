@@ -9,12 +9,7 @@ import {
 } from './decisions/report-answer.ts';
 import { isStuck, MIN_WAIT, pollWait } from './decisions/waits.ts';
 import { getReport } from './platform/reports.ts';
-import {
-  callPlatform,
-  createPlatformAccess,
-  type PlatformAccess,
-  RetryAfter,
-} from './token/call-platform.ts';
+import { callPlatform, createPlatformAccess, type PlatformAccess, Throttled } from './token/call-platform.ts';
 import { READS } from './workflow/settings.ts';
 import type { ReportRef } from './workflow/state-parts.ts';
 import { ReportWindow } from './workflow/states.ts';
@@ -36,7 +31,7 @@ export async function checkReport(
   for (const report of reportsToPoll(state)) {
     const found = await callPlatform(state, access, (...platform) => getReport(...platform, report.id));
     // A whole round resets `throttled`: the platform may throttle only the later reports.
-    if (found instanceof RetryAfter) {
+    if (found instanceof Throttled) {
       const throttled = afterThrottle({ ...state, reports }, found);
       return waitAfterThrottle(throttled, access.now());
     }

@@ -5,12 +5,7 @@ import { sayNoTotal } from './decisions/total.ts';
 import { MAX_LOST_ANSWERS, MAX_REPORTS, MIN_WAIT } from './decisions/waits.ts';
 import { readAdvertisers } from './deliveries/advertisers.ts';
 import { createReport as postReport } from './platform/reports.ts';
-import {
-  callPlatform,
-  createPlatformAccess,
-  type PlatformAccess,
-  RetryAfter,
-} from './token/call-platform.ts';
+import { callPlatform, createPlatformAccess, type PlatformAccess, Throttled } from './token/call-platform.ts';
 import { AnswerLost, AnswerUnreadable, ExportError, ReportStuck } from './workflow/errors.ts';
 import { READS } from './workflow/settings.ts';
 import type { ReportRef } from './workflow/state-parts.ts';
@@ -43,7 +38,7 @@ export async function createReport(
   ).catch((error: unknown) => acceptLostAnswer(error, lost_answers, access));
   if (answer === 'lost')
     return { ...state, status: 'planned', wait_seconds: MIN_WAIT, lost_answers: lost_answers + 1 };
-  if (answer instanceof RetryAfter) return { ...afterThrottle(state, answer), status: 'planned' };
+  if (answer instanceof Throttled) return { ...afterThrottle(state, answer), status: 'planned' };
   const created: ReportWindow = {
     ...leaveOut(afterSuccess(state), all, answer.refused),
     reports: [...reports, newReport(answer, access)],

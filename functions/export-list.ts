@@ -2,12 +2,7 @@ import { createHandler } from './aws/handler.ts';
 import { createObjectWriting, type ObjectWriter, type WriteObject } from './copy/object-writer.ts';
 import { afterSuccess, afterThrottle } from './decisions/report-answer.ts';
 import { listPages } from './platform/lists.ts';
-import {
-  callPlatform,
-  createPlatformAccess,
-  type PlatformAccess,
-  RetryAfter,
-} from './token/call-platform.ts';
+import { callPlatform, createPlatformAccess, type PlatformAccess, Throttled } from './token/call-platform.ts';
 import { DownloadRefused } from './workflow/errors.ts';
 import { objectKey } from './workflow/keys.ts';
 import { READS } from './workflow/settings.ts';
@@ -49,7 +44,7 @@ export async function exportList(
       return rows;
     }),
   );
-  if (stored instanceof RetryAfter) return afterThrottle(state, stored);
+  if (stored instanceof Throttled) return afterThrottle(state, stored);
   return {
     ...afterSuccess(state),
     warnings: [...state.warnings, ...warnings],

@@ -2,12 +2,7 @@ import { createHandler } from './aws/handler.ts';
 import { createObjectWriting, type WriteObject } from './copy/object-writer.ts';
 import { afterSuccess, afterThrottle } from './decisions/report-answer.ts';
 import { queryPurchases as postQuery } from './platform/purchases.ts';
-import {
-  callPlatform,
-  createPlatformAccess,
-  type PlatformAccess,
-  RetryAfter,
-} from './token/call-platform.ts';
+import { callPlatform, createPlatformAccess, type PlatformAccess, Throttled } from './token/call-platform.ts';
 import { objectKey } from './workflow/keys.ts';
 import { READS } from './workflow/settings.ts';
 import { PART_BYTES } from './workflow/state-parts.ts';
@@ -28,7 +23,7 @@ export async function queryPurchases(
 ): Promise<AuthorizedWindow | SavedWindow> {
   const { request, window } = state;
   const answer = await callPlatform(state, access, (...platform) => postQuery(...platform, request));
-  if (answer instanceof RetryAfter) return afterThrottle(state, answer);
+  if (answer instanceof Throttled) return afterThrottle(state, answer);
   const { bytes, content_type, rows } = answer;
   const stored = await writeObject(objectKey(request, window), { content_type }, async (write) => {
     for (let at = 0; at < bytes.length; at += PART_BYTES) await write(bytes.subarray(at, at + PART_BYTES));

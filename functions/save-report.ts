@@ -9,12 +9,7 @@ import {
 } from './decisions/report-answer.ts';
 import { MIN_WAIT } from './decisions/waits.ts';
 import { getReport } from './platform/reports.ts';
-import {
-  callPlatform,
-  createPlatformAccess,
-  type PlatformAccess,
-  RetryAfter,
-} from './token/call-platform.ts';
+import { callPlatform, createPlatformAccess, type PlatformAccess, Throttled } from './token/call-platform.ts';
 import { DownloadRefused } from './workflow/errors.ts';
 import { objectKey } from './workflow/keys.ts';
 import { READS } from './workflow/settings.ts';
@@ -50,7 +45,7 @@ export async function saveReport(
   const report = state.reports.find(({ id }) => id === state.ready_id);
   if (!report) throw new Error(`The state names no report ${state.ready_id}`);
   const found = await callPlatform(state, dependencies, (...platform) => getReport(...platform, report.id));
-  if (found instanceof RetryAfter) return afterThrottle(state, found);
+  if (found instanceof Throttled) return afterThrottle(state, found);
   const window = afterSuccess(state);
   const { answer, said } = readReport(found);
   if (answer === 'useless' || answer === 'generating')

@@ -22,11 +22,9 @@ export type ApiKeyCredential = z.infer<typeof ApiKeyCredential>;
 
 interface KeyUse {
   readonly account: string;
-  /** What the request needs. */
   readonly scope: string | undefined;
   /** The header's value that the platform refused, if it refused one. */
   readonly refused?: string | undefined;
-  /** Facts about that refusal. */
   readonly facts?: Facts;
 }
 

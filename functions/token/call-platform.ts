@@ -7,7 +7,7 @@ import {
   MAX_WINDOW_HOURS,
   throttleWait,
 } from '../decisions/waits.ts';
-import type { Authorization, Connection, Platform } from '../platform/connection.ts';
+import type { Authorization, Platform } from '../platform/connection.ts';
 import { safeAgent } from '../platform/safe-agent.ts';
 import { OutOfTime, PlatformUnavailable, RateLimited } from '../workflow/errors.ts';
 import type { PlatformSettings } from '../workflow/settings.ts';
@@ -27,7 +27,7 @@ export interface PlatformAccess extends Pick<Common, 'log' | 'now'> {
 }
 
 /** The platform answered 429. A value and not an error, because the state machine does the waiting. */
-export class RetryAfter {
+export class Throttled {
   readonly seconds: number;
 
   constructor(seconds: number) {
@@ -40,15 +40,10 @@ export class RetryAfter {
  * are 10 s or more apart, and an idle connection may be dead after the function was frozen; nobody could tell
  * whether a POST arrived.
  */
-export function createConnection({
-  PLATFORM_BASE_URL,
-  ALLOW_LOOPBACK,
-}: Pick<PlatformSettings, 'PLATFORM_BASE_URL' | 'ALLOW_LOOPBACK'>): Connection {
-  const hosts = { allowLoopback: ALLOW_LOOPBACK === 'true' };
-  return {
-    baseUrl: PLATFORM_BASE_URL,
-    dispatcher: safeAgent(hosts, { connectTimeout: CONNECT_TIMEOUT, pipelining: 0 }),
-  };
+export function createConnection(settings: Pick<PlatformSettings, 'PLATFORM_BASE_URL' | 'ALLOW_LOOPBACK'>) {
+  const hosts = { allowLoopback: settings.ALLOW_LOOPBACK === 'true' };
+  const dispatcher = safeAgent(hosts, { connectTimeout: CONNECT_TIMEOUT, pipelining: 0 });
+  return { baseUrl: settings.PLATFORM_BASE_URL, dispatcher };
 }
 
 export function createPlatformAccess(settings: PlatformSettings): Omit<PlatformAccess, 'log' | 'now'> {
@@ -60,11 +55,6 @@ export function createPlatformAccess(settings: PlatformSettings): Omit<PlatformA
   };
 }
 
-type CallState = Pick<
-  AuthorizedWindow,
-  'request' | 'token' | 'throttled' | 'throttled_in_all' | 'begun_at' | 'reports'
->;
-
 /**
  * Calls the platform once with the window's token. Every step of a window calls the platform, so this is also
  * where a window that takes too long ends.
@@ -72,10 +62,10 @@ type CallState = Pick<
  * @throws OutOfTime, RateLimited, or what the call throws
  */
 export async function callPlatform<T>(
-  state: CallState,
+  state: AuthorizedWindow,
   { platform, readToken, now, log }: PlatformAccess,
   call: (platform: Platform, authorization: Authorization) => Promise<T>,
-): Promise<T | RetryAfter> {
+): Promise<T | Throttled> {
   if (isOutOfTime(state.begun_at, now())) throw outOfTime(state);
   const connection = { ...platform(state.request.revision), log };
   const token = await readToken(state.request.account, state.token);
@@ -90,17 +80,17 @@ export async function callPlatform<T>(
 /** @throws RateLimited at the limit of either count */
 function retryAfter(
   { happened, facts }: PlatformUnavailable,
-  { throttled, throttled_in_all = 0 }: CallState,
-): RetryAfter {
+  { throttled, throttled_in_all = 0 }: AuthorizedWindow,
+): Throttled {
   const inARow = throttled >= MAX_THROTTLED;
   if (!inARow && throttled_in_all < MAX_THROTTLED_IN_ALL) {
-    return new RetryAfter(throttleWait(facts.retry_after as number | undefined, throttled));
+    return new Throttled(throttleWait(facts.retry_after as number | undefined, throttled));
   }
   const times = inARow ? `${throttled + 1} times in a row` : `${throttled_in_all + 1} times`;
   throw new RateLimited(`${happened} It did so ${times}.`, facts);
 }
 
-function outOfTime({ begun_at, reports }: CallState): OutOfTime {
+function outOfTime({ begun_at, reports }: AuthorizedWindow): OutOfTime {
   const last = reports.length === 0 ? '' : ` At last, ${sayLastAnswers(reports)}.`;
   const happened = `The window began at ${begun_at}, more than ${MAX_WINDOW_HOURS} h ago.${last}`;
   return new OutOfTime(happened, idsOf(reports));
