@@ -37,8 +37,6 @@ import {
  * version; the download URL never leaves the step that uses it.
  */
 
-// PlanExport
-
 export const PlanExportInput = z.object({
   /** The execution's input, not checked yet. */
   request: z.unknown(),
@@ -74,8 +72,6 @@ export interface AccountsResult {
   readonly has_failed: boolean;
 }
 
-// GetToken
-
 /** An export's plan, or a window, whose token expired or was refused. All other fields pass through. */
 export const TokenRequest = z.looseObject({
   request: ExportRequest,
@@ -90,13 +86,9 @@ export const TokenRequest = z.looseObject({
 });
 export type TokenRequest = z.infer<typeof TokenRequest>;
 
-// ListAdvertisers
-
 /** The plan of a report of all advertisers. */
 export const PlanOfAll = z.extend(ExportPlan, { request: ReportRequest, token: TokenRef });
 export type PlanOfAll = z.infer<typeof PlanOfAll>;
-
-// A window
 
 /** The state of one child execution, from its start on. */
 export const WindowState = z.object({
@@ -152,23 +144,18 @@ export type WindowState = z.infer<typeof WindowState>;
 export const AuthorizedWindow = z.extend(WindowState, { token: TokenRef, begun_at: z.string() });
 export type AuthorizedWindow = z.infer<typeof AuthorizedWindow>;
 
-/** For CreateReport and CheckReport. */
 export const ReportWindow = z.extend(AuthorizedWindow, { request: ReportRequest });
 export type ReportWindow = z.infer<typeof ReportWindow>;
 
-/** For SaveReport. */
 export const ReadyWindow = z.extend(ReportWindow, { ready_id: z.string() });
 export type ReadyWindow = z.infer<typeof ReadyWindow>;
 
-/** For QueryPurchases. */
 export const PurchasesWindow = z.extend(AuthorizedWindow, { request: PurchasesRequest });
 export type PurchasesWindow = z.infer<typeof PurchasesWindow>;
 
-/** For ExportList. */
 export const ListWindow = z.extend(AuthorizedWindow, { request: ListRequest });
 export type ListWindow = z.infer<typeof ListWindow>;
 
-/** For CurateReport and PublishWindow. */
 export const SavedWindow = z.extend(AuthorizedWindow, { object: StoredObject });
 export type SavedWindow = z.infer<typeof SavedWindow>;
 
@@ -190,8 +177,6 @@ export const DeliveredWindow = z.object({
   ...z.partial(TableChanges).shape,
 });
 export type DeliveredWindow = z.infer<typeof DeliveredWindow>;
-
-// DescribeFailure
 
 /** DescribeFailure gets the state of a window, or of the export, and the error that was caught. */
 export const WindowFailure = z.extend(WindowState, { caught: Caught });
@@ -217,8 +202,6 @@ export interface ExportFailed {
   /** `failure` as JSON, because a Fail state takes its Cause from a string. */
   readonly cause: string;
 }
-
-// PublishExport
 
 export const WindowResult = z.discriminatedUnion('outcome', [DeliveredWindow, FailedWindow]);
 export type WindowResult = z.infer<typeof WindowResult>;
