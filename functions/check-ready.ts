@@ -58,11 +58,8 @@ export async function checkReady(run: ReadyCheck, dependencies: Dependencies): P
 
 /** When the run was due: the last start of its schedule before the first check. */
 function startOf({ expression, time_zone, checked_at }: ReadyCheck): Date {
-  const [start = new Date(checked_at)] = parseCron(expression, time_zone).previousRuns(
-    1,
-    new Date(checked_at),
-  );
-  return start;
+  const before = new Date(checked_at);
+  return parseCron(expression, time_zone).previousRuns(1, before)[0] ?? before;
 }
 
 interface CheckedAccount {

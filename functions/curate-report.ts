@@ -20,10 +20,7 @@ import { type AuthorizedWindow, SavedWindow } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 import { reportColumns, type TableSchema, tableOf } from './workflow/table.ts';
 
-/**
- * DuckDB stops this long before the function's timeout, so that the step can still say why. Lambda would just
- * kill it.
- */
+/** DuckDB stops this long before Lambda would kill the function, so that the step can still say why. */
 const STOP_BEFORE_MS = 60_000;
 
 /** Bytes of the warnings that the step adds to the window's state. The manifest shows them. */
@@ -96,9 +93,7 @@ export async function curateReport(
   }
 }
 
-/**
- * The table of an export, or the reason why nothing may be written. An export without a table has neither.
- */
+/** The table of an export, or the reason why nothing may be written. Neither if it has no table. */
 interface FoundTable {
   readonly schema?: TableSchema;
   /** Expected of a request that nobody configured. */

@@ -27,9 +27,7 @@ import { READS, readSettingObject } from './workflow/settings.ts';
 import type { TokenRef } from './workflow/state-parts.ts';
 import { TokenRequest } from './workflow/states.ts';
 
-/**
- * Milliseconds. A token that expires sooner is not used: a call may take a minute. Half the shortest life.
- */
+/** Milliseconds: half the shortest life. A token that ends sooner is not used, as a call takes a minute. */
 const MARGIN_MS = 30_000;
 
 interface Dependencies extends LeaseAccess {

@@ -14,9 +14,7 @@ import { planKey } from './workflow/keys.ts';
 import { READS } from './workflow/settings.ts';
 import { type DeliveredWindow, type ExportResult, PublishExportInput } from './workflow/states.ts';
 
-/**
- * Bytes of the result's warnings. Its windows have at most 100 × 1,700 bytes, and an event may have 256 KB.
- */
+/** Bytes of the result's warnings. Its windows have at most 100 × 1,700 bytes, and an event has 256 KB. */
 const MAX_WARNINGS = 50_000;
 
 interface Dependencies {

@@ -89,14 +89,11 @@ export function idsOf(reports: readonly ReportRef[]): { report_ids: string[]; re
 
 /**
  * Makes a step that GETs a report wait 10 s first if its execution was redriven (contract 4.4). A redrive
- * starts a stopped state again at once, with the input that it had. That input cannot tell whether the
- * stopped call sent its GET. (Stopping an execution does not end a running function, so a slow call may still
- * send a GET after the redrive.)
+ * starts a stopped state again at once, with the input that it had, which cannot tell whether the stopped
+ * call sent its GET. (A slow call may still send one after the redrive: a stop does not end a function.)
  *
- * A window is a Standard child execution of a Distributed Map. AWS documents that a redrive of the export
- * redrives the windows that did not finish, and that RedriveTime is in the context object of such a child. So
- * we take `$$.Execution.RedriveCount` to be the window's own. If it were the export's, it would rise too, and
- * a window that starts only after the redrive would wait once for nothing.
+ * We take `$$.Execution.RedriveCount` to be the window's own, because AWS documents that a redrive of the
+ * export redrives its child executions. If it were the export's, a window that starts later would wait once.
  */
 export function waitAfterRedrive<S extends WindowState, D, O>(
   step: (state: S, dependencies: D) => Promise<O>,

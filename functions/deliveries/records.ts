@@ -124,10 +124,7 @@ async function readAll<T>(
   return pMap(keys, async (key) => (await read(key)) ?? pMapSkip, { concurrency: PARALLEL });
 }
 
-/**
- * The keys of windows that may share a day with a range: a window has at most 45 days, and keys begin with
- * the first.
- */
+/** The keys of windows that may share a day with a range: a window has at most 45 days. */
 export async function listWindows(
   store: Pick<RecordStore, 'list'>,
   request: ExportId,

@@ -148,10 +148,7 @@ function listValidation(validation: unknown): string[] {
 }
 
 /** Retry-After in whole seconds: seconds or a date (RFC 9110, 10.2.3). Undefined if it is neither. */
-export function retryAfterOf(
-  answer: Pick<Head, 'headers'>,
-  now: () => number = Date.now,
-): number | undefined {
+export function retryAfterOf(answer: Pick<Head, 'headers'>, now = Date.now): number | undefined {
   const header = headerOf(answer, 'retry-after') ?? '';
   const seconds = /^[\d.]+$/.test(header) ? Number(header) : (Date.parse(header) - now()) / 1000;
   return Number.isNaN(seconds) ? undefined : Math.max(0, Math.ceil(seconds));

@@ -3,8 +3,8 @@ import { CredentialUnusable, type ExportError, LoginRequired } from '../workflow
 import { fieldsOf } from '../workflow/json.ts';
 import { type Answer, errorBody, isSuccess, requestIdOf, UNNAMED } from './answer.ts';
 import { type Connection, endpoint } from './connection.ts';
-import { parseAnswer, refused, unreadable } from './failures.ts';
-import { send } from './request.ts';
+import { parseAnswer, refused } from './failures.ts';
+import { requireSuccess, send } from './request.ts';
 
 interface Client {
   readonly client_id: string;
@@ -110,8 +110,7 @@ export async function requestToken(
     doing: 'requesting a token',
   });
   if (!isSuccess(answer)) throw tokenError(answer, form.scope);
-  if (answer.status !== 200) throw unreadable(answer, `the status ${answer.status} instead of 200`);
-  const token = parseAnswer(answer, TokenResponse);
+  const token = parseAnswer(requireSuccess(answer, 200), TokenResponse);
   return {
     accessToken: token.access_token,
     expiresIn: lifetime(token.expires_in),

@@ -136,10 +136,7 @@ export function metricsOf<C extends TableColumn>(columns: readonly C[]): C[] {
   return columns.filter(({ type }) => type === 'bigint' || type === 'double' || type.startsWith('decimal'));
 }
 
-/**
- * SQL for the sum of each metric, by its name. The sum of a double is exact to its last digits with fsum
- * only.
- */
+/** SQL for the sum of each metric, by its name. Only fsum is exact to the last digits of a double. */
 export function sumExpressions(metrics: readonly Column[]): string[] {
   return metrics.map(({ name, type }) => {
     const sum = `${type === 'double' ? 'fsum' : 'sum'}(${identifier(name)})`;

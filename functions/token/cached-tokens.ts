@@ -20,9 +20,7 @@ export type CachedTokens = z.infer<typeof CachedTokens>;
 
 export type TokenCache = ReturnType<typeof createTokenCache>;
 
-/**
- * The tokens of all accounts. Never log a value. Each function throws AccessRefused or ServiceUnavailable.
- */
+/** The tokens of accounts. Never log a value. Each function throws AccessRefused or ServiceUnavailable. */
 export function createTokenCache(secrets: Secrets, prefix: string) {
   const nameOf = (account: string) => `${prefix}/${account}/token`;
 

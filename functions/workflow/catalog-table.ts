@@ -77,10 +77,8 @@ export function createCatalogTable(
 }
 
 /** The schema of a table that {@link catalogTable} wrote; undefined if something else wrote it. */
-export function readSchema({
-  Parameters = {},
-  StorageDescriptor = {},
-}: StoredTable): TableSchema | undefined {
+export function readSchema(stored: StoredTable): TableSchema | undefined {
+  const { Parameters = {}, StorageDescriptor = {} } = stored;
   const { table, kind, date_column } = Parameters;
   if (table === undefined || date_column === undefined || (kind !== 'report' && kind !== 'list'))
     return undefined;

@@ -47,10 +47,7 @@ export type Advertisers = z.infer<typeof Advertisers>;
 export const ReportRef = z.object({
   id: z.string(),
   created_at: z.string(),
-  /**
-   * Counts 404, READY without a URL, and a READY report that is READY no longer. The second such answer gives
-   * the report up.
-   */
+  /** Counts 404, READY without a URL, and READY no longer. The second one gives the report up. */
   useless_answers: z.number(),
   /** `said` continues "the report …", such as `is PROCESSING`. Absent before the first poll. */
   last_answer: z.optional(z.object({ said: z.string(), request_id: z.optional(z.string()) })),
@@ -99,10 +96,7 @@ export const TableChanges = z.object({
   restated: z.number(),
   first_restated: z.optional(z.string()),
   last_restated: z.optional(z.string()),
-  /**
-   * Days for which the report has no rows, and the table keeps its own. A list: 1 if its
-   * snapshot is empty.
-   */
+  /** Days without rows in the report: the table keeps its own. A list: 1 if its snapshot is empty. */
   held: z.number(),
   first_held: z.optional(z.string()),
   last_held: z.optional(z.string()),
@@ -116,10 +110,7 @@ export const Curated = z.object({
   last_date: z.optional(z.string()),
   /** The newest day that has rows and was over when the report was created. Absent if there is none. */
   newest_day: z.optional(z.string()),
-  /**
-   * The sum of each metric over the window. A string keeps all digits of a decimal. A record of Zod would
-   * drop `__proto__`.
-   */
+  /** By metric. A string keeps all digits of a decimal. A record of Zod would drop `__proto__`. */
   sums: z.optional(z.custom<Readonly<Record<string, string>>>(isObject)),
   /** Absent if the table has not been written. */
   table: z.optional(
@@ -131,10 +122,7 @@ export const Curated = z.object({
       kept: z.number(),
     }),
   ),
-  /**
-   * The reason why the table was not written although the export has one. The raw file is delivered all the
-   * same.
-   */
+  /** The reason why the export's table was not written. The raw file is delivered all the same. */
   table_problem: z.optional(z.string()),
   /** Absent if the request does not reconcile, or the total could not be fetched or read. */
   reconciled: z.optional(z.extend(Comparison, { report_id: z.string(), key: z.string() })),
