@@ -23,8 +23,8 @@ export interface RecentRecords extends ExportRecords {
 }
 
 /**
- * Reads the records since a month before the newest window, the request and what is still asked for: their
- * number does not grow with the history.
+ * Reads the records since the month that is a month before the newest window, the request and what is still
+ * asked for: their number does not grow with the history.
  *
  * @param request default: the last one that the records have
  * @param from an earlier day to begin with
@@ -62,7 +62,8 @@ async function findRecent(
     plans.map(async (plan) => ((await isOpen(store, plan, windows)) ? [plan] : [])),
   );
   const [first] = [newest, request, ...open.flat()].flatMap((range) => range?.start_date ?? []).sort();
-  return first === undefined ? '' : addDays(first, -MARGIN_DAYS);
+  // Whole months, because a month is judged by all of its days.
+  return first === undefined ? '' : `${addDays(first, -MARGIN_DAYS).slice(0, 'YYYY-MM'.length)}-01`;
 }
 
 /** The windows that have a file or a manifest, by their start. */
