@@ -1,7 +1,7 @@
-"""Starts ministack, an emulator of AWS that somebody else wrote, and corrects what it does otherwise than AWS.
+"""Starts ministack, an emulator of AWS that somebody else wrote, and corrects what differs from AWS.
 
-The text of its modules is changed while Python loads them, and nothing on the disk. Each text must occur exactly
-once: another version of ministack fails here, and not later, where it would look like a fault of the stack.
+The text of its modules is changed while Python loads them, and nothing on the disk. Each text must occur
+exactly once: another version fails here, and not later, where it would look like a fault of the stack.
 """
 
 import importlib.machinery
@@ -14,12 +14,16 @@ S3 = "ministack.services.s3"
 
 # The module, the behaviour of AWS, ministack's text, and the text in its place.
 CORRECTIONS = [
-    # The rehearsal reads these lines: any refusal fails it.
-    ("ministack.app", "IAM refuses a call",
+    ("ministack.app", "a refusal of IAM is in the log, where the rehearsal looks for it",
      "            if denied:\n                if isinstance(denied, AuthError):",
      "            if denied:\n"
-     "                print('REFUSED', iam_action, getattr(denied, 'principal_arn', denied), resource_arn, flush=True)\n"
+     "                print('REFUSED', iam_action, resource_arn, denied, flush=True)\n"
      "                if isinstance(denied, AuthError):"),
+    ("ministack.core.iam_actions", "an object with a tag needs the permission to tag it",
+     '        if action == "PutObject":\n            source = ',
+     '        if action == "PutObject" and headers.get("x-amz-tagging"):\n'
+     '            checks.append(("s3:PutObjectTagging", key_arn))\n'
+     '        if action == "PutObject":\n            source = '),
     ("ministack.core.iam_evaluator", "services call each other over TLS",
      '"ministack_request_origin", default=("127.0.0.1", False))',
      '"ministack_request_origin", default=("127.0.0.1", True))'),
@@ -41,7 +45,8 @@ CORRECTIONS = [
      'error_type = "Runtime.HandlerError"\n            if _RIE',
      'error_type = result.get("name") or "Runtime.HandlerError"\n            if _RIE'),
     (FORMATION, "a secret that is created without a value has no version",
-     '    if props.get("ReplicaRegions"):\n        _sm_secret_replicate(name, props["ReplicaRegions"])\n    return name, {"Id": arn',
+     '        _sm_secret_replicate(name, props["ReplicaRegions"])\n    return name, {"Id": arn',
+     '        _sm_secret_replicate(name, props["ReplicaRegions"])\n'
      '    if not {"SecretString", "GenerateSecretString"} & set(props):\n'
      '        _sm._secrets[name]["Versions"] = {}\n'
      '    return name, {"Id": arn'),
@@ -53,16 +58,14 @@ CORRECTIONS = [
     (FORMATION, "AWS::Athena::NamedQuery exists",
      '    "AWS::Athena::WorkGroup": {\n',
      '    "AWS::Athena::NamedQuery": {\n'
-     '        "create": lambda logical_id, props, stack: (\n'
-     '            lambda made: (made, {"NamedQueryId": made})\n'
-     '        )(json.loads(_athena._create_named_query(props)[2])["NamedQueryId"]),\n'
+     '        "create": lambda _, props, __: (\n'
+     '            json.loads(_athena._create_named_query(props)[2])["NamedQueryId"], {}),\n'
      '        "delete": lambda made, props: _athena._delete_named_query({"NamedQueryId": made}),\n'
      '    },\n    "AWS::Athena::WorkGroup": {\n'),
     (S3, "PutObject answers with the checksum that it verified",
      "    resp_headers.update(sse_headers)\n    _maybe_replicate(",
-     "    resp_headers.update(sse_headers)\n"
-     '    resp_headers.update({f"x-amz-checksum-{name.lower()}": value for name, value in checksums.items()})\n'
-     "    _maybe_replicate("),
+     '    resp_headers.update({f"x-amz-checksum-{k.lower()}": v for k, v in checksums.items()})\n'
+     "    resp_headers.update(sse_headers)\n    _maybe_replicate("),
     (S3, "an upload in parts may have a checksum of the whole object (FULL_OBJECT): create",
      '        "checksum_algorithm": checksum_algorithm,\n        "created": now_iso(),',
      '        "checksum_algorithm": checksum_algorithm,\n'
@@ -74,13 +77,11 @@ CORRECTIONS = [
      "    if of_whole and checksum_algorithm:\n"
      '        composite = _compute_s3_checksum(checksum_algorithm, b"".join(combined_parts))\n'),
     ("ministack.services.scheduler", "an input may name the scheduled time",
-     '            if not target.get("Arn"):\n                continue\n',
-     '            if not target.get("Arn"):\n                continue\n'
-     '            at = now_dt.strftime("%Y-%m-%dT%H:%M:00Z")\n'
-     '            put_in = (target.get("Input") or "").replace("<aws.scheduler.scheduled-time>", at)\n'
-     '            target = {**target, "Input": put_in}\n'),
-    ("ministack.services.stepfunctions", "the context has RedriveCount", '            "StartTime": execution["startDate"],\n',
-     '            "StartTime": execution["startDate"],\n            "RedriveCount": 0,\n'),
+     "_eb._invoke_target(target, event, sched)",
+     '_eb._invoke_target({**target, "Input": (target.get("Input") or "").replace(\n'
+     '    "<aws.scheduler.scheduled-time>", now_dt.strftime("%Y-%m-%dT%H:%M:00Z"))}, event, sched)'),
+    ("ministack.services.stepfunctions", "the context has RedriveCount",
+     '"StartTime": execution["startDate"],', '"StartTime": execution["startDate"], "RedriveCount": 0,'),
 ]
 
 # IAM, TLS, and nothing but one server on 127.0.0.1. Athena reads the files of the tables.

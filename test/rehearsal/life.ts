@@ -32,7 +32,7 @@ const LARGE = { rows: 400_000, brokenAfter: 18_000_000 };
 const STACK = 'ad-report-export';
 
 const DAYS =
-  'SELECT "date", count(*) AS "rows", sum(spend) AS spend FROM daily_campaigns GROUP BY "date" ORDER BY "date"';
+  'SELECT "date", count(*) AS n, sum(spend) AS spend FROM daily_campaigns GROUP BY "date" ORDER BY "date"';
 
 const [FIRST, SECOND, THIRD] = EXAMPLE_ADVERTISERS;
 const metrics = ['spend', 'impressions'];
@@ -127,7 +127,7 @@ export async function rehearse({ folder, sandbox, report, present, release }: Re
     assertDelivered(single, list, orders, ...both.accounts);
     const { rows } = await present.read(['query', 'SELECT DISTINCT account FROM shared']);
     assert.equal(rows.length, 2);
-    return `a report (${single.rows} rows), a list (${list.rows} items), purchases, and two accounts, one with all its advertisers`;
+    return `${single.rows} rows, a list of ${list.rows} items, purchases; two accounts, one with "all"`;
   });
 
   await report.step('run with a download that breaks off', async () => {

@@ -33,7 +33,7 @@ try {
   });
   process.exit(0);
 } catch (error) {
-  console.error((error as Error).message);
+  console.error([(error as Error).message, ...report.refusals()].join('\n'));
   if (keeps) console.error(`The logs are in ${processes.folder}`);
   process.exit(1);
 }

@@ -9,7 +9,7 @@ interface Options {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly stdin?: string;
-  /** The exit status that the command has to have. Default: 0. */
+  /** Default: 0. */
   readonly status?: number;
 }
 

@@ -42,7 +42,6 @@ function openProject({ run }: Processes, folder: string) {
     run('node', ['infra/cli/main.ts', ...args], { cwd: folder, env, ...options });
   return {
     cdk,
-    /** `npm run export -- ARGS`. */
     command,
     /** The same with --json. @returns the document */
     read: async (args: readonly string[], options: { status?: number } = {}) =>

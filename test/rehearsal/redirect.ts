@@ -2,9 +2,9 @@ import type { LookupFunction } from 'node:net';
 import tls, { type ConnectionOptions } from 'node:tls';
 
 /**
- * Leads a process that imports this file first from the platform's hosts to this machine. The product stays as
- * it is: it checks that a host has a public address, and verifies the certificate, which is for localhost. Only
- * the address and the port that it connects to are others.
+ * Leads a process that imports this file first from the platform's hosts to this machine. The product stays
+ * as it is: it checks that a host has a public address, and verifies the certificate, which is for localhost.
+ * Only the address and the port that it connects to are others.
  */
 
 /** The product checks it. Nothing is sent there. */
