@@ -1,8 +1,10 @@
 import { constants, stat } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { checkUrl } from '../../functions/platform/safe-hosts.ts';
 import { DownloadRefused } from '../../functions/workflow/errors.ts';
 import { isCalendarDate } from '../../functions/workflow/request/dates.ts';
+import { CONFIG_FILE } from '../config/read-config.ts';
 import { UsageError } from '../knowledge/errors.ts';
 import { PLATFORM_FLAGS, type PlatformOptions } from '../knowledge/platform.ts';
 import { PROGRAM } from '../package.ts';
@@ -24,7 +26,10 @@ export const option = {
     new Option('--account <name>', why).conflicts('input'),
   json: () => new Option('--json', 'print one JSON document on stdout and everything else on stderr'),
   config: () =>
-    new Option('--config <file>', 'the config: JSON, or a module that exports it (default: cdk.json)'),
+    new Option(
+      '--config <file>',
+      `a config: JSON, or a module that has it (default: ${basename(CONFIG_FILE)})`,
+    ),
   stack: () =>
     new Option('--stack <name>', 'the deployed stack (default: that of the config)').conflicts('local'),
   region: () =>

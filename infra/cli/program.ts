@@ -66,7 +66,7 @@ async function prepare(command: Command): Promise<Command> {
   if (!NO_STACK.includes(command.name())) command.addOption(option.stack()).addOption(option.region());
   return command.addOption(option.config()).hook('preAction', () => {
     checkLocalOnly(command);
-    setConfigFile(command.opts().config);
+    setConfigFile(command.opts().config, command.opts().local || NO_STACK.includes(command.name()));
     const tell = (place: string) => printMessage(`Working on ${place}.`);
     setTarget(command.opts(), WRITING.includes(command.name()) ? tell : undefined);
   });

@@ -138,7 +138,7 @@ export class InvalidConfig extends Error {
   readonly faults: readonly string[];
 
   constructor(faults: readonly string[]) {
-    super(['The config cannot be deployed:', ...faults].join('\n  '));
+    super(['the config cannot be deployed:', ...faults].join('\n  '));
     this.faults = faults;
   }
 }

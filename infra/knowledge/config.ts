@@ -1,18 +1,25 @@
 import { relative } from 'node:path';
 import { type Config, InvalidConfig } from '../config/config.ts';
-import { CONFIG_FILE, readConfig } from '../config/read-config.ts';
+import { CONFIG_FILE, localConfigFile, readConfig } from '../config/read-config.ts';
 import { UsageError } from './errors.ts';
 
 let named: string | undefined;
+let isLocal = false;
 
 /** Sets the file in --config, whose config this process's command reads. */
-export function setConfigFile(file: string | undefined): void {
+export function setConfigFile(file: string | undefined, local: boolean): void {
   named = file;
+  isLocal = local;
 }
 
-/** The file in --config, or else cdk.json. */
+/** The file in --config, or else the app's. */
 export function configFile(): string {
-  return named ?? CONFIG_FILE;
+  return named ?? (isLocal ? localConfigFile() : CONFIG_FILE);
+}
+
+/** The file of the config, for messages. */
+export function configName(): string {
+  return relative('', configFile());
 }
 
 /** The option with which another command reads the same config. */
@@ -20,12 +27,12 @@ export function configOption(): { config?: string } {
   return named === undefined ? {} : { config: named };
 }
 
-/** The config in --config, or else in cdk.json. @throws UsageError with every fault */
+/** The config in {@link configFile}. @throws UsageError with every fault */
 export function loadConfig(): Config {
   try {
     return readConfig(configFile());
   } catch (error) {
     if (!(error instanceof InvalidConfig)) throw error;
-    throw new UsageError(error.faults.map((fault) => `${relative('', configFile())}: ${fault}`));
+    throw new UsageError(error.faults.map((fault) => `${configName()}: ${fault}`));
   }
 }

@@ -40,7 +40,7 @@ export function targetOptions(): Target {
   return target;
 }
 
-/** The name in --stack, or else in cdk.json. @throws UsageError if cdk.json is faulty */
+/** The name in --stack, or else in the config. @throws UsageError if the config is faulty */
 export function stackName(): string {
   return target.stack ?? loadConfig().stack;
 }

@@ -1,7 +1,7 @@
 import { TableProblem } from '../../functions/tables/report.ts';
 import { type ErrorName, ExportError, InvalidInput } from '../../functions/workflow/errors.ts';
 
-/** The command line, its input or cdk.json has faults, one per line. Nothing was started. */
+/** The command line, its input or the config has faults, one per line. Nothing was started. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
   readonly faults: readonly string[];

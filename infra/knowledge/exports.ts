@@ -9,7 +9,7 @@ import type { ExportRequest } from '../../functions/workflow/request/request.ts'
 import { tableOf } from '../../functions/workflow/table.ts';
 import { type ConfiguredExport, requestOf } from '../config/exports.ts';
 import type { Folder } from './bucket.ts';
-import { loadConfig } from './config.ts';
+import { configName, loadConfig } from './config.ts';
 import { UsageError } from './errors.ts';
 import type { AccountTable } from './months.ts';
 import { lastPlatform, targetOf } from './platform.ts';
@@ -19,7 +19,7 @@ import { checkOneAccount, checkRequest, inputOf, suggest } from './request.ts';
 /** Exports that are read at the same time. Each reads ten manifests at once. */
 const PARALLEL = 4;
 
-/** An export of cdk.json or of a local run, and its records. */
+/** An export of the config or of a local run, and its records. */
 export interface FoundExport extends RecentRecords {
   readonly request: ExportRequest;
   /** The input of an execution: see {@link requestOf} and {@link inputOf}. */
@@ -37,7 +37,7 @@ export interface ExportPlace extends Folder {
 }
 
 /**
- * Finds an export: in cdk.json, or else among those that a folder's runs have asked for or delivered.
+ * Finds an export: in the config, or else among those that a folder's runs have asked for or delivered.
  *
  * @param from the first day that a person asked for. Default: see {@link readRecent}
  * @throws UsageError if there is none, or if several accounts have it
@@ -56,7 +56,7 @@ export async function findExport(
 }
 
 /**
- * The exports of this name: one for each account that has it. Without a name, all of cdk.json, or all that runs
+ * The exports of this name: one for each account that has it. Without a name, all of the config, or all that runs
  * of a folder have asked for or delivered. Sorted by account and name.
  *
  * @throws UsageError if there is none of this name
@@ -81,7 +81,7 @@ export async function findExports(
   return pMap(sorted, read, { concurrency: PARALLEL });
 }
 
-/** The exports of this name in cdk.json. @throws UsageError if there is none, before AWS is asked */
+/** The exports of this name in the config. @throws UsageError if there is none, before AWS is asked */
 export function findConfigured(name: string, { account, local, out }: Partial<ExportPlace>) {
   const { exports } = loadConfig();
   const isIt = (each: ExportId) => each.name === name && (account ?? each.account) === each.account;
@@ -89,8 +89,8 @@ export function findConfigured(name: string, { account, local, out }: Partial<Ex
   if (found.length > 0) return found;
   const nameOf = (each: ExportId) => (account === undefined ? each.name : `${each.account}/${each.name}`);
   const wanted = nameOf({ name, account: account ?? '' });
-  const places = local ? `in cdk.json, and no run of it in ${out}` : 'in cdk.json';
-  throw new UsageError([`there is no export ${wanted} ${places}${suggest(wanted, exports.map(nameOf))}`]);
+  const places = `${configName()}${local ? `, and no run of it in ${out}` : ''}`;
+  throw new UsageError([`there is no export ${wanted} in ${places}${suggest(wanted, exports.map(nameOf))}`]);
 }
 
 /** @returns undefined if its request is not known */

@@ -4,7 +4,7 @@ import { type DocumentedTable, documentTable, LEDGER_TABLE } from '../catalog/ta
 import { tablesOf, withColumns } from '../config/exports.ts';
 import { createRequestTables } from '../local/glue.ts';
 import { type Folder, openToRead } from './bucket.ts';
-import { loadConfig } from './config.ts';
+import { configName, loadConfig } from './config.ts';
 import { readDeployment, requireOutput } from './deployment.ts';
 import { UsageError } from './errors.ts';
 import { type FoundExport, findExports } from './exports.ts';
@@ -27,7 +27,7 @@ export function documentTables(found: readonly Pick<FoundExport, 'input'>[]): Do
 export async function findDocumentedTables(folder: Folder): Promise<DocumentedTable[]> {
   const configured = loadConfig().exports.map((input) => ({ input }));
   const tables = folder.local ? await documentFolder(folder) : documentTables(configured);
-  const place = folder.local ? `${folder.out} has` : 'The exports of cdk.json have';
+  const place = folder.local ? `${folder.out} has` : `The exports of ${configName()} have`;
   if (tables.length === 0) throw new UsageError([`${place} no tables`]);
   return [...tables, LEDGER_TABLE];
 }

@@ -30,7 +30,7 @@ export interface LocalOptions {
   readonly clock?: Clock;
   /** The run has a table for each request, as if this config contained it. Default: an empty config. */
   readonly config?: TableConfig;
-  /** The file of the config whose other settings the functions have. Default: cdk.json. */
+  /** The file of the config whose other settings the functions have. Default: the app's. */
   readonly configFile?: string;
   /** Default: the stack of that config. */
   readonly assembly?: Assembly;

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cpSync, readFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -26,6 +26,8 @@ interface Template {
 /** A folder outside the repository, so that nothing is found in its node_modules. */
 let folder: string;
 let app: string;
+/** The commands, as `npx` finds them. */
+let program: string;
 let tarball: Tarball;
 const ended = new DisposableStack();
 
@@ -45,6 +47,9 @@ function templateIn(assembly: string, stack: string) {
 beforeAll(async () => {
   folder = temporaryDirectory((remove) => ended.defer(remove));
   app = join(folder, 'my-ads');
+  program = join(app, 'node_modules/ad-report-export/ad-report-export.js');
+  mkdirSync(join(folder, 'empty'));
+  writeFileSync(join(folder, 'empty/cdk.json'), '{"app":"node another.ts","context":{}}');
   [tarball] = JSON.parse(await run(ROOT, 'npm', 'pack', '--json', '--pack-destination', folder));
   const file = join(folder, tarball.filename);
   // `npx --package FILE` would keep a copy of the installation for each file.
@@ -62,7 +67,15 @@ it('the tarball has the built code, the bundles, the templates and the documents
   const paths = tarball.files.map(({ path }) => path);
   expect(paths).toEqual(
     expect.arrayContaining([
-      ...['ad-report-export.js', 'package.json', 'README.md', 'LICENSE', 'CHANGELOG.md', 'infra/CONFIG.md'],
+      ...[
+        'ad-report-export.js',
+        'package.json',
+        'README.md',
+        'LICENSE',
+        'CHANGELOG.md',
+        'cdk.json',
+        'infra/CONFIG.md',
+      ],
       ...[
         'dist/index.js',
         'dist/main.js',
@@ -106,11 +119,21 @@ it('its template is that of the repository, byte for byte', async () => {
   expect(built?.text === own?.text).toBe(true);
 });
 
-it('its commands run the workflow on this machine, and query the result', async () => {
-  const started = await run(app, 'npx', 'ad-report-export', 'start', '--speed', '1000');
+it.each([
+  ['the app', 'my-ads'],
+  ['a folder without a config', 'empty'],
+])('its commands run the workflow in %s, and query the result', async (_, place) => {
+  const command = (...args: string[]) => run(join(folder, place), process.execPath, program, ...args);
+  const started = await command('start', '--speed', '1000');
   expect(started).toContain('npx ad-report-export query --local "SELECT * FROM example LIMIT 10"');
   const sql = 'SELECT count(DISTINCT date) AS days FROM example';
-  expect(await run(app, 'npx', 'ad-report-export', 'query', '--local', '--json', sql)).toContain('7');
+  expect(await command('query', '--local', '--json', sql)).toContain('7');
+});
+
+it('the commands for a stack need a config, and say how to get one', async () => {
+  await expect(run(join(folder, 'empty'), process.execPath, program, 'status')).rejects.toThrow(
+    "cdk.json: it has no ad-report-export in its context; 'npx ad-report-export init DIR' writes",
+  );
 });
 
 it('npx finds the command in the repository too, whose sources it runs', async () => {

@@ -9,7 +9,7 @@ import { REPORTING, scopeOf } from '../../../functions/token/scope.ts';
 import { CredentialUnusable } from '../../../functions/workflow/errors.ts';
 import type { Log } from '../../../functions/workflow/step.ts';
 import { openBucket } from '../../knowledge/bucket.ts';
-import { loadConfig } from '../../knowledge/config.ts';
+import { configName, loadConfig } from '../../knowledge/config.ts';
 import { stackName, targetRegion } from '../../knowledge/deployment.ts';
 import { CommandFailed, explainStepError } from '../../knowledge/errors.ts';
 import { commandFor } from '../../knowledge/next-command.ts';
@@ -51,7 +51,7 @@ export function accountFaults(name: string, { local }: AccountOptions): string[]
   if (local) return [];
   const accounts = Object.keys(loadConfig().accounts);
   if (accounts.includes(name)) return [];
-  return [`there is no account ${name} in cdk.json${suggest(name, accounts)}`];
+  return [`there is no account ${name} in ${configName()}${suggest(name, accounts)}`];
 }
 
 /** The scopes that the account's exports ask for. Nearly all need the scope of reports, as the checks do. */

@@ -14,7 +14,7 @@ interface DoctorOptions extends AccountOptions {
 
 export function createCommand(): Command {
   return new Command('doctor')
-    .option('--account <name>', 'the account (default: every account in cdk.json)')
+    .option('--account <name>', 'the account (default: every account in the config)')
     .addOption(option.json())
     .option('--local', 'use a credential file on this machine')
     .addOption(option.baseUrl())
@@ -55,7 +55,7 @@ async function* diagnoseAll(options: DoctorOptions): AsyncGenerator<Check, void>
   }
 }
 
-/** Reads from cdk.json what the account's exports will ask for. */
+/** Reads from the config what the account's exports will ask for. */
 function readNeeds(account: string, { local, revision }: DoctorOptions): Needs {
   const config = loadConfig();
   const exports = config.exports.filter((entry) => entry.account === account);

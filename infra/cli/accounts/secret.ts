@@ -26,7 +26,7 @@ export function createCommand(): Command {
       .usage('set <account> [options]')
       // Not one of `choices`, whose error would quote a credential.
       .argument('[action]')
-      .argument('[account]', 'an account in cdk.json')
+      .argument('[account]', 'an account in the config')
       // Commander's messages would quote a credential that was given as an argument.
       .allowExcessArguments()
       .allowUnknownOption()

@@ -21,7 +21,7 @@ import type { QueryResult, Value } from './result.ts';
 const OFFLINE = { autoinstall_known_extensions: 'false', autoload_known_extensions: 'false' };
 
 const HOW_TO_GET_TABLES =
-  `Run '${PROGRAM} start NAME' for an export of cdk.json, or without NAME for an example; or give another --out. ` +
+  `Run '${PROGRAM} start NAME' for an export of the config, or without NAME for an example; or give another --out. ` +
   `'${PROGRAM} missing NAME --local' says why a delivered file is not in its table.`;
 
 /** DuckDB cannot read a file: it is damaged, or a run replaced it during the query. */

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { describeDays } from '../../../functions/workflow/request/dates.ts';
 import { tableOf } from '../../../functions/workflow/table.ts';
 import { openBucket } from '../../knowledge/bucket.ts';
+import { configName } from '../../knowledge/config.ts';
 import { CommandFailed, UsageError } from '../../knowledge/errors.ts';
 import { type ExportPlace, findExports } from '../../knowledge/exports.ts';
 import { findSchema } from '../../knowledge/tables.ts';
@@ -65,7 +66,7 @@ async function rebuild(name: string, options: RebuildOptions) {
   if (!schema)
     throw new CommandFailed(
       `The catalog has no table ${table}.`,
-      'Add the export to cdk.json and deploy the stack.',
+      `Add the export to ${configName()} and deploy the stack.`,
     );
   prepareProcess(options);
   const windows: Rebuilt[] = [];

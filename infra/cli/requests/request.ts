@@ -5,7 +5,7 @@ import { joinRequests, withoutFacts } from '../../../functions/workflow/request/
 import { addDays, describeDays } from '../../../functions/workflow/request/dates.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import { requestOf } from '../../config/exports.ts';
-import { loadConfig } from '../../knowledge/config.ts';
+import { configName, loadConfig } from '../../knowledge/config.ts';
 import { UsageError } from '../../knowledge/errors.ts';
 import { findConfigured } from '../../knowledge/exports.ts';
 import { checkOneAccount } from '../../knowledge/request.ts';
@@ -26,7 +26,7 @@ async function readRequest(file: string): Promise<unknown> {
   }
 }
 
-/** The request of an export in cdk.json, for all its accounts or for one. @throws UsageError */
+/** The request of an export in the config, for all its accounts or for one. @throws UsageError */
 function findConfiguredRequest(name: string, account?: string): unknown {
   const found = findConfigured(name, account === undefined ? {} : { account });
   const requests = found.map(requestOf);
@@ -61,7 +61,7 @@ export async function findGivenRequest(
   { input, account }: Pick<RequestOptions, 'input' | 'account'>,
 ): Promise<unknown> {
   if ((name === undefined) === (input === undefined))
-    throw new UsageError(['give the name of an export in cdk.json, or its request with --input']);
+    throw new UsageError([`give the name of an export in ${configName()}, or its request with --input`]);
   return input === undefined ? findConfiguredRequest(name ?? '', account) : readRequest(input);
 }
 

@@ -5,7 +5,7 @@ import type { ExportRequest } from '../../../functions/workflow/request/request.
 import { columnNameFaults } from '../../config/export-faults.ts';
 import { tableSource, withColumns } from '../../config/exports.ts';
 import { openToRead, type ReadableBucket } from '../../knowledge/bucket.ts';
-import { loadConfig } from '../../knowledge/config.ts';
+import { configName, loadConfig } from '../../knowledge/config.ts';
 import { refuse, UsageError } from '../../knowledge/errors.ts';
 import { type FoundExport, findExport, findExports, listExports } from '../../knowledge/exports.ts';
 import { lastPlatform, type PlatformOptions, targetOf } from '../../knowledge/platform.ts';
@@ -55,11 +55,11 @@ function warnOfAccounts(requests: readonly ExportRequest[]): string[] {
   const known = Object.keys(loadConfig().accounts);
   return requests.flatMap(({ account }) => {
     const hint = known.includes(account) ? '' : hintAt(account, known);
-    return hint === '' ? [] : [`there is no account ${account} in cdk.json${hint}`];
+    return hint === '' ? [] : [`there is no account ${account} in ${configName()}${hint}`];
   });
 }
 
-/** A folder has one platform, and one request under a name. cdk.json may change its own. */
+/** A folder has one platform, and one request under a name. The config may change its own. */
 function folderFaults(
   requests: readonly ExportRequest[],
   others: readonly FoundExport[],
@@ -105,7 +105,7 @@ async function findPlatformFaults(options: LocalRunOptions): Promise<string[]> {
     .map((name) => `--${name} needs --base-url`);
 }
 
-/** The request of --input or cdk.json, or else the folder's last one of this name; without one, the example. */
+/** The request of --input or the config, or else the folder's last one of this name; without one, the example. */
 async function findLocalRequest(
   name: string | undefined,
   options: LocalRunOptions,

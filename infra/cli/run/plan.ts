@@ -28,7 +28,7 @@ interface PlanOptions extends RequestOptions, Folder {
 
 export function createCommand(): Command {
   return new Command('plan')
-    .argument('[name]', 'an export in cdk.json; without one, use --input')
+    .argument('[name]', 'an export in the config; without one, use --input')
     .option('--input <file>', 'the request, a JSON file; - reads standard input')
     .addOption(option.account())
     .addOption(option.from())

@@ -25,7 +25,7 @@ import { lockFolder } from './out-lock.ts';
  * Runs the workflow on this machine, against the platform that the options name or against a sandbox.
  *
  * @returns its outcome, and the command that queries what was delivered
- * @throws UsageError with every fault of the command line, the request and cdk.json, before anything is
+ * @throws UsageError with every fault of the command line, the request and the config, before anything is
  * started
  */
 export async function runLocal(name: string | undefined, given: LocalRunOptions) {

@@ -12,7 +12,7 @@ type RunOptions = LocalRunOptions & CommonOptions & { readonly strict?: true };
 
 export function createCommand(): Command {
   return new Command('run')
-    .argument('[name]', 'an export in cdk.json, or with --local one that --out has; without one, use --input')
+    .argument('[name]', 'an export in the config, with --local also in --out; without one, use --input')
     .option('--input <file>', 'the request, a JSON file; - reads standard input')
     .addOption(option.account('one account of the export (default: all)'))
     .addOption(option.from())

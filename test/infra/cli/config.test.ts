@@ -33,6 +33,14 @@ describe('a faulty cdk.json', () => {
   });
 });
 
+it('a cdk.json without the config says how to get one, to a local command too', async () => {
+  for (const place of [[], ['--local']]) {
+    const { status, stderr } = await checkout.run('{"context":{"other":1}}', ['plan', 'daily', ...place]);
+    expect(stderr).toMatch(/^error: cdk\.json: it has no ad-report-export in its context; '.* init DIR' /);
+    expect(status).toBe(2);
+  }
+});
+
 describe('--config', () => {
   const stage = { ...CONFIG, exports: [{ ...CONFIG.exports[0], name: 'staged' }] };
   const planWith = async (name: string, text: string) => {
@@ -51,6 +59,9 @@ describe('--config', () => {
   });
 
   it('is named in faults', async () => {
+    expect((await planWith('other.json', JSON.stringify({ ...stage, exports: [] }))).stderr).toMatch(
+      /there is no export staged in .*other\.json/,
+    );
     expect((await planWith('stage.ts', 'export default {};')).stderr).toMatch(
       /stage\.ts: base_url: is missing/,
     );

@@ -1,9 +1,12 @@
 import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { CONFIG_KEY, parseConfig } from '../../../infra/config/config.ts';
+import { parseConfig } from '../../../infra/config/config.ts';
 import { readConfig } from '../../../infra/config/read-config.ts';
 import { CONTEXT, configFaults } from '../../support/stack.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 /** The faults of a valid config after these changes. */
 function faultsWith(changes: Readonly<Record<string, unknown>>): readonly string[] {
@@ -196,13 +199,15 @@ describe('the config', () => {
 });
 
 it('the CDK app fails the synth of an invalid config with its faults and without a stack trace', () => {
-  const context = { [CONFIG_KEY]: { ...CONTEXT, revision: 'latest', accounts: {} } };
+  const config = join(temporaryDirectory(), 'prod.json');
+  writeFileSync(config, JSON.stringify({ ...CONTEXT, revision: 'latest', accounts: {} }));
   const app = fileURLToPath(new URL('../../../infra/app.ts', import.meta.url));
   const { status, stderr } = spawnSync(process.execPath, [app], {
-    env: { ...process.env, CDK_CONTEXT_JSON: JSON.stringify(context) },
+    env: { ...process.env, CDK_CONTEXT_JSON: JSON.stringify({ config }) },
     encoding: 'utf8',
   });
   expect(status).toBe(1);
+  expect(stderr).toMatch(/prod\.json: .*\n/);
   expect(stderr).toContain('\n  revision: must be');
   expect(stderr).toContain('\n  accounts: must not be empty');
   expect(stderr).not.toContain('    at ');
