@@ -40,7 +40,10 @@ export function exportFaults(context: unknown): string[] {
     ...all.flatMap((each) => [...accountFaults(each, known), ...requestFaults(each, known)]),
     ...nameFaults(all),
     ...(tables === false
-      ? all.flatMap(({ path, raw }) => (raw.reconcile ? [`${path}.reconcile: needs tables`] : []))
+      ? all.flatMap(({ path, raw }) => {
+          const used = ['reconcile', 'warn_below'].filter((name) => raw[name]);
+          return used.map((name) => `${path}.${name}: needs tables`);
+        })
       : tableFaults(all)),
   ];
 }

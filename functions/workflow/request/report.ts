@@ -145,7 +145,12 @@ function warnOfUnknown(
 
 /** Checks the raw input, so that a fault in another field does not hide a fault here. */
 export function reportFaults(fields: JsonObject): string[] {
-  return [...rangeFaults(fields, 1, MAX_WINDOWS * MAX_WINDOW_DAYS), ...reconcileFaults(fields)];
+  const isUnread = fields.table === false && fields.warn_below !== undefined;
+  return [
+    ...rangeFaults(fields, 1, MAX_WINDOWS * MAX_WINDOW_DAYS),
+    ...reconcileFaults(fields),
+    ...(isUnread ? ['warn_below: needs a table'] : []),
+  ];
 }
 
 function reconcileFaults({ reconcile, dimensions, granularity = 'DAY', ...fields }: JsonObject): string[] {

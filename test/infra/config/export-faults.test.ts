@@ -51,11 +51,11 @@ describe('columns', () => {
   });
 });
 
-it('an export that reconciles needs tables', () => {
-  const exports = [{ ...DAILY, dimensions: ['campaign_id'], reconcile: true }];
+it('an export that reconciles, or warns of a drop, needs tables', () => {
+  const exports = [{ ...DAILY, dimensions: ['campaign_id'], reconcile: true, warn_below: 0.5 }];
   expect([faultsOf(exports), faultsOf(exports, { tables: false })]).toEqual([
     [],
-    ['exports[0].reconcile: needs tables'],
+    ['exports[0].reconcile: needs tables', 'exports[0].warn_below: needs tables'],
   ]);
 });
 

@@ -102,6 +102,7 @@ describe('a report (contract 2.2)', () => {
       { ...BY_CAMPAIGN, reconcile_tolerance: { spend: -1 } },
       'reconcile_tolerance.spend: must not be negative',
     ],
+    [{ warn_below: 0.5, table: false }, 'warn_below: needs a table'],
     [{ warn_below: 0 }, 'warn_below: must be more than 0 and less than 1'],
     [{ warn_below: 1 }, 'warn_below: must be more than 0 and less than 1'],
     [{ dimension: ['x'] }, 'dimension: is not a field of a request (did you mean dimensions?)'],
