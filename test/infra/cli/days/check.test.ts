@@ -1,8 +1,8 @@
-import { rename, rm, writeFile } from 'node:fs/promises';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { runCommand } from '../../../support/cli.ts';
-import { writeParquet } from '../../../support/ledger-rows.ts';
+import { withDuckDb, writeParquet } from '../../../support/ledger-rows.ts';
 import { BUCKET, deliver, openFolder, rebuild } from '../../knowledge/deliveries.ts';
 
 const WINDOW = 'exports/account=acme/export=daily/start_date=2026-10-01/end_date=2026-10-06';
@@ -19,9 +19,23 @@ async function open() {
       const { outcome, exports } = JSON.parse(stdout);
       return { status, outcome, ...exports[0] };
     },
+    text: () => runCommand(['check', ...place, ...range]),
     remove: (key: string) => rm(join(folder.out, BUCKET, key)),
+    /** Writes an object of a table again, with other rows and the days that it lists. */
+    async rewrite(key: string, sqlOf: (rows: string) => string) {
+      const path = join(folder.out, BUCKET, key);
+      const days = await withDuckDb(async (connection) => {
+        const sql = `SELECT decode(value) FROM parquet_kv_metadata('${path}') WHERE decode(key) = 'days'`;
+        return (await connection.runAndReadAll(sql)).getRows()[0]?.[0];
+      });
+      await writeParquet(`${path}.new`, sqlOf(`FROM '${path}'`), days ? { days: String(days) } : {});
+      await rename(`${path}.new`, path);
+    },
   };
 }
+
+const TABLE = 'tables/daily/acme.2026-10.parquet';
+const LEDGER = 'tables/ledger/acme.daily.2026-10.parquet';
 
 const counted = (agree: number, differ: number, not_checked: number) => [
   { month: '2026-10', agree, differ, not_checked },
@@ -56,8 +70,8 @@ it('check counts a day without a file or a manifest of its report as not checked
 });
 
 it.each([
-  ['the table', 'tables/daily/acme.2026-10.parquet', { manifest: 'delivered', table: null }],
-  ['the ledger', 'tables/ledger/acme.daily.2026-10.parquet', { file: '1', ledger: null }],
+  ['the table', TABLE, { manifest: 'delivered', table: null }],
+  ['the ledger', LEDGER, { file: '1', ledger: null }],
 ])('check finds that %s lost a month, and rebuild mends it', async (_, object, values) => {
   const folder = await open();
   await deliver(folder, { days: [1, 5], created: 1 });
@@ -70,6 +84,56 @@ it.each([
   ]);
   await folder.rebuild();
   expect(await folder.check()).toMatchObject({ status: 0, months: counted(5, 0, 0) });
+});
+
+const ON_SECOND = "metric = 'spend' AND date = '2026-10-02'";
+it.each([
+  [
+    'in the table',
+    TABLE,
+    "SELECT * REPLACE (if(date = '2026-10-02', 7, spend)::DECIMAL(18, 6) AS spend)",
+    { values: { file: '1', table: '7' }, mend: 'run' },
+  ],
+  [
+    'in the ledger, by its last digit',
+    LEDGER,
+    `SELECT * REPLACE (if(${ON_SECOND}, value + 1e-10, value)::DECIMAL(38, 10) AS value)`,
+    { values: { file: '1', ledger: '1.0000000001' }, mend: 'run' },
+  ],
+  [
+    'that the ledger lacks',
+    LEDGER,
+    `SELECT * REPLACE (if(${ON_SECOND}, 'x', metric) AS metric)`,
+    { values: { file: '1', ledger: null }, mend: 'rebuild' },
+  ],
+])('check finds a value %s', async (_, object, select, difference) => {
+  const folder = await open();
+  await deliver(folder, { days: [1, 5], created: 1 });
+  await folder.rebuild();
+  await folder.rewrite(object, (rows) => `${select} ${rows}`);
+  expect(await folder.check()).toMatchObject({
+    status: 1,
+    months: counted(4, 1, 0),
+    differences: [{ start_date: '2026-10-02', metric: 'spend', ...difference }],
+  });
+});
+
+it('check says in words what a manifest has and its file has not, and which command exports the days again', async () => {
+  const folder = await open();
+  await deliver(folder, { days: [1, 5], created: 1 });
+  await folder.rebuild();
+  const path = join(folder.out, BUCKET, WINDOW, '_manifest.json');
+  await writeFile(
+    path,
+    JSON.stringify({ ...JSON.parse(await readFile(path, 'utf8')), sums: { spend: '9' } }),
+  );
+  const { status, stdout } = await folder.text();
+  expect([status, ...stdout.trimEnd().split('\n')]).toEqual([
+    1,
+    'acme/daily  2026-10  days: 5 differ',
+    '  2026-10-01 to 2026-10-05  spend: file 5, manifest 9',
+    expect.stringMatching(/ run daily --account acme --from 2026-10-01 --to 2026-10-06 --local /),
+  ]);
 });
 
 it('check finds a file that is not the one of the manifest', async () => {
@@ -89,11 +153,12 @@ it("check finds a total of the platform's that differs by more than the request 
   const request = { dimensions: ['campaign_id'], reconcile: true, reconcile_tolerance: { spend: 0.1 } };
   await deliver(folder, { days: [1, 5], created: 10, request, fields: { campaign_id: 'c' } });
   await folder.rebuild();
-  const ledger = join(folder.out, BUCKET, 'tables/ledger/acme.daily.2026-10.parquet');
   const total = "if(date < '2026-10-03', 10.5, 12)::DECIMAL(38, 10) AS value, 'total' AS outcome";
-  const totals = `SELECT * REPLACE (${total}) FROM '${ledger}' WHERE metric = 'spend' AND date < '2026-10-04'`;
-  await writeParquet(`${ledger}.new`, `FROM '${ledger}' UNION ALL ${totals}`);
-  await rename(`${ledger}.new`, ledger);
+  await folder.rewrite(
+    LEDGER,
+    (rows) =>
+      `${rows} UNION ALL SELECT * REPLACE (${total}) ${rows} WHERE metric = 'spend' AND date < '2026-10-04'`,
+  );
   expect(await folder.check()).toMatchObject({
     status: 1,
     months: counted(4, 1, 0),
