@@ -5,7 +5,6 @@ import { Command, InvalidArgumentError } from 'commander';
 import { benchAccounts } from './accounts.ts';
 import { benchCopy } from './copy/copy.ts';
 import { benchLarge } from './curate/large.ts';
-import { benchWorkflow } from './curate/workflow.ts';
 import { benchPage } from './page.ts';
 
 const program = new Command('npm run bench --').description(
@@ -19,7 +18,7 @@ program
   .action(({ sizes, rounds }: { sizes: number[]; rounds: number }) => benchCopy(sizes, rounds));
 program
   .command('curate')
-  .description('Measures CurateReport in a workflow, and alone for a large report and a large month.')
+  .description('Measures CurateReport for a large report and a large month.')
   .option('--size <bytes>', 'the size of the large report, such as 200MB', bytesOf, 1e9)
   .option(
     '--month-rows <n>',
@@ -27,10 +26,7 @@ program
     positive,
     15_000_000,
   )
-  .action(async ({ size, monthRows }: { size: number; monthRows: number }) => {
-    console.log(await benchWorkflow());
-    await benchLarge(size, monthRows);
-  });
+  .action(({ size, monthRows }: { size: number; monthRows: number }) => benchLarge(size, monthRows));
 program
   .command('accounts')
   .description('Synthesizes three daily exports of many accounts: resources, bytes, executions and cost.')
