@@ -101,21 +101,4 @@ describe('SaveReport', () => {
     const saving = saveReport({ ...window, checkpoint }, dependencies);
     await expect(saving).rejects.toMatchObject({ name: 'DownloadRefused' });
   });
-
-  it('8: a long copy whose calls are throttled again and again ends', async () => {
-    const { window, dependencies, sandbox, clock } = await startReady({ tokenSeconds: 86_400 });
-    let stored_bytes = 8;
-    const copy: Copy = async () => ({ ...left, stored_bytes: stored_bytes++ });
-    let state: ReadyWindow = window;
-    let entries = 0;
-    const goOn = async () => {
-      for (; entries < 1000; entries += 1) {
-        if (entries % 13 === 0) sandbox.faults.add('report times=12 status=429 retry_after=10');
-        state = ReadyWindow.parse(await saveReport(state, { ...dependencies, copy }));
-        clock.pass(state.wait_seconds);
-      }
-    };
-    await expect(goOn()).rejects.toMatchObject({ name: 'RateLimited' });
-    expect(entries).toBe(130);
-  });
 });

@@ -154,12 +154,6 @@ it.each<[string, (folder: Folder) => Promise<unknown>, string, RegExp]>([
     /^npm run export -- run daily .* --only-missing --local --out \S+$/,
   ],
   [
-    'an export of the config that never ran',
-    (folder) => configure(folder, {}),
-    'absent',
-    /^npm run export -- run daily /,
-  ],
-  [
     '47: a newer report without rows',
     async ({ run, sandbox }) => {
       await run(BOTH_WEEKS);

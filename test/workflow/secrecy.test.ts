@@ -12,7 +12,6 @@ it.each([
     'token status=401 body={"error":"invalid_client","error_description":"sbx_cs_x"}',
   ],
   ['21: a URL has a forbidden address', 'report set.download_url="https://169.254.169.254/x?sig=sbx_sig_x"'],
-  ['a page comes instead of a report', 'storage body="<html>sbx_sig_x</html>"'],
 ])('P6: no secret or pre-signed URL is written if %s', async (_, fault) => {
   await forgetTokens(workflow);
   const { status } = await runExport(workflow, { faults: [`${fault} times=always`] });

@@ -118,19 +118,6 @@ test.each<[string, readonly string[] | Error, string]>([
   await agent.destroy();
 });
 
-test('in a local run the agent connects to this machine and follows no redirect', async () => {
-  await using server = await listen((_, response) => response.writeHead(302, { location: '/other' }).end());
-  const agent = safeAgent(local);
-  for (const host of ['127.0.0.1', 'localhost']) {
-    const request = { origin: `http://${host}:${server.port}`, path: '/', method: 'GET' } as const;
-    const { statusCode, body } = await agent.request(request);
-    await body.dump();
-    expect(statusCode).toBe(302);
-  }
-  expect(server.requests).toHaveLength(2);
-  await agent.destroy();
-});
-
 /** Makes the system's resolver give these addresses, or this error, for every name. */
 function resolveTo(found: readonly string[] | Error): void {
   const { lookup } = dns;

@@ -3,9 +3,7 @@ import { requestHash } from '../../../functions/decisions/request-hash.ts';
 import { parseRequest } from '../../../functions/workflow/request/request.ts';
 import { type InvalidConfig, parseConfig } from '../../../infra/config/config.ts';
 import { requestOf } from '../../../infra/config/exports.ts';
-import { createCheckout } from '../../support/checkout.ts';
 import { LIST } from '../../support/requests.ts';
-import { deliver, openFolder } from '../knowledge/deliveries.ts';
 
 const PLATFORM = 'api.platform.example/v1';
 const [ACME, GLOBEX, INITECH, OTHER] = [
@@ -97,22 +95,4 @@ it('a config of the old form is refused with the new form, which has the same re
   // Exports that differ by account only become one.
   expect(converted.exports[0]).toMatchObject({ name: 'daily', accounts: ['acme', 'globex'] });
   expect(convert(converted)).toBeUndefined();
-});
-
-it('the days that version 0.2.0 delivered are present under the converted config, and nothing is missing', async () => {
-  const folder = await openFolder();
-  const request = { metrics: DAILY.metrics, advertiser_ids: [ACME] };
-  const fields = { clicks: 1 };
-  const delivery = { days: [1, 31] as const, created: 1, platform: PLATFORM, request, fields };
-  await deliver(folder, { ...delivery, old: { request_hash: ACME_HASH } });
-  const checkout = await createCheckout();
-  const place = ['daily', '--account', 'acme', '--local', '--out', folder.out];
-  const run = (command: string, ...options: readonly string[]) =>
-    checkout.run(convert(OLD), [command, ...place, ...options]);
-  expect((await run('rebuild')).stdout).toContain('written; 31 days');
-  const { stdout } = await run('missing', '--from', '2026-10-01', '--to', '2026-11-01', '--json');
-  expect(JSON.parse(stdout)).toMatchObject({
-    days: 31,
-    counts: { not_delivered: 0, not_in_table: 0, not_renewed: 0, held: 0 },
-  });
 });

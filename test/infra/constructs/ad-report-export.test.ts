@@ -105,19 +105,6 @@ describe('in a stack of a team', () => {
     ]);
   });
 
-  it('a key of the app admits the services that do not act through a role', () => {
-    const stack = teamStack();
-    addExport(stack, { encryptionKey: new Key(stack, 'Key') });
-    const [key] = resourcesOf(synthesized(stack), 'AWS::KMS::Key').values();
-    const statements: { Principal: { Service?: unknown } }[] = key?.Properties.KeyPolicy.Statement;
-    expect(statements.map(({ Principal }) => readable(Principal.Service))).toEqual([
-      undefined,
-      'logs.eu-central-1.<AWS::URLSuffix>',
-      'delivery.logs.amazonaws.com',
-      'cloudwatch.amazonaws.com',
-    ]);
-  });
-
   it('its functions run in a VPC, with permissions for their interfaces and no managed policy', () => {
     const stack = teamStack();
     addExport(stack, { vpc: new Vpc(stack, 'Vpc', { restrictDefaultSecurityGroup: false }) as IVpc });

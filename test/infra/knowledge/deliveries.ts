@@ -41,8 +41,6 @@ interface Delivery {
   readonly revision?: string;
   /** The rows of the file, instead of one a day. */
   readonly rows?: readonly object[];
-  /** As version 0.2.0 wrote it: the manifest has no request of the export. */
-  readonly old?: { readonly request_hash: string };
   /** The file that another run has put there since. */
   readonly replacedBy?: string;
 }
@@ -88,11 +86,8 @@ export async function deliver({ put }: Folder, delivery: Delivery): Promise<void
     ...common,
     request: sentRequest(request, window),
     time_zone: request.kind === 'report' ? request.time_zone : undefined,
-    ...delivery.old,
-    ...(!delivery.old && {
-      export_request: request,
-      request_hash: requestHash(request, { platform, revision }),
-    }),
+    export_request: request,
+    request_hash: requestHash(request, { platform, revision }),
     ...(request.kind === 'report' && {
       report_id: delivery.report_id ?? `r-${created}`,
       report_created_at: timeOf(created),

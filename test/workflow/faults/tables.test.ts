@@ -19,16 +19,6 @@ async function daysOf(table: string): Promise<string[]> {
   return Object.keys(await shownDays(folder, 'sandbox'));
 }
 
-it('23: a file that is not a report of the window fails it, and no day is written', async () => {
-  const body = '[{"date":"2026-10-08","spend":1}]';
-  const { status, error, manifest } = await runExport(workflow, {
-    request: { name: 'outside' },
-    faults: [{ on: 'storage', times: 99, body }],
-  });
-  expect([status, error, manifest]).toEqual(['FAILED', 'DownloadRefused', undefined]);
-  expect(await daysOf('outside')).toEqual([]);
-});
-
 it('41, 43: CurateReport is repeated if Glue throttles, fails or resets, and writes a month that other writers change meanwhile', async () => {
   const name = 'conflict';
   const month = { operation: 'PutObject', key: `tables/${name}/sandbox.2026-10.parquet` } as const;

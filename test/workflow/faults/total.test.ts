@@ -37,14 +37,8 @@ describe("61: the platform's total", () => {
   });
 
   it.each([
-    ['is refused when it is created', ['create nth=2 status=422'], /422/],
     ['is refused when it is polled', ['report nth=3 status=403'], /^RequestRefused: .*403/],
     ['does not exist', ['report nth=3 status=404 times=always'], /^ReportStuck: .*does not exist/],
-    [
-      'has a URL that is refused',
-      ['storage nth=2 status=403 times=always'],
-      /^ReportStuck: .*URL was refused/,
-    ],
     ['is no report', ['storage nth=2 body="<html>"'], /^DownloadRefused/],
   ])('leaves a window delivered, and a warning, if it %s', async (_, faults, reason) => {
     const { status, output, manifest, reports, callsTo } = await runExport(workflow, { request, faults });
@@ -54,19 +48,6 @@ describe("61: the platform's total", () => {
     const [, why] = /^the platform's total was not compared with the rows: (.*)/.exec(warning) ?? [];
     expect(why).toMatch(reason);
     expect(manifest).not.toHaveProperty('reconciled');
-    expect(callsTo('create')).toHaveLength(2);
-  });
-
-  it('is given up after 30 minutes, and not replaced', async () => {
-    const count = workflow.sandbox.reports().length;
-    const secondsToReady = (ordinal: number) => (ordinal === count + 2 ? 1e9 : 0);
-    const { manifest, callsTo } = await runExport(workflow, {
-      request,
-      sandbox: { report: { secondsToReady } },
-    });
-    expect(manifest?.warnings).toEqual([
-      expect.stringContaining('ReportStuck: No report could be delivered'),
-    ]);
     expect(callsTo('create')).toHaveLength(2);
   });
 });

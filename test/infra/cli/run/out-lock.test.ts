@@ -12,16 +12,6 @@ const MODULE = fileURLToPath(new URL('../../../../infra/cli/run/out-lock.ts', im
 
 const IN_USE = { name: 'UsageError', faults: [expect.stringMatching('is used by another run')] };
 
-it('a folder is locked until its run ends', async () => {
-  const out = join(temporaryDirectory(), 'new');
-  {
-    await using _ = await lockFolder(out);
-    await expect(lockFolder(out)).rejects.toMatchObject(IN_USE);
-  }
-  await using _ = await lockFolder(out);
-  expect(await readdir(out)).toEqual(['.lock']);
-});
-
 it('the lock of a killed process is free at once, and the next one removes its scratch files', async () => {
   const out = temporaryDirectory();
   const lock = `const { lockFolder } = await import(${JSON.stringify(MODULE)});

@@ -129,16 +129,6 @@ describe('run --local', () => {
     expect(platform.requests).toEqual([]);
   });
 
-  it('refuses names that cannot be columns of the table', async () => {
-    const { platform } = await startPlatform();
-    const options = await optionsFor(platform.url, { ...REQUEST, dimensions: ['a.b', 'account', 'a_b'] });
-    const { status, stderr } = await runCommand(options);
-    expect(status).toBe(2);
-    expect(stderr).toContain('dimensions: account is a column that tables or their views have already');
-    expect(stderr).toContain('dimensions: a.b and a_b would both be the column a_b');
-    expect(platform.requests).toEqual([]);
-  });
-
   it('exports the last request of a name from the last platform, and refuses another request or platform', async () => {
     const { platform } = await startPlatform();
     const given = [
