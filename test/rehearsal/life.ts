@@ -60,7 +60,12 @@ function presentConfig(start: Date, ready: Date) {
     ...common,
     accounts: { acme: about('all'), globex: about([SECOND]), initech: about([THIRD]) },
     exports: [
-      { ...daily, accounts: ['acme'], runs: [{ period: 'last_7_days', schedule: 'cron(0 6 * * ? *)' }] },
+      {
+        ...daily,
+        accounts: ['acme'],
+        reconcile: true,
+        runs: [{ period: 'last_7_days', schedule: 'cron(0 6 * * ? *)' }],
+      },
       { ...monthly, accounts: ['globex'], runs: [{ period: 'previous_month' }] },
       { ...shared, runs: [run] },
       { name: 'newcomer', accounts: ['initech'], metrics, period: 'yesterday' },
@@ -127,6 +132,7 @@ export async function rehearse({ folder, sandbox, report, present, release }: Re
     assertDelivered(single, list, orders, ...both.accounts);
     const { rows } = await present.read(['query', 'SELECT DISTINCT account FROM shared']);
     assert.equal(rows.length, 2);
+    assert.equal(single.reconciled.days, 7);
     return `${single.rows} rows, a list of ${list.rows} items, purchases; two accounts, one with "all"`;
   });
 
@@ -140,13 +146,16 @@ export async function rehearse({ folder, sandbox, report, present, release }: Re
     return `${bytes} bytes, of which a second call copied ${ranges[0]}`;
   });
 
-  await report.step('status, missing, query, page', async () => {
+  await report.step('status, missing, check, query, page', async () => {
     const { exports } = await present.read(['status']);
     assert.equal(exports.length, 7);
     assert.equal((await countsOf('daily-campaigns')).not_delivered, 0);
+    const [checked] = (await present.read(['check', 'daily-campaigns'])).exports;
+    const agree = checked.months.reduce((days: number, month: { agree: number }) => days + month.agree, 0);
+    assert.deepEqual([agree, checked.differences], [7, []]);
     assert.equal((await readDays()).length, 7);
     await present.command(['page', '--to', join(folder, 'page.html')]);
-    return 'seven exports of accounts; seven days of one, of which none is missing';
+    return 'seven exports of accounts; seven days of one, which check agrees on, and of which none is missing';
   });
 
   await report.step('a held day, rebuild --accept-empty', async () => {
