@@ -30,18 +30,18 @@ export interface Attempt extends DateRange {
  * The state of a day of an export. The first reason that holds counts.
  *
  * Not delivered by this request:
- * - `unannounced`: the table shows a report that no manifest names: a run ended between the two
+ * - `unannounced`: the table has read a newer report than any manifest names: a run ended, or is, between the two
  * - `other_request`: only another request delivered it, and the table does not show it
  * - `failed`: an export of it failed · `absent`: none did
  * - `unfinished`: its report was created before the day was over
  *
  * Delivered by an older form of the request:
- * - `older_request`: the table shows it, because the request was the configured one at that time
+ * - `older_request`: only another request delivered it, and the table shows it
  *
  * Delivered:
- * - `not_in_table`: the table does not show that report or a newer one
+ * - `not_in_table`: the table has read neither that report nor a newer one
  * - `held`: the table keeps rows that the newest report does not have
- * - `not_renewed`: a newer export of it failed, or was interrupted
+ * - `not_renewed`: it was asked for again, and this request has not delivered it since
  */
 export type DayState =
   | 'unannounced'
@@ -80,7 +80,7 @@ export interface DayFacts {
   readonly timeZone?: string | undefined;
 }
 
-/** Judges days for every command and step: none of them decides on its own. */
+/** Judges days for every command and step but CheckReady, which asks for a report of its own run. */
 export function judgeDays(days: readonly string[], facts: DayFacts): DayState[] {
   const { deliveries, shown, hash, timeZone } = facts;
   const attempts = (facts.attempts ?? []).filter(({ request_hash = hash }) => request_hash === hash);

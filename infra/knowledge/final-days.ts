@@ -16,7 +16,7 @@ export interface MonthFinality {
   readonly changing: number;
   /** No later report said the same. */
   readonly unverified: number;
-  /** They are missing, held, or lack something else. */
+  /** The table does not show them as they were delivered: they are missing, held, or not in the table. */
   readonly lacking: number;
   /** Reads the unverified days again. Before the date `from`, they cannot become final. */
   readonly verify?: { readonly command: string; readonly from: string };
@@ -49,10 +49,14 @@ export function judgeMonths(
     const [first, last] = [unverified[0], unverified.at(-1)];
     if (!first || !last) return { month, ...counts };
     const range = { start_date: first.day, end_date: addDays(last.day, 1) };
-    const since = unverified.map(({ same_since = '' }) => same_since);
-    const newest = since.sort().at(-1) ?? '';
+    const newest = unverified
+      .flatMap(({ same_since }) => same_since ?? [])
+      .sort()
+      .at(-1);
     const command = exportDaysCommand({ account, name }, range, folder, false);
-    return { month, ...counts, verify: { command, from: addDays(newest, final_after_days) } };
+    // No report after the day has said what it shows, so it can be read at once.
+    const from = newest === undefined ? range.end_date : addDays(newest, final_after_days);
+    return { month, ...counts, verify: { command, from } };
   });
 }
 

@@ -64,7 +64,7 @@ export interface MissingDays extends Days, LackingDays {
 export const LACK_WORDS: Readonly<Record<Lack, string>> = {
   not_delivered: 'not delivered',
   not_in_table: 'not in the table',
-  not_renewed: 'shown, but a newer export failed',
+  not_renewed: 'shown, but a newer export did not deliver them',
   held: 'held',
   older_request: 'of an older request',
 };
@@ -72,8 +72,8 @@ export const LACK_WORDS: Readonly<Record<Lack, string>> = {
 /** The reason why a day lacks something. */
 export const REASONS: Readonly<Record<MissingRange['reason'], string>> = {
   absent: 'not exported',
-  failed: 'not exported: the last export failed',
-  unannounced: 'in the table, not announced: a run ended before it wrote the manifest',
+  failed: 'not exported: an export of it failed',
+  unannounced: 'in the table, not announced: a run ended before it wrote the manifest, or still runs',
   unfinished: 'exported before the day was over',
   other_request: 'exported by another request',
   older_request: 'shown as an older request exported it',

@@ -29,7 +29,7 @@ export interface ReadExport {
   readonly newest_day: string | undefined;
   /** Absent for purchases, which have no days. */
   readonly days: JudgedRange['days'] | undefined;
-  /** As `missing` shows them. */
+  /** As `missing` shows them, without the plans of executions that run. */
   readonly missing: MissingDays | undefined;
   readonly ledger: AccountLedger;
   /** The months of a report with a table. */
