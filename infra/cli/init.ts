@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { Command } from 'commander';
 import CDK from '../../cdk.json' with { type: 'json' };
@@ -39,30 +39,14 @@ function createApp(folder: string): Record<string, string> {
     dependencies: { [name]: `^${version}`, ...peerDependencies },
     devDependencies: { 'aws-cdk': devDependencies['aws-cdk'] },
   };
+  const templates = globSync(['*.*', '.github/*/*'], { cwd: TEMPLATES }).sort();
   return {
     'package.json': json(manifest),
     'cdk.json': json({ app: 'node app.ts', context: flags }),
-    // For editors. Node runs TypeScript without it.
-    'tsconfig.json': json({
-      compilerOptions: {
-        module: 'nodenext',
-        noEmit: true,
-        allowImportingTsExtensions: true,
-        skipLibCheck: true,
-        strict: true,
-      },
-    }),
-    'app.ts': template('app.ts'),
-    'ads.config.ts': template('ads.config.ts'),
     // npm packs no .gitignore.
     '.gitignore': 'node_modules/\ncdk.out/\nout/\ncredential*.json\n',
-    '.github/workflows/deploy.yml': template('deploy.yml'),
-    'README.md': template('README.md'),
+    ...Object.fromEntries(templates.map((path) => [path, readFileSync(join(TEMPLATES, path), 'utf8')])),
   };
-}
-
-function template(name: string): string {
-  return readFileSync(join(TEMPLATES, name), 'utf8');
 }
 
 function json(value: object): string {
