@@ -74,11 +74,6 @@ const Host = z
 /** The export sends these parameters of a refresh itself. A secret here would also end up in the template. */
 const NOT_OURS = /^(?!(grant_type|refresh_token|client_secret)$)/;
 
-/** A resource of the caller is no setting. */
-function isProp(name: string): string {
-  return `is the prop ${name} of AdReportExport now: give it in infra/stack.ts, or where your app makes one`;
-}
-
 /** The config as cdk.json has it, without its defaults. infra/CONFIG.md describes each field. */
 export const ConfigFile = z.strictObject({
   stack: z
@@ -118,9 +113,8 @@ export const ConfigFile = z.strictObject({
     .array(z.email('must be an e-mail address'))
     .refine((all) => new Set(all).size === all.length, 'must not repeat an address')
     .default([]),
-  alarm_topic_arn: z.never(isProp('alarmTopic')).optional(),
   runbook_url: z.url({ protocol: /^https$/, error: 'must be an https URL' }).optional(),
-  kms_key: z.literal('create', `must be "create"; a key of yours ${isProp('encryptionKey')}`).optional(),
+  kms_key: z.literal('create', 'must be "create"; a key of yours is the prop encryptionKey').optional(),
 });
 
 /** The config of a deployment, as it is written. */

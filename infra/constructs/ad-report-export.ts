@@ -57,7 +57,6 @@ export class AdReportExport extends Construct {
   readonly stateMachine: IStateMachine;
   /** Undefined if `tables` is `false` in the config. */
   readonly tables: ExportTables | undefined;
-  private readonly name: string;
   private readonly exportBucket: ExportBucket;
 
   /**
@@ -68,8 +67,7 @@ export class AdReportExport extends Construct {
     super(scope, id);
     const config = parseConfig(props.config);
     const { stack, exports } = config;
-    this.name = stack;
-    const faults = [...propFaults(this, config, props), ...this.faultsBesideOthers(props)];
+    const faults = propFaults(this, config, props);
     if (faults.length > 0) throw new InvalidConfig(faults);
     const encryptionKey = createEncryptionKey(this, 'Key', config, props.encryptionKey);
 
@@ -96,7 +94,7 @@ export class AdReportExport extends Construct {
     const { stateMachine } = new ExportWorkflow(this, 'Workflow', { functions, logs });
     this.stateMachine = stateMachine;
     encryptExecutions(stateMachine, encryptionKey);
-    const schedules = new ExportSchedules(this, 'Schedules', { encryptionKey });
+    const schedules = new ExportSchedules(this, 'Schedules', encryptionKey);
     schedules.add(stateMachine, runsToStart(exports, config.max_accounts), 'scheduled_at');
     const { deadLetterQueue } = schedules;
 
@@ -164,24 +162,6 @@ export class AdReportExport extends Construct {
   /** Commands find the deployed resources by the outputs of the stack, whatever the id of this construct is. */
   private output(name: keyof typeof OUTPUTS, value: string): void {
     new CfnOutput(this, OUTPUTS[name], { value }).overrideLogicalId(OUTPUTS[name]);
-  }
-
-  /** Another one in this app must have other names, unless it is in another AWS account or Region. */
-  private faultsBesideOthers({ bucket }: AdReportExportProps): string[] {
-    const all = this.node.root.node.findAll();
-    const others = all.filter((each) => each instanceof AdReportExport && each !== this) as AdReportExport[];
-    const { environment } = Stack.of(this);
-    return others.flatMap((other) => [
-      ...(Stack.of(other) === Stack.of(this)
-        ? ['a stack takes one AdReportExport, whose outputs the commands read: give each a stack of its own']
-        : []),
-      ...(other.bucket === bucket ? [`bucket: ${other.node.path} has the same one`] : []),
-      ...(other.name === this.name && Stack.of(other).environment === environment
-        ? [
-            `stack: ${other.node.path} has the name ${this.name} too: choose another one, or give their stacks an env`,
-          ]
-        : []),
-    ]);
   }
 }
 

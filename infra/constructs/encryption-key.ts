@@ -27,7 +27,7 @@ export function createEncryptionKey(
   if (added.some(({ statementAdded }) => !statementAdded))
     Annotations.of(scope).addWarningV2(
       'ad-report-export:key',
-      `${key.keyArn} is imported, so its policy cannot be changed here. It must allow IAM policies of this AWS account, ` +
+      `the key ${key.node.path} is imported, so its policy cannot be changed here. It must allow IAM policies of this AWS account, ` +
         'and the log service, the delivery of logs and the alarms to use the key. infra/PLATFORM.md lists the statements.',
     );
   return key;

@@ -62,7 +62,7 @@ export class ExportBucket extends Construct {
     else
       Annotations.of(this).addWarningV2(
         'ad-report-export:bucket',
-        `the bucket ${bucket.bucketName} is imported, so it is left as it is. It must keep versions, refuse requests without ` +
+        `the bucket ${bucket.node.path} is imported, so it is left as it is. It must keep versions, refuse requests without ` +
           `TLS, and have lifecycle rules: abort unfinished uploads after ${ABORT_UPLOADS_AFTER.toDays()} day, remove replaced ` +
           `versions under ${TABLES_PREFIX} after ${TO_UNDO.toDays()} days and under ${EXPORTS_PREFIX} and ${LEASES_PREFIX} after ` +
           `${KEEP_REPLACED.toDays()}, and remove objects under ${RESULTS_PREFIX} after ${KEEP_RESULTS.toDays()}. If programs ` +
@@ -131,7 +131,7 @@ export class ExportBucket extends Construct {
       Token.compareStrings(account, this.bucket.env.account) === TokenComparison.DIFFERENT;
     if (isElsewhere && !(this.bucket instanceof Bucket))
       throw new Error(
-        `The bucket ${this.bucket.bucketName} is imported, so its policy has to admit the AWS account ${account} where it is ` +
+        `The bucket ${this.bucket.node.path} is imported, so its policy has to admit the AWS account ${account} where it is ` +
           'made: s3:GetObject, s3:GetObjectVersion and s3:ListBucket.',
       );
     const keys = [EXPORTS_PREFIX, TABLES_PREFIX].map((prefix) => `${prefix}*`);

@@ -24,17 +24,13 @@ const START_WITHIN = Duration.hours(1);
 /** The maximum of SQS, so that an operator still finds the request after two weeks of holiday. */
 const KEEP_DEAD_LETTERS = Duration.days(14);
 
-interface ExportSchedulesProps {
-  readonly encryptionKey?: IKey | undefined;
-}
-
 /** Starts scheduled exports, each with its whole request. Others go to the dead-letter queue. */
 export class ExportSchedules extends Construct {
   readonly deadLetterQueue: Queue;
   private readonly group: ScheduleGroup;
   private readonly role: Role;
 
-  constructor(scope: Construct, id: string, { encryptionKey: key }: ExportSchedulesProps) {
+  constructor(scope: Construct, id: string, key: IKey | undefined) {
     super(scope, id);
     this.deadLetterQueue = new Queue(this, 'DeadLetterQueue', {
       ...(key
@@ -45,7 +41,13 @@ export class ExportSchedules extends Construct {
     });
     this.group = new ScheduleGroup(this, 'Group', { removalPolicy: RemovalPolicy.DESTROY });
     this.createAfter(this.deadLetterQueue);
-    this.role = this.createRole(this.group);
+    const { scheduleGroupArn } = this.group;
+    // Only the schedules of this group can assume the role.
+    const conditions = {
+      StringEquals: { 'aws:SourceAccount': Stack.of(this).account, 'aws:SourceArn': scheduleGroupArn },
+    };
+    const assumedBy = new ServicePrincipal('scheduler.amazonaws.com', { conditions });
+    this.role = new Role(this, 'Role', { assumedBy });
     grantKey(this.role, key, 'sqs', ['kms:Decrypt', 'kms:GenerateDataKey']);
   }
 
@@ -74,16 +76,6 @@ export class ExportSchedules extends Construct {
    */
   createAfter(...others: readonly IConstruct[]): void {
     this.group.node.addDependency(...others);
-  }
-
-  /** Only the schedules of this group can assume the role. */
-  private createRole({ scheduleGroupArn }: ScheduleGroup): Role {
-    const conditions = {
-      StringEquals: { 'aws:SourceAccount': Stack.of(this).account, 'aws:SourceArn': scheduleGroupArn },
-    };
-    return new Role(this, 'Role', {
-      assumedBy: new ServicePrincipal('scheduler.amazonaws.com', { conditions }),
-    });
   }
 
   private start(stateMachine: IStateMachine, input: JsonObject) {

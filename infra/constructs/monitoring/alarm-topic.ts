@@ -47,10 +47,10 @@ export function createAlarmTopic(
  * Without what the policy of an existing topic has to allow, alarms are lost, and only their own history says
  * so. A statement added here would replace the policy that SNS gives a topic, on which others may rely.
  */
-function warnOfPolicy(scope: Construct, { topicArn }: ITopic, stack: string): void {
+function warnOfPolicy(scope: Construct, { node }: ITopic, stack: string): void {
   Annotations.of(scope).addWarningV2(
     'ad-report-export:topic',
-    `alarms notify ${topicArn}, which the construct does not change. Unless it still has the policy that SNS gives a new ` +
+    `alarms notify the topic ${node.path}, which the construct does not change. Unless it still has the policy that SNS gives a new ` +
       `topic, its policy must allow cloudwatch.amazonaws.com sns:Publish for the alarms ${stack}-*. If it is encrypted, the ` +
       'policy of its key must allow cloudwatch.amazonaws.com kms:Decrypt and kms:GenerateDataKey*, which the key that AWS ' +
       'manages for SNS does not.',

@@ -76,7 +76,6 @@ describe('the config', () => {
       download_hosts: ['https://files.example'],
       log_retention_days: 91,
       alarm_emails: ['ops@example.com', 'nobody'],
-      alarm_topic_arn: 'arn:aws:sns:eu-central-1:111122223333:on-call',
       runbook_url: 'http://wiki.example/runbook',
       kms_key: 'alias/exports',
       basurl: 'x',
@@ -89,7 +88,7 @@ describe('the config', () => {
       exports[0].runs[2].tell exports[1].account exports[1].accounts exports[1].schedule
       exports[2].accounts exports[2].name exports[2].start_date exports[2].end_date max_download_bytes
       max_curate_bytes tables download_hosts[0] log_retention_days alarm_emails[1]
-      alarm_topic_arn runbook_url kms_key basurl`;
+      runbook_url kms_key basurl`;
     const found = faults.map((fault) => fault.replace(/: .*/, ''));
     expect(found.sort()).toEqual(named.trim().split(/\s+/).sort());
   });
@@ -99,12 +98,8 @@ describe('the config', () => {
     [{ basurl: 'x' }, 'basurl: is not a setting (did you mean base_url?)'],
     [{ accounts: {}, exports: [] }, 'accounts: must not be empty'],
     [
-      { alarm_topic_arn: 'arn:aws:sns:eu-central-1:111122223333:on-call' },
-      'alarm_topic_arn: is the prop alarmTopic of AdReportExport now: give it in infra/stack.ts, or where your app makes one',
-    ],
-    [
       { kms_key: 'arn:aws:kms:eu-central-1:111122223333:key/1a2b3c4d-0000-1111-2222-333344445555' },
-      'kms_key: must be "create"; a key of yours is the prop encryptionKey of AdReportExport now: give it in infra/stack.ts, or where your app makes one',
+      'kms_key: must be "create"; a key of yours is the prop encryptionKey',
     ],
     [
       { exports: [{ ...daily, accounts: ['acne'] }] },

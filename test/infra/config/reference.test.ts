@@ -74,7 +74,7 @@ describe('the reference has', () => {
       ...fieldsOf('accounts.NAME', Account.shape),
       ...fieldsOf('exports[]', ExportOfAccounts.shape),
       ...fieldsOf('exports[].runs[]', Run.shape),
-    ].filter((name) => !['exports[].account', 'alarm_topic_arn'].includes(name));
+    ].filter((name) => name !== 'exports[].account');
     expect(settings?.sort()).toEqual(names.sort());
   });
 
