@@ -5,7 +5,14 @@ import { MAX_RENEWALS, MIN_WAIT, TOKEN_SECONDS } from './decisions/waits.ts';
 import { bearer } from './platform/connection.ts';
 import { createTokenRequest, type RequestToken } from './platform/oauth.ts';
 import { apiKeyWarning, useApiKey } from './token/api-key.ts';
-import { type CachedToken, createTokenCache, type TokenCache } from './token/cached-tokens.ts';
+import {
+  type CachedToken,
+  type CachedTokens,
+  createTokenCache,
+  isRefused,
+  refusalOf,
+  type TokenCache,
+} from './token/cached-tokens.ts';
 import { createConnection } from './token/call-platform.ts';
 import {
   type CredentialStore,
@@ -17,10 +24,12 @@ import {
 import { type LeaseAccess, underLease } from './token/lease.ts';
 import { scopeOf } from './token/scope.ts';
 import {
+  errors,
   type Facts,
   PlatformUnavailable,
   RequestRefused,
   readCause,
+  readMessage,
   TokenRefusedAgain,
 } from './workflow/errors.ts';
 import { READS, readSettingObject } from './workflow/settings.ts';
@@ -46,7 +55,9 @@ type Found = Pick<TokenRef, 'version' | 'scope' | 'expires_at'>;
 /**
  * Makes sure that a valid token is cached and returns a reference to it. Requests a token only if no cached
  * one is valid, or if the platform refused the one that is cached (contract 5.4), and only with the account's
- * lease. Runs as GetToken (once per export), GetWindowToken (once per window) and RenewToken.
+ * lease. If the platform has refused the credential, the windows of an export fail with the same error
+ * without another request; a new export tries again. Runs as GetToken (once per export), GetWindowToken (once
+ * per window) and RenewToken.
  *
  * @throws TokenRefusedAgain if the platform refused a token that was itself a renewal
  * @throws ServiceUnavailable while another call renews the token of this account; the Retry waits
@@ -112,9 +123,13 @@ function requireRenewable(state: TokenRequest, refused: TokenRef | undefined, fa
   throw new TokenRefusedAgain(happened, { account: request.account, report_ids, ...facts });
 }
 
-/** @param ref the token that the platform refused @param facts the request_id of that refusal */
+/**
+ * Reads the account's secrets.
+ *
+ * @throws the cached refusal of the credential, unless an export starts
+ */
 async function lookUp(
-  { request }: TokenRequest,
+  { request, reports }: TokenRequest,
   ref: TokenRef | undefined,
   facts: Facts,
   { credentialOf, tokens, now, baseUrl }: Dependencies,
@@ -128,24 +143,42 @@ async function lookUp(
   const scope = hasLogin ? undefined : scopeOf(request);
   const name = scope ?? '';
   const issued_for = `${isOAuth(credential) ? credential.client_id : stored.version} ${baseUrl}`;
-  const refused = ref && (await tokens.read(account, ref.version))?.tokens[ref.scope]?.value;
+  const given = ref && (await tokens.read(account, ref.version))?.tokens[ref.scope];
+  const refused = given && !isRefused(given) ? given.value : undefined;
   const token = cached[name];
-  const isUsable = token && token.value !== refused && token.issued_for === issued_for;
+  const known = token && isRefused(token) && token.credential === stored.version ? token : undefined;
+  if (known && reports) {
+    const refusal = readMessage(known.message);
+    throw new errors[known.error](refusal.happened, refusal.facts);
+  }
+  const isUsable = token && !isRefused(token) && token.value !== refused && token.issued_for === issued_for;
   const found: Found | undefined =
     isUsable && version !== undefined && !endsSoon(token, now())
       ? { version, scope: name, expires_at: token.expires_at }
       : undefined;
-  return { account, scope, name, issued_for, refused, facts, stored, cached, found };
+  return { account, scope, name, issued_for, refused, facts, stored, cached, known, found };
 }
 
-/** Requests a token, and caches it beside those that are still valid. */
+/** Requests a token, and caches it, or the refusal of the credential, beside what is still valid. */
 async function renew(wanted: Looked, dependencies: Dependencies): Promise<Found> {
-  const { account, name, issued_for, cached } = wanted;
-  const { tokens, now } = dependencies;
-  const issued = await authorize(wanted, dependencies);
-  const all = Object.entries({ ...cached, [name]: { ...issued, issued_for } });
-  const valid = all.filter(([, token]) => !endsSoon(token, now()));
-  const version = await tokens.write(account, Object.fromEntries(valid));
+  const { account, name, issued_for, stored, cached, known } = wanted;
+  const { tokens, now, log } = dependencies;
+  const write = (entry: CachedTokens[string]) => {
+    const all = Object.entries({ ...cached, [name]: entry });
+    const valid = all.filter(([, token]) => isRefused(token) || !endsSoon(token, now()));
+    return tokens.write(account, Object.fromEntries(valid));
+  };
+  const issued = await authorize(wanted, dependencies).catch(async (failure) => {
+    const refusal = refusalOf(failure, stored.version);
+    // Not written again if it is known: a secret has room for about a hundred versions a day. If the write
+    // fails, the next window sends one more token request, and nothing else is lost.
+    if (refusal && !known)
+      await write(refusal).catch(({ name: error }) =>
+        log.warn('the refusal of the credential could not be cached', { account, error }),
+      );
+    throw failure;
+  });
+  const version = await write({ ...issued, issued_for });
   return { version, scope: name, expires_at: issued.expires_at };
 }
 
@@ -162,7 +195,9 @@ async function authorize(
   const access = { ...dependencies, store: dependencies.credentialOf(account) };
   const token = await grantToken(account, credential, scope, access).catch((error: unknown) => {
     if (!(error instanceof PlatformUnavailable) || error.facts.code !== 'ENOTFOUND') throw error;
-    if (Object.values(cached).some(({ issued_for }) => issued_for.endsWith(` ${baseUrl}`))) throw error;
+    const isOfHost = (each: CachedTokens[string]) =>
+      !isRefused(each) && each.issued_for.endsWith(` ${baseUrl}`);
+    if (Object.values(cached).some(isOfHost)) throw error;
     // The host never gave this account a token: a mistyped name, and not an outage.
     const { host } = error.facts;
     throw new RequestRefused(`There is no host ${host} (ENOTFOUND). Correct base_url.`, { account, host });

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import type { Secrets } from '../aws/secrets.ts';
-import { TokenRefused } from '../workflow/errors.ts';
+import { CredentialUnusable, LoginRequired, TokenRefused } from '../workflow/errors.ts';
 import { parseJson } from '../workflow/json.ts';
 import type { TokenRef } from '../workflow/state-parts.ts';
 
@@ -14,8 +14,17 @@ const CachedToken = z.object({
 });
 export type CachedToken = z.infer<typeof CachedToken>;
 
+/** Cached in place of a token if the platform refused the credential. */
+const RefusedCredential = z.object({
+  /** The version of the credential secret that was refused. A newer version is tried again. */
+  credential: z.string(),
+  error: z.enum(['CredentialUnusable', 'LoginRequired']),
+  message: z.string(),
+});
+type RefusedCredential = z.infer<typeof RefusedCredential>;
+
 /** By the requested scope, so that the tokens of a list and of a report do not replace each other. */
-const CachedTokens = z.record(z.string(), CachedToken);
+const CachedTokens = z.record(z.string(), z.union([CachedToken, RefusedCredential]));
 export type CachedTokens = z.infer<typeof CachedTokens>;
 
 export type TokenCache = ReturnType<typeof createTokenCache>;
@@ -41,7 +50,7 @@ export function createTokenCache(secrets: Secrets, prefix: string) {
      */
     async readToken(account: string, { version, scope }: Pick<TokenRef, 'version' | 'scope'>) {
       const token = (await read(account, version))?.tokens[scope];
-      if (token) return token;
+      if (token && !isRefused(token)) return token;
       // Secrets Manager removes old versions. GetToken gets a new token.
       throw new TokenRefused(`The token of account ${account} for this window is no longer stored.`, {
         account,
@@ -51,4 +60,14 @@ export function createTokenCache(secrets: Secrets, prefix: string) {
     /** Returns the id of the new version. */
     write: (account: string, tokens: CachedTokens) => secrets.write(nameOf(account), JSON.stringify(tokens)),
   };
+}
+
+export function isRefused(cached: CachedToken | RefusedCredential): cached is RefusedCredential {
+  return 'credential' in cached;
+}
+
+/** The entry to cache after a failed token request; undefined if the next request may succeed. */
+export function refusalOf(error: unknown, credentialVersion: string): RefusedCredential | undefined {
+  if (!(error instanceof CredentialUnusable || error instanceof LoginRequired)) return undefined;
+  return { credential: credentialVersion, error: error.name, message: error.message };
 }

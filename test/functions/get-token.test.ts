@@ -102,11 +102,12 @@ describe('GetToken', () => {
     expect(issued()).toBe(3);
   });
 
-  it('2: fails with the error of the token request, and stores nothing', async () => {
+  it('2: fails with the error of the token request, and caches it', async () => {
     const failure = new LoginRequired('It is dead.', { status: 400 });
     const { dependencies, window, versions } = start({ failure });
     await expect(getToken(window, dependencies)).rejects.toBe(failure);
-    expect(versions).toEqual([]);
+    expect(versions).toHaveLength(1);
+    expect(JSON.stringify(versions)).not.toContain('canary');
   });
 });
 

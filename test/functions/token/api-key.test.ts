@@ -67,6 +67,6 @@ describe('5.7: GetToken with an API key', () => {
     });
     setCredential({ api_key: 'canary-other' });
     const { token } = await getToken(state, dependencies);
-    expect(token).toMatchObject({ version: 'v2', unproven: true });
+    expect(token).toMatchObject({ version: 'v3', unproven: true });
   });
 });

@@ -7,10 +7,16 @@ const REPORTING = {
   expires_at: '2026-11-21T07:00:00.000Z',
   issued_for: 'client',
 };
-describe('the token cache', () => {
-  const all = { 'reporting:read': REPORTING, 'campaigns:read': REPORTING };
+const REFUSED = {
+  credential: 'c1',
+  error: 'CredentialUnusable',
+  message: 'The token endpoint answered 401 (invalid_client).\n{}',
+} as const;
 
-  it('reads back tokens by version', async () => {
+describe('the token cache', () => {
+  const all = { 'reporting:read': REPORTING, 'campaigns:read': REFUSED };
+
+  it('2: reads back tokens and refusals by version', async () => {
     const { tokens, manager } = await startAccount();
     const first = await tokens.write('acme', all);
     const second = await tokens.write('acme', {});
@@ -42,9 +48,10 @@ describe('readToken', () => {
   it.each([
     ['the version is gone', { version: '0'.repeat(32), scope: 'reporting:read' }],
     ['the scope has no token', { scope: 'campaigns:read' }],
+    ['a refusal is in its place', { scope: 'refused' }],
   ])('1: asks for a new token if %s', async (_, named) => {
     const { tokens } = await startAccount();
-    const version = await tokens.write('acme', { 'reporting:read': REPORTING });
+    const version = await tokens.write('acme', { 'reporting:read': REPORTING, refused: REFUSED });
     expect(await errorOf(tokens.readToken('acme', { version, ...named }))).toEqual({
       name: 'TokenRefused',
       happened: 'The token of account acme for this window is no longer stored.',
