@@ -31,8 +31,6 @@ export interface WorkflowOptions {
   readonly settings?: SettingTexts;
   /** Default: the stack of cdk.json. */
   readonly assembly?: Assembly;
-  /** The text of each account's credential secret. Default: the sandbox's credentials. */
-  readonly credentials?: Readonly<Record<string, string>>;
   /** Makes the functions' own time-outs and pauses, which are real time, 20 times shorter. */
   readonly shortTimeouts?: boolean;
 }
@@ -70,7 +68,7 @@ export async function startWorkflow(options: WorkflowOptions = {}): Promise<Work
   const { path: out } = started.use(await mkdtempDisposable(join(tmpdir(), 'workflow-')));
   const ahead = 1000 * (options.platformAhead ?? 0);
   const sandbox = started.use(await startSandbox({ ...options.sandbox, now: () => clock.now() + ahead }));
-  const credentials = Object.entries(options.credentials ?? credentialsOf(sandbox));
+  const credentials = Object.entries(credentialsOf(sandbox));
   const assembly = options.assembly ?? loadAssembly(prepareAssembly());
   const { functions } = assembly;
   const services = await startProxies(started);

@@ -20,19 +20,3 @@ it('4.1: a rotated refresh token serves 3 windows that outlast a token', async (
   expect((await storedCredential(workflow)).refresh_token).not.toBe(first);
   await expectNoSecretWritten(workflow);
 });
-
-it('39: an API key exports, and warns in result and log of the days left (contract 5.7, 9.6)', async () => {
-  await using workflow = await startFastWorkflow({
-    now: '2026-11-21T06:00:00Z',
-    sandbox: { credentials: [{ apiKey: 'sbx_ak_test' }] },
-    credentials: { sandbox: JSON.stringify({ api_key: 'sbx_ak_test' }) },
-  });
-  const outcome = await runExport(workflow);
-  expect(outcome).toMatchObject({
-    status: 'SUCCEEDED',
-    output: { warnings: [expect.stringMatching('disables on 2027-01-01: 41 day')] },
-  });
-  expect(outcome.callsTo('token')).toEqual([]);
-  expect(JSON.stringify(outcome.logged)).toContain('disables on 2027-01-01');
-  await expectNoSecretWritten(workflow);
-});

@@ -143,7 +143,7 @@ it.each<[string, (folder: Folder) => Promise<unknown>, string, RegExp]>([
     /^npm run export -- rebuild /,
   ],
   [
-    'an added metric',
+    '55: an added metric',
     async (folder) => {
       await folder.run(BOTH_WEEKS);
       await configure(folder, { metrics: OTHER_METRICS });

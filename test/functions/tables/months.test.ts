@@ -221,7 +221,7 @@ describe('warn_below', () => {
 });
 
 describe('the columns of a table', () => {
-  it('that were added are NULL, and those that were removed go, once a month is written', async () => {
+  it('55: that were added are NULL, and those that were removed go, once a month is written', async () => {
     const columns = [...TABLE.columns.slice(1), { name: 'clicks', type: 'bigint' as const, from: 'clicks' }];
     const body = JSON.stringify([{ date: '2026-10-31', spend: 7, clicks: 1 }]);
     const request = { metrics: ['spend', 'clicks'] };

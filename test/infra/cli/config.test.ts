@@ -69,35 +69,15 @@ describe('--config', () => {
   });
 });
 
-describe('an export of two accounts', () => {
+it('an export of two accounts is exported for both of them, but not with one credential', async () => {
   const [{ accounts: _, ...daily }] = CONFIG.exports;
-  const planIn = (args: readonly string[]) =>
-    checkout.run({ ...CONFIG, exports: [daily] }, ['plan', ...args, '--local']);
-
-  it.each([
-    [['daily-campaigns'], 'acme and globex have an export daily-campaigns; choose one with --account'],
-    [['daily-campaigns', '--account', 'x'], 'there is no export x/daily-campaigns in cdk.json'],
-  ])('is not found with %j', async (args, fault) => {
-    const { status, stderr } = await planIn(args);
-    expect(stderr).toContain(`error: ${fault}`);
-    expect(status).toBe(2);
-  });
-
-  it('is exported for both of them, but not with one credential', async () => {
-    const credential = join(temporaryDirectory(), 'credential.json');
-    await writeFile(credential, '{"client_id":"a","client_secret":"b"}', { mode: 0o600 });
-    const platform = ['--base-url', 'https://api.example/v1', '--revision', '2026-09-01'];
-    const args = ['run', 'daily-campaigns', '--local', ...platform, '--credential', credential];
-    const { status, stderr } = await checkout.run({ ...CONFIG, exports: [daily] }, args);
-    expect(stderr).toContain('acme and globex have an export daily-campaigns; choose one with --account');
-    expect(status).toBe(2);
-  });
-
-  it('is the one of --account', async () => {
-    const { status, stdout } = await planIn(['daily-campaigns', '--account', 'acme']);
-    expect(stdout).toMatch(/^acme\/daily-campaigns: /);
-    expect(status).toBe(0);
-  });
+  const credential = join(temporaryDirectory(), 'credential.json');
+  await writeFile(credential, '{"client_id":"a","client_secret":"b"}', { mode: 0o600 });
+  const platform = ['--base-url', 'https://api.example/v1', '--revision', '2026-09-01'];
+  const args = ['run', 'daily-campaigns', '--local', ...platform, '--credential', credential];
+  const { status, stderr } = await checkout.run({ ...CONFIG, exports: [daily] }, args);
+  expect(stderr).toContain('acme and globex have an export daily-campaigns; choose one with --account');
+  expect(status).toBe(2);
 });
 
 it('missing looks at the days of the longest run of an export', async () => {

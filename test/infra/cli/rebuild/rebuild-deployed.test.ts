@@ -69,15 +69,3 @@ it('fails for a month that was written with another type than the table has now'
   expect(stderr).toContain(`The month 2026-10 of ${account} cannot get the columns of table ${name}.\n`);
   expect(stderr).toContain('column impressions is double now, but was written as bigint');
 });
-
-it('says which permission is missing, without a stack trace', async () => {
-  const folder = await openFolder();
-  await deliver(folder, { name, account, days: [1, 1], created: 1 });
-  const glue = await deployTables(folder);
-  glue.faults.push({ operation: 'GetTable', answer: 'AccessDeniedException' });
-  const { status, stderr } = await runCommand(['rebuild', name]);
-  expect(status).toBe(1);
-  expect(stderr).toMatch(
-    /^Working on .*\.\nAWS refused to read table .*: A fault was set\.\nWhat to do: .* needs glue:GetTable.*\n$/,
-  );
-});

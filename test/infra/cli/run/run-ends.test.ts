@@ -63,16 +63,6 @@ describe('a failed run', () => {
     expect([error, JSON.parse(cause)]).toEqual([report.error, report]);
     expect(await read(join(report.bucket, report.key))).toEqual(report);
   });
-
-  it('is continued with --only-missing, also if it was to replace what an earlier run had delivered', async () => {
-    const { args } = await startCommandRun(ONE_WINDOW, { faults: ['create nth=2 status=403'] });
-    const ends = [args, args, [...args, '--only-missing'], [...args, '--only-missing']].map(
-      (each) => () => runCommand(each),
-    );
-    const windows: unknown[] = [];
-    for (const run of ends) windows.push(JSON.parse((await run()).stdout).windows?.length);
-    expect(windows).toEqual([1, undefined, 1, 0]);
-  });
 });
 
 it('ends with 0 if the table did not take the file, and with 3 with --strict', async () => {

@@ -1,13 +1,16 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { CopyFailed, PlatformUnavailable, TokenRefused } from '../../../../functions/workflow/errors.ts';
+import {
+  CopyFailed,
+  PlatformUnavailable,
+  RequestRefused,
+  TokenRefused,
+} from '../../../../functions/workflow/errors.ts';
 import { scaledClock } from '../../../../infra/local/clock.ts';
 import type { LocalRun } from '../../../../infra/local/run.ts';
 import type { HistoryEvent } from '../../../../infra/local/step-functions/history.ts';
 import { type Screen, showProgress } from '../../../../infra/local/step-functions/progress.ts';
 import type { Execution } from '../../../../infra/local/step-functions/step-functions.ts';
-import { setFaults, shareWorkflow } from '../../../support/run-export.ts';
-import { forgetTokens } from '../../../support/workflow-secrets.ts';
 
 const WINDOW = {
   request: { kind: 'report', account: 'acme', name: 'daily', format: 'JSON' },
@@ -66,8 +69,6 @@ async function linesOf(...events: HistoryEvent[]): Promise<string[]> {
   return lines.map((line) => line.trimEnd().replace(/^.*? to 2026-11-14 {2}/, ''));
 }
 
-const workflow = await shareWorkflow({ speed: 100 });
-
 test('an export of several accounts shows the account with each window', async () => {
   const accounts = { acme: [entered(2, 'SaveReport')], globex: [entered(3, 'WaitForReport')] };
   const lines = await written(planned({ accounts: [{}, {}] }), {}, accounts);
@@ -114,6 +115,26 @@ describe('without a terminal', () => {
       ['WaitForReport, 15m after too many requests (429)'],
     ],
     [
+      'a status is shown, and how the window ended',
+      [
+        failed('CreateReport', new RequestRefused('No.', { status: 422 })),
+        {
+          type: 'MapIterationSucceeded',
+          time: at(3),
+          window: 0,
+          output: { outcome: 'failed', failure: { error: 'RequestRefused' } },
+        },
+        entered(4, 'PublishWindow'),
+        {
+          type: 'MapIterationSucceeded',
+          time: at(5),
+          window: 0,
+          output: { outcome: 'delivered', bytes: 1234 },
+        },
+      ],
+      ['CreateReport: RequestRefused (422)', 'failed: RequestRefused', 'PublishWindow', 'delivered, 1.23 kB'],
+    ],
+    [
       'polls are a part of the wait for the report',
       [entered(1, 'WaitForReport'), entered(2, 'CheckReport'), entered(3, 'WaitForReport')],
       ['WaitForReport'],
@@ -128,35 +149,6 @@ describe('without a terminal', () => {
     ],
   ])('%s', async (_, events, lines) => {
     expect(await linesOf(...events)).toEqual(lines);
-  });
-
-  test('7: each change of an export is a line', async () => {
-    await forgetTokens(workflow);
-    setFaults(workflow, { faults: ['token times=2 status=503', 'create nth=2 status=422'] });
-    const lines: string[][] = [];
-    const write = (text: string | Uint8Array) =>
-      lines.push(
-        String(text)
-          .trimEnd()
-          .split(/ {2}|Z /),
-      ) > 0;
-    const request = { ...workflow.request(), start_date: '2026-09-01', end_date: '2026-10-31' };
-    await showProgress(workflow.export({ ...request, max_parallel: 1 }), workflow, { write });
-    const [first, second] = ['2026-10-16 to 2026-10-30', '2026-09-01 to 2026-10-15'];
-    const delivered = ['GetWindowToken', 'CreateReport', 'WaitForReport', 'SaveReport'];
-    expect(lines.map(([, ...line]) => line)).toEqual([
-      ...['PlanExport', 'planned, windows: 2', 'GetToken'].map((doing) => ['export', doing]),
-      ['export', 'GetToken: PlatformUnavailable (503)'],
-      ...[...delivered, 'CurateReport', 'PublishWindow'].map((doing) => [first, doing]),
-      [first, expect.stringMatching(/^delivered, [\d.]+ k?B$/)],
-      ...['GetWindowToken', 'CreateReport', 'CreateReport: RequestRefused (422)'].map((doing) => [
-        second,
-        doing,
-      ]),
-      ...['DescribeWindowFailure', 'failed: RequestRefused'].map((doing) => [second, doing]),
-      ...['PublishExport', 'PublishExport: ExportIncomplete'].map((doing) => ['export', doing]),
-      ...['DescribeFailure', 'AnnounceFailure'].map((doing) => ['export', doing]),
-    ]);
   });
 });
 
