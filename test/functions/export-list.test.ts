@@ -150,19 +150,6 @@ describe('ExportList', () => {
 });
 
 describe('ExportList that fails', () => {
-  it('8: waits after a 429 on any page, leaves nothing, and starts again', async () => {
-    const faults = ['list nth=2 status=429 retry_after=30'];
-    const { access, sandbox } = await startStep({ lists: { campaigns: { count: 5 } }, faults });
-    const { done, writeObject } = recordObject();
-    const before = stateOf({ limit: 2 });
-    const dependencies = { ...access, writeObject };
-    const caught = { Error: 'CopyFailed' };
-    const waiting = await exportList({ ...before, caught, throttled: 1 }, dependencies);
-    expect(waiting).toStrictEqual({ ...before, wait_seconds: 30, throttled: 2, throttled_in_all: 1 });
-    expect(done).not.toContain('end');
-    expect(queriesTo(sandbox).map(({ offset }) => offset)).toEqual(['0', '2']);
-  });
-
   it('11: throws the error of a page, and ends no object', async () => {
     const faults = ['list nth=2 body="<html>"'];
     const { access } = await startStep({ lists: { campaigns: { count: 5 } }, faults });

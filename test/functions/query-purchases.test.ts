@@ -7,12 +7,11 @@ import { base64Crc32 } from '../../functions/aws/s3.ts';
 import { queryPurchases } from '../../functions/query-purchases.ts';
 import type { PurchasesRequest } from '../../functions/workflow/request/request.ts';
 import type { PurchasesWindow } from '../../functions/workflow/states.ts';
-import { callsTo } from '../support/journal.ts';
 import { startBucket } from '../support/lambda.ts';
 import { listen } from '../support/listen.ts';
 import { accessTo } from '../support/platform.ts';
 import { BUCKET } from '../support/s3.ts';
-import { startStep, windowOf } from '../support/steps.ts';
+import { windowOf } from '../support/steps.ts';
 
 const KEY = 'exports/account=acme/export=all/start_date=2026-01-01/end_date=2026-10-01/purchases.json';
 const AT = '2026-11-21T06:00:00.000Z';
@@ -104,15 +103,6 @@ describe('QueryPurchases', () => {
 });
 
 describe('QueryPurchases that fails', () => {
-  it('8: waits after a 429 and changes nothing else', async () => {
-    const { access, sandbox } = await startStep({ faults: ['purchases status=429 retry_after=30'] });
-    const { s3, writeObject } = await startBucket();
-    const caught = { Error: 'CopyFailed' };
-    const waiting = await queryPurchases({ ...state, caught, throttled: 1 }, { ...access, writeObject });
-    expect(waiting).toStrictEqual({ ...state, wait_seconds: 30, throttled: 2, throttled_in_all: 1 });
-    expect([s3.journal, callsTo(sandbox, 'purchases').length]).toEqual([[], 1]);
-  });
-
   it.each<[string, Respond]>([
     ['an HTML page', withLength('<html>', { 'content-type': 'text/html', ...ID })],
     ['an empty body', withLength('', ID)],

@@ -52,15 +52,6 @@ describe('SaveReport', () => {
     expect(copies).toEqual([]);
   });
 
-  it('8: waits after a 429, and stays ready', async () => {
-    const { window, dependencies } = await startReady({ faults: ['report nth=2 status=429 retry_after=30'] });
-    expect(await saveReport(window, dependencies)).toMatchObject({
-      status: 'ready',
-      wait_seconds: 30,
-      throttled: 1,
-    });
-  });
-
   const left = { upload_id: 'u1', etag: '"one"', content_type: 'application/json', stored_bytes: 200 };
 
   it('16: keeps the checkpoint of a copy that broke off or takes longer than one call', async () => {
