@@ -26,8 +26,6 @@ interface Template {
 /** A folder outside the repository, so that nothing is found in its node_modules. */
 let folder: string;
 let app: string;
-/** The commands, as `npx` finds them. */
-let program: string;
 let tarball: Tarball;
 const ended = new DisposableStack();
 
@@ -47,13 +45,12 @@ function templateIn(assembly: string, stack: string) {
 beforeAll(async () => {
   folder = temporaryDirectory((remove) => ended.defer(remove));
   app = join(folder, 'my-ads');
-  program = join(app, 'node_modules/ad-report-export/ad-report-export.js');
   mkdirSync(join(folder, 'empty'));
   writeFileSync(join(folder, 'empty/cdk.json'), '{"app":"node another.ts","context":{}}');
   [tarball] = JSON.parse(await run(ROOT, 'npm', 'pack', '--json', '--pack-destination', folder));
   const file = join(folder, tarball.filename);
   // `npx --package FILE` would keep a copy of the installation for each file.
-  await run(folder, 'npm', ...INSTALL, '--omit=peer', file);
+  await run(folder, 'npm', ...INSTALL, file);
   await run(folder, 'npx', 'ad-report-export', 'init', 'my-ads');
   const { 'aws-cdk-lib': library, constructs } = PACKAGE.devDependencies;
   await run(app, 'npm', ...INSTALL, file, `aws-cdk-lib@${library}`, `constructs@${constructs}`);
@@ -123,7 +120,7 @@ it.each([
   ['the app', 'my-ads'],
   ['a folder without a config', 'empty'],
 ])('its commands run the workflow in %s, and query the result', async (_, place) => {
-  const command = (...args: string[]) => run(join(folder, place), process.execPath, program, ...args);
+  const command = (...args: string[]) => run(join(folder, place), 'npx', 'ad-report-export', ...args);
   const started = await command('start', '--speed', '1000');
   expect(started).toContain('npx ad-report-export query --local "SELECT * FROM example LIMIT 10"');
   const sql = 'SELECT count(DISTINCT date) AS days FROM example';
@@ -131,7 +128,7 @@ it.each([
 });
 
 it('the commands for a stack need a config, and say how to get one', async () => {
-  await expect(run(join(folder, 'empty'), process.execPath, program, 'status')).rejects.toThrow(
+  await expect(run(join(folder, 'empty'), 'npx', 'ad-report-export', 'status')).rejects.toThrow(
     "cdk.json: it has no ad-report-export in its context; 'npx ad-report-export init DIR' writes",
   );
 });
