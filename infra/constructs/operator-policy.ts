@@ -1,5 +1,4 @@
-import { ArnFormat, Stack } from 'aws-cdk-lib';
-import { Grant, ManagedPolicy } from 'aws-cdk-lib/aws-iam';
+import { Grant, type ManagedPolicy } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { StateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import type { Construct } from 'constructs';
@@ -10,7 +9,7 @@ import { childExecutions } from './child-executions.ts';
 import { grantKey } from './encryption-key.ts';
 import type { ExportBucket } from './export-bucket.ts';
 import type { ExportTables } from './export-tables.ts';
-import { FINDS_STACK } from './reader-policy.ts';
+import { createPolicy } from './reader-policy.ts';
 
 interface OperatorPolicyProps {
   /** The stack in the config. */
@@ -33,16 +32,9 @@ export function createOperatorPolicy(
   props: OperatorPolicyProps,
 ): ManagedPolicy {
   const { stack, stateMachine, bucket, secrets, tables, encryptionKey } = props;
-  const { stackName, region } = Stack.of(scope);
-  const policy = new ManagedPolicy(scope, id, {
-    managedPolicyName: `${stack}-operator-${region}`,
-    description: `Operates the exports of ${stack}`,
-  });
+  const policy = createPolicy(scope, id, `${stack}-operator`, `Operates the exports of ${stack}`);
   const allow = (actions: string[], ...resourceArns: string[]) =>
     Grant.addToPrincipal({ grantee: policy, actions, resourceArns });
-  const arnFormat = ArnFormat.SLASH_RESOURCE_NAME;
-  const own = { service: 'cloudformation', resource: 'stack', resourceName: `${stackName}/*`, arnFormat };
-  allow(FINDS_STACK, Stack.of(scope).formatArn(own));
   allow(['states:StartExecution', 'states:ListExecutions'], stateMachine.stateMachineArn);
   const ofExecution = ['DescribeExecution', 'StopExecution', 'GetExecutionHistory', 'ListMapRuns'];
   stateMachine.grantExecution(policy, ...ofExecution.map((action) => `states:${action}`));

@@ -21,14 +21,23 @@ const OF_WORKGROUP = [
   ...['ListNamedQueries', 'GetNamedQuery', 'BatchGetNamedQuery'],
 ];
 
-/** Commands read the outputs of the stack, and look for it by a resource if it has another name. */
-export const FINDS_STACK = ['cloudformation:DescribeStacks', 'cloudformation:DescribeStackResources'];
-
 /** The lists before a query. AWS's example allows every resource: drivers write names in any case. */
 const OF_ATHENA = [
   ...['ListEngineVersions', 'ListWorkGroups', 'ListDataCatalogs', 'GetDataCatalog'],
   ...['ListDatabases', 'GetDatabase', 'ListTableMetadata', 'GetTableMetadata'],
 ];
+
+/** Creates a policy for people who run commands. It lets them find the stack. */
+export function createPolicy(scope: Construct, id: string, name: string, description: string): ManagedPolicy {
+  const { stackName, region } = Stack.of(scope);
+  // IAM has no Regions: a name is unique in an AWS account.
+  const policy = new ManagedPolicy(scope, id, { managedPolicyName: `${name}-${region}`, description });
+  // Commands read the outputs of the stack, and look for it by a resource if it has another name.
+  const actions = ['cloudformation:DescribeStacks', 'cloudformation:DescribeStackResources'];
+  const resourceArns = [arnOf(scope, 'cloudformation', 'stack', `${stackName}/*`)];
+  Grant.addToPrincipal({ grantee: policy, actions, resourceArns });
+  return policy;
+}
 
 /**
  * Creates a policy that allows queries of the tables in Athena. The owner of the AWS account attaches it to a
@@ -38,12 +47,7 @@ const OF_ATHENA = [
 export function createReaderPolicy(scope: Construct, id: string, props: ReaderPolicyProps): ManagedPolicy {
   const { stack, database, workgroup } = props;
   const { bucket, key } = props.bucket;
-  const { stackName, region } = Stack.of(scope);
-  // IAM has no Regions: a name is unique in an AWS account.
-  const policy = new ManagedPolicy(scope, id, {
-    managedPolicyName: `${stack}-reader-${region}`,
-    description: `Queries the tables of ${stack}`,
-  });
+  const policy = createPolicy(scope, id, `${stack}-reader`, `Queries the tables of ${stack}`);
   const allow = (
     actions: string[],
     resourceArns: string[],
@@ -52,7 +56,6 @@ export function createReaderPolicy(scope: Construct, id: string, props: ReaderPo
   const athena = (names: string[]) => names.map((name) => `athena:${name}`);
   allow(athena(OF_WORKGROUP), [arnOf(scope, 'athena', 'workgroup', workgroup)]);
   allow(athena(OF_ATHENA), ['*']);
-  allow(FINDS_STACK, [arnOf(scope, 'cloudformation', 'stack', `${stackName}/*`)]);
   grantCatalog(scope, policy, database);
   // Every query of Athena reads the database `default` too.
   allow(['glue:GetDatabase', 'glue:GetDatabases'], [arnOf(scope, 'glue', 'database', 'default')]);
