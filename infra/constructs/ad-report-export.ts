@@ -142,7 +142,7 @@ export class AdReportExport extends Construct {
    * AWS account, that account has to allow its role the same, and this one has to admit it to the catalog:
    * infra/PLATFORM.md says how. The policies of the bucket and the key admit it, if they are made in this app.
    *
-   * @throws Error if the bucket is imported, and the role belongs to another AWS account
+   * @throws Error if the bucket is imported, and the role belongs to another AWS account or to an unknown one
    */
   grantRead(grantee: IGrantable): void {
     this.exportBucket.grantConsume(grantee);

@@ -122,16 +122,16 @@ export class ExportBucket extends Construct {
   /**
    * To list and read reports and tables. The bucket's policy admits a role of another AWS account.
    *
-   * @throws Error if the bucket is imported, and the role belongs to another AWS account
+   * @throws Error if the bucket is imported, and the role belongs to another AWS account or to an unknown one
    */
   grantConsume(grantee: IGrantable): void {
     const { principalAccount: account } = grantee.grantPrincipal;
-    const isElsewhere =
+    const isOwn =
       account !== undefined &&
-      Token.compareStrings(account, this.bucket.env.account) === TokenComparison.DIFFERENT;
-    if (isElsewhere && !(this.bucket instanceof Bucket))
+      Token.compareStrings(account, this.bucket.env.account) !== TokenComparison.DIFFERENT;
+    if (!isOwn && !(this.bucket instanceof Bucket))
       throw new Error(
-        `The bucket ${this.bucket.node.path} is imported, so its policy has to admit the AWS account ${account} where it is ` +
+        `The bucket ${this.bucket.node.path} is imported, so its policy has to admit a role of another AWS account where it is ` +
           'made: s3:GetObject, s3:GetObjectVersion and s3:ListBucket.',
       );
     const keys = [EXPORTS_PREFIX, TABLES_PREFIX].map((prefix) => `${prefix}*`);

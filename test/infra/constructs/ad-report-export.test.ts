@@ -2,7 +2,7 @@ import { App, Stack } from 'aws-cdk-lib';
 import { Annotations, Match, Template } from 'aws-cdk-lib/assertions';
 import { type IVpc, Vpc } from 'aws-cdk-lib/aws-ec2';
 import { CfnDatabase } from 'aws-cdk-lib/aws-glue';
-import { AccountPrincipal, Role } from 'aws-cdk-lib/aws-iam';
+import { AccountPrincipal, ArnPrincipal, Role } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { Bucket, type BucketProps, type IBucket } from 'aws-cdk-lib/aws-s3';
 import { Topic } from 'aws-cdk-lib/aws-sns';
@@ -232,9 +232,8 @@ describe('grantRead', () => {
   it('refuses a role of another account for an imported bucket, whose policy it cannot change', () => {
     const stack = teamStack();
     const ads = addExport(stack, { bucket: Bucket.fromBucketName(stack, 'Lake', 'lake') });
-    expect(() => ads.grantRead(Role.fromRoleArn(stack, 'Reader', READER_ARN))).toThrow(
-      /^The bucket Platform\/Lake is imported/,
-    );
+    for (const reader of [Role.fromRoleArn(stack, 'Reader', READER_ARN), new ArnPrincipal(READER_ARN)])
+      expect(() => ads.grantRead(reader)).toThrow(/^The bucket Platform\/Lake is imported/);
   });
 });
 
