@@ -84,13 +84,6 @@ describe('CreateReport', () => {
 
     const [one = '', two = '', three = ''] = EXAMPLE_ADVERTISERS;
 
-    it('asks for the ids of the list', async () => {
-      const { create, asked } = await startForAll([]);
-      const { advertisers, warnings } = await create();
-      expect([advertisers, warnings]).toEqual([{ key: KEY, count: 3 }, []]);
-      expect(asked()).toEqual([[one, two, three]]);
-    });
-
     it.each([
       ['422', []],
       ['403', [`create status=403 set.error.message="Advertiser ${two.toUpperCase()} is not yours."`]],

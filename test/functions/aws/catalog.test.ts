@@ -4,7 +4,6 @@ import { catalogTable } from '../../../functions/workflow/catalog-table.ts';
 import type { TableSchema } from '../../../functions/workflow/table.ts';
 import { startFaultyGlue } from '../../support/faulty-services.ts';
 import { setEnvironment } from '../../support/lambda.ts';
-
 import { BUCKET } from '../../support/s3.ts';
 
 const SCHEMA: TableSchema = {

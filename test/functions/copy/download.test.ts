@@ -82,10 +82,6 @@ describe('a whole file', () => {
   test.each([
     ['is cut short', answer(200, { 'Content-Length': '9' }, 'whole')],
     ['is cut after a chunk', answer(200, CHUNKED, '5\r\nwhole\r\n')],
-    [
-      'is cut after a chunk where the connection closes',
-      answer(200, { ...CHUNKED, Connection: 'close' }, '5\r\nwhole\r\n'),
-    ],
     ['is cut in a chunk', answer(200, CHUNKED, '9\r\nwhole')],
     ['is cut in the trailer', answer(200, CHUNKED, '5\r\nwhole\r\n0\r\n')],
     ['has a chunk without a size', answer(200, CHUNKED, '5\r\nwhole\r\n\r\nx\r\n')],

@@ -107,15 +107,6 @@ it('days has what each day shows, when it changed, and what became of its newest
   expect(long).toContainEqual(['daily-campaigns', '2026-11-03', 'spend', '15.0000000000', THIRD.at]);
 });
 
-it.each([
-  // `other` has one report of each of its days, and nobody read them again.
-  [7, { acme: {} }, ['unverified', 'changing', 'unverified', 'unverified']],
-  [13, { acme: { final_after_days: 8 } }, ['unverified', 'changing', 'changing', 'changing']],
-])('finality says when days are final after %d days, or %j', async (final_after_days, accounts, expected) => {
-  const { finality } = savedQueries([DAILY], { config: { final_after_days, accounts } });
-  expect((await ask(finality?.sql ?? '', 'finality')).flat()).toEqual(expected);
-});
-
 it('freshness has the newest day with rows of each table and account', async () => {
   expect(await ask(QUERIES.freshness?.sql ?? '')).toEqual([
     ['daily-campaigns', 'acme', '2026-11-03', '12'],

@@ -22,7 +22,6 @@ it('writes the page of a stack to the file that is named', async () => {
 it.each([
   [[], 'the page of a stack needs --to FILE; for that of this machine, use --local'],
   [['--local', '--stack', 'x'], "option '--stack <name>' cannot be used with option '--local'"],
-  [['--local', '--out', 'nowhere'], 'no run has begun in --out nowhere: repeat its command, or name'],
   [['--to', '/no/such/page.html'], '/no/such/page.html cannot be written (ENOENT)'],
 ])('exits 2 with the arguments %j', async (args, expected) => {
   await startExecutions([]);

@@ -68,12 +68,9 @@ describe('sandbox', () => {
     await once(shell, 'close');
   });
 
-  it.each([
-    ['--fault', 'nope', 'the first word must be one of token, '],
-  ])('exits 2 for %s %s', async (flag, value, fault) => {
-    const { status, stderr } = await runCommand(['sandbox', `${flag}=${value}`]);
-    expect(status).toBe(2);
-    expect(stderr).toContain(fault);
+  it('exits 2 for a fault that it does not know', async () => {
+    const { status, stderr } = await runCommand(['sandbox', '--fault=nope']);
+    expect([status, stderr]).toEqual([2, expect.stringContaining('the first word must be one of token, ')]);
   });
 
   it('exits 2 if the port is in use', async () => {

@@ -25,15 +25,6 @@ describe('explain', () => {
     expect((await explain(NAME)).stdout.split('\n').at(-2)).toBe(`Each state: ${page + arn}`);
   });
 
-  it('says of an execution that was stopped how to continue it', async () => {
-    await startExecutions([{ ...RUNNING, status: 'ABORTED', ended: 30 }]);
-    const { stdout } = await explain(NAME);
-    expect(stdout).toContain(
-      `\n\nStopped ${NAME}. Windows that were delivered stay.\nTo export the rest: npm run export -- resume ${NAME} --stack exports\n`,
-    );
-    expect(stdout).not.toMatch(/failed|ABORTED/);
-  });
-
   it('says it in words', async () => {
     await startExecutions([RUNNING]);
     const { stdout } = await explain(NAME);

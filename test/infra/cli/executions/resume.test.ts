@@ -62,13 +62,6 @@ describe('resume', () => {
 describe('the command', () => {
   const command = () => runCommand(['resume', 'daily-1', ...STACK, '--json']);
 
-  it('prints one document and sets the exit status', async () => {
-    const end = { status: 'FAILED', error: 'ReportStuck', cause: '{"happened":"x"}' };
-    await startExecutions([earlier()], { end, polls: 0 });
-    const { status, stdout } = await command();
-    expect([status, JSON.parse(stdout).outcome]).toEqual([1, 'failed']);
-  });
-
   it('prints a denied AWS call as one document without a stack trace', async () => {
     await startExecutions([], { denied: 'DescribeExecution' });
     const { status, stdout, stderr } = await command();

@@ -36,6 +36,12 @@ const entered = (seconds: number, state: string, input: object = {}): HistoryEve
   window: 0,
   input: { ...WINDOW, ...input },
 });
+const ended = (output: object): HistoryEvent => ({
+  type: 'MapIterationSucceeded',
+  time: at(9),
+  window: 0,
+  output,
+});
 const failed = (state: string, { name, message }: Error): HistoryEvent => ({
   ...entered(2, state),
   type: 'StateFailed',
@@ -118,19 +124,9 @@ describe('without a terminal', () => {
       'a status is shown, and how the window ended',
       [
         failed('CreateReport', new RequestRefused('No.', { status: 422 })),
-        {
-          type: 'MapIterationSucceeded',
-          time: at(3),
-          window: 0,
-          output: { outcome: 'failed', failure: { error: 'RequestRefused' } },
-        },
+        ended({ outcome: 'failed', failure: { error: 'RequestRefused' } }),
         entered(4, 'PublishWindow'),
-        {
-          type: 'MapIterationSucceeded',
-          time: at(5),
-          window: 0,
-          output: { outcome: 'delivered', bytes: 1234 },
-        },
+        ended({ outcome: 'delivered', bytes: 1234 }),
       ],
       ['CreateReport: RequestRefused (422)', 'failed: RequestRefused', 'PublishWindow', 'delivered, 1.23 kB'],
     ],
@@ -139,14 +135,7 @@ describe('without a terminal', () => {
       [entered(1, 'WaitForReport'), entered(2, 'CheckReport'), entered(3, 'WaitForReport')],
       ['WaitForReport'],
     ],
-    [
-      'an account has a progress of its own',
-      [
-        { ...entered(1, 'ExportAccount'), input: {} },
-        { type: 'MapIterationSucceeded', time: at(2), window: 0, output: {} },
-      ],
-      [],
-    ],
+    ['an account has a progress of its own', [{ ...entered(1, 'ExportAccount'), input: {} }, ended({})], []],
   ])('%s', async (_, events, lines) => {
     expect(await linesOf(...events)).toEqual(lines);
   });
