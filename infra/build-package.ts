@@ -44,7 +44,7 @@ writeFileSync(
   join(DIST, 'licences.txt'),
   licencesOf([...functions, ...interpreter, ...Object.keys(metafile.inputs)]),
 );
-execSync('npx tsc --project tsconfig.package.json', { cwd: ROOT, stdio: 'inherit' });
+execSync('npx tsc --project infra/tsconfig.package.json', { cwd: ROOT, stdio: 'inherit' });
 
 /** The licences of the packages that these files belong to. They have to go with copies of the code. */
 function licencesOf(files: readonly string[]): string {

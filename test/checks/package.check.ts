@@ -65,7 +65,7 @@ it('the tarball has the built code, the bundles, the templates and the documents
   expect(paths).toEqual(
     expect.arrayContaining([
       ...[
-        'ad-report-export.js',
+        'infra/ad-report-export.js',
         'package.json',
         'README.md',
         'LICENSE',
@@ -85,7 +85,7 @@ it('the tarball has the built code, the bundles, the templates and the documents
     ]),
   );
   const built =
-    /^(dist\/([\w.-]+\.(js|cjs|css|json|txt)|functions\/[a-z-]+\/index\.cjs|init\/.*|types\/.*\.d\.ts)|[\w.-]+|(infra|functions)\/\w+\.md)$/;
+    /^(dist\/([\w.-]+\.(js|cjs|css|json|txt)|functions\/[a-z-]+\/index\.cjs|init\/.*|types\/.*\.d\.ts)|[\w.-]+|infra\/ad-report-export\.js|(infra|functions)\/\w+\.md)$/;
   expect(paths.filter((path) => !built.test(path))).toEqual([]);
 });
 

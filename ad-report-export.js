@@ -1,6 +1,0 @@
-#!/usr/bin/env node
-import { existsSync } from 'node:fs';
-
-// The repository runs its sources. The package has none.
-const sources = existsSync(new URL('infra/cli/main.ts', import.meta.url));
-await import(sources ? './infra/cli/main.ts' : './dist/main.js');

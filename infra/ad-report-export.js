@@ -1,0 +1,6 @@
+#!/usr/bin/env node
+import { existsSync } from 'node:fs';
+
+// The repository runs its sources. The package has none.
+const sources = existsSync(new URL('cli/main.ts', import.meta.url));
+await import(sources ? './cli/main.ts' : '../dist/main.js');
