@@ -29,8 +29,6 @@ export const [SOON, LATE] = [{ secondsToReady: 5 }, { secondsToReady: 120 }];
 /** 25 MB, of which the first download brings two parts of 8 MiB. */
 const LARGE = { rows: 400_000, brokenAfter: 18_000_000 };
 
-const STACK = 'ad-report-export';
-
 const DAYS =
   'SELECT "date", count(*) AS n, sum(spend) AS spend FROM daily_campaigns GROUP BY "date" ORDER BY "date"';
 
@@ -40,7 +38,7 @@ const daily = { name: 'daily-campaigns', advertiser_ids: [FIRST], metrics, dimen
 const monthly = { name: 'monthly-totals', advertiser_ids: [SECOND, THIRD], metrics };
 const shared = { name: 'shared', accounts: ['acme', 'globex'], metrics };
 const about = (advertiser_ids: unknown) => ({ advertiser_ids });
-const common = { stack: STACK, base_url: `https://${PLATFORM}`, revision: '2026-09-01' };
+const common = { stack: 'ad-report-export', base_url: `https://${PLATFORM}`, revision: '2026-09-01' };
 
 /** In the form of release 0.2.0. */
 const RELEASE_CONFIG = {
@@ -55,17 +53,13 @@ const RELEASE_CONFIG = {
 /** The same exports, one of each other kind, and one of two accounts, which starts soon. */
 function presentConfig(start: Date, ready: Date) {
   const schedule = `cron(${start.getUTCMinutes()} ${start.getUTCHours()} * * ? *)`;
+  const lookBack = { period: 'last_7_days', schedule: 'cron(0 6 * * ? *)' };
   const run = { period: 'yesterday', schedule, ready_by: ready.toISOString().slice(11, 16), tell: 'always' };
   return {
     ...common,
     accounts: { acme: about('all'), globex: about([SECOND]), initech: about([THIRD]) },
     exports: [
-      {
-        ...daily,
-        accounts: ['acme'],
-        reconcile: true,
-        runs: [{ period: 'last_7_days', schedule: 'cron(0 6 * * ? *)' }],
-      },
+      { ...daily, accounts: ['acme'], reconcile: true, runs: [lookBack] },
       { ...monthly, accounts: ['globex'], runs: [{ period: 'previous_month' }] },
       { ...shared, runs: [run] },
       { name: 'newcomer', accounts: ['initech'], metrics, period: 'yesterday' },
@@ -131,8 +125,7 @@ export async function rehearse({ folder, sandbox, report, present, release }: Re
     const [single, list, orders, both] = await Promise.all(names.map((name) => present.read(['run', name])));
     assertDelivered(single, list, orders, ...both.accounts);
     const { rows } = await present.read(['query', 'SELECT DISTINCT account FROM shared']);
-    assert.equal(rows.length, 2);
-    assert.equal(single.reconciled.days, 7);
+    assert.deepEqual([rows.length, single.reconciled.days], [2, 7]);
     return `${single.rows} rows, a list of ${list.rows} items, purchases; two accounts, one with "all"`;
   });
 
@@ -147,13 +140,11 @@ export async function rehearse({ folder, sandbox, report, present, release }: Re
   });
 
   await report.step('status, missing, check, query, page', async () => {
-    const { exports } = await present.read(['status']);
-    assert.equal(exports.length, 7);
-    assert.equal((await countsOf('daily-campaigns')).not_delivered, 0);
+    assert.equal((await present.read(['status'])).exports.length, 7);
+    assert.deepEqual([(await countsOf('daily-campaigns')).not_delivered, (await readDays()).length], [0, 7]);
     const [checked] = (await present.read(['check', 'daily-campaigns'])).exports;
     const agree = checked.months.reduce((days: number, month: { agree: number }) => days + month.agree, 0);
     assert.deepEqual([agree, checked.differences], [7, []]);
-    assert.equal((await readDays()).length, 7);
     await present.command(['page', '--to', join(folder, 'page.html')]);
     return 'seven exports of accounts; seven days of one, which check agrees on, and of which none is missing';
   });
@@ -219,13 +210,13 @@ export async function rehearse({ folder, sandbox, report, present, release }: Re
   await report.step('deletion', async () => {
     await present.cdk(['destroy', '--app', 'cdk.out', '--force']);
     const { SecretList = [] } = await new SecretsManager().listSecrets({});
-    const credentials = ACCOUNTS.map((account) => `${STACK}/${account}/credential`);
+    const credentials = ACCOUNTS.map((account) => `${common.stack}/${account}/credential`);
     assert.deepEqual(SecretList.map(({ Name }) => Name).toSorted(), credentials);
     assert.deepEqual((await new Glue().getDatabases({})).DatabaseList, []);
     assert.deepEqual((await new SFN().listStateMachines({})).stateMachines, []);
     const s3 = new S3({ forcePathStyle: true });
     const { Buckets = [] } = await s3.listBuckets({});
-    const Bucket = Buckets.map(({ Name = '' }) => Name).find((name) => name.startsWith(STACK));
+    const Bucket = Buckets.map(({ Name = '' }) => Name).find((name) => name.startsWith(common.stack));
     let objects = 0;
     for await (const page of paginateListObjectsV2({ client: s3 }, { Bucket })) objects += page.KeyCount ?? 0;
     assert.ok(objects > 0);
