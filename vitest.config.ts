@@ -20,7 +20,7 @@ export default defineConfig({
     restoreMocks: true,
     setupFiles: ['test/support/undo-stubs.ts'],
     expect: { poll: { timeout: 30_000 } },
-    // Whole runs often wait for their scaled clock, so one worker more than there are cores keeps the cores busy.
+    // Whole runs often wait for their scaled clock: one worker more than cores keeps the cores busy.
     maxWorkers: availableParallelism() + 1,
     sequence: { shuffle: true },
   },

@@ -17,7 +17,7 @@ import { type ExportPlan, PlanOfAll } from './workflow/states.ts';
 /** Ids in the state. The object has all. */
 const MAX_NAMED = 20;
 
-/** The platform's list of advertisers, of which the contract shows neither the wrapper nor the items (4.6). */
+/** The platform's list of advertisers. The contract shows neither its wrapper nor its items (4.6). */
 interface List {
   readonly resource?: string;
   /** The place of the items. Default: the only array. */

@@ -39,8 +39,8 @@ export type Write = (chunk: Buffer) => Promise<void> | undefined;
  * @param begin judges the headers, and returns the function that takes the body. An error that it throws ends
  *   the request
  * @returns after the last `write` has ended
- * @throws undici's errors, what `begin` and `write` throw. The signal's reason, at once: S3 may be slow when the
- *   call's time is up
+ * @throws undici's errors, what `begin` and `write` throw. The signal's reason, at once: S3 may be slow when
+ *   the call's time is up
  */
 export function readResponse(
   { dispatcher, url, headers, timeouts = {} }: Request,

@@ -68,7 +68,7 @@ export function sumChanges(windows: readonly DeliveredWindow[]): Partial<TableCh
   };
 }
 
-/** Adds up what windows compared with the platform's totals. Leaves out metrics that a window had no room for. */
+/** Adds up what windows compared with the platform's totals. A window has the first metrics only. */
 export function sumComparisons(windows: readonly DeliveredWindow[]): Comparison | undefined {
   const all = windows.flatMap(({ reconciled }) => reconciled ?? []);
   if (all.length === 0) return undefined;

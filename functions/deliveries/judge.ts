@@ -30,7 +30,7 @@ export interface Attempt extends DateRange {
  * The state of a day of an export. The first reason that holds counts.
  *
  * Not delivered by this request:
- * - `unannounced`: the table has read a newer report than any manifest names: a run ended, or is, between the two
+ * - `unannounced`: the table has read a newer report than any manifest names: a run ended between the two
  * - `other_request`: only another request delivered it, and the table does not show it
  * - `failed`: an export of it failed · `absent`: none did
  * - `unfinished`: its report was created before the day was over

@@ -17,8 +17,8 @@ type List = Pick<ListRequest, 'resource' | 'limit' | 'filters' | 'items'>;
  * were sent.
  *
  * @param warn gets the reason if items may be missing
- * @throws what {@link send} and {@link requireSuccess} throw; AnswerUnreadable if the items cannot be found, or
- *   if limit or offset has no effect
+ * @throws what {@link send} and {@link requireSuccess} throw; AnswerUnreadable if the items cannot be found,
+ *   or if limit or offset has no effect
  */
 export async function* listPages(
   platform: Platform,

@@ -20,8 +20,8 @@ import { metricsOf, readSums, sumExpressions } from './stage-report.ts';
 
 /**
  * Days of a report that are not mixed with others, so that a reader skips half of a large month. With weeks,
- * it would skip three quarters, but each part reads the file again: for 1 GB of mixed days, 0.7 s of 11 CPU s.
- * Sorting takes more.
+ * it would skip three quarters, but each part reads the file again: for 1 GB of mixed days, 0.7 s of
+ * 11 s of CPU. Sorting takes more.
  */
 const PART_DAYS = 16;
 

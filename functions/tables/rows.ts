@@ -5,7 +5,7 @@ import { MESSAGE_CHARACTERS, type ReportFile } from './report.ts';
 /** Rows of JSON that show which names are usual. */
 const FIRST_ROWS = 1000;
 
-/** The file is read a few times and removed. It is as small as Snappy with dictionaries, and takes less CPU. */
+/** The file is read a few times and removed. It is as small as Snappy with dictionaries, for less CPU. */
 const READ_SOON = 'COMPRESSION lz4_raw, DICTIONARY_SIZE_LIMIT 1';
 
 /** Names of unusual rows that are looked at, those of columns first. */

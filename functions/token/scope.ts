@@ -15,8 +15,8 @@ interface Scoped {
 }
 
 /**
- * The scopes that an export needs, separated by a space. Undefined for a list whose scope the contract does not name: a token
- * requested without a scope has all scopes of the client (contract 4.1).
+ * The scopes that an export needs, separated by a space. Undefined for a list whose scope the contract does
+ * not name: a token requested without a scope has all scopes of the client (contract 4.1).
  */
 export function scopeOf({ kind, resource = '', advertiser_ids }: Scoped): string | undefined {
   if (kind !== 'list') return advertiser_ids === ALL ? `${REPORTING} ${ADVERTISERS}` : REPORTING;

@@ -104,7 +104,7 @@ function sharedColumns({ columns }: DocumentedTable) {
   });
 }
 
-/** Takes each account from one table, the one with most of the columns, so that a sum counts nothing twice. */
+/** Takes each account from the table with most of the columns, so that a sum counts nothing twice. */
 function campaignReport(tables: readonly DocumentedTable[], name: string): Model[] {
   const wealth = (table: DocumentedTable) => sharedColumns(table).filter(({ own }) => own).length;
   const reports = tables

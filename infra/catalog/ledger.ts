@@ -2,8 +2,8 @@ import { CLOSED, LEDGER, TOTAL } from '../../functions/workflow/table.ts';
 import { FINAL_AFTER_DAYS, type FinalAfter } from '../config/exports.ts';
 
 /**
- * What the ledger says, in SQL that runs unchanged in DuckDB and in Athena (Trino): the values that days showed
- * and show, when they changed, and which of them are final.
+ * What the ledger says, in SQL that runs unchanged in DuckDB and in Athena (Trino): the values that days
+ * showed and show, when they changed, and which of them are final.
  */
 
 export const DAY = '"table_name", "account", "date"';
@@ -83,7 +83,7 @@ GROUP BY ${DAY}`;
 /** Four weeks, because the days of a week differ. */
 export const MIN_CURVE_DAYS = 28;
 
-/** The age at which a day of the curve was read at the latest. Its first run may be a day late, by dates in UTC. */
+/** A day of the curve was read at this age at the latest. In UTC, its first run may be a day late. */
 const MAX_FIRST_AGE = 2;
 
 /**

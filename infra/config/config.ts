@@ -34,7 +34,7 @@ export const OUTPUTS = {
   readerPolicy: 'ReaderPolicyArn',
 } as const;
 
-/** The log group of a stack's executions. CloudFormation finds a stack by it, whatever the stack's own name is. */
+/** The log group of a stack's executions. CloudFormation finds a stack of any name by it. */
 export function executionLogsOf(stack: string): string {
   return `/aws/vendedlogs/states/${stack}`;
 }

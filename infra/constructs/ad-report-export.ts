@@ -140,7 +140,8 @@ export class AdReportExport extends Construct {
   /**
    * Lets a role read the reports, the tables and the catalog, and use the key for it. For a role of another
    * AWS account, that account has to allow its role the same, and this one has to admit it to the catalog:
-   * infra/PLATFORM.md says how. The policies of the bucket and the key admit it, if they are made in this app.
+   * infra/PLATFORM.md says how. The policies of the bucket and the key admit it, if they are made in this
+   * app.
    *
    * @throws Error if the bucket is imported, and the role belongs to another AWS account or to an unknown one
    */
@@ -159,7 +160,7 @@ export class AdReportExport extends Construct {
     return rule;
   }
 
-  /** Commands find the deployed resources by the outputs of the stack, whatever the id of this construct is. */
+  /** Commands find the deployed resources by these outputs, whatever the id of this construct is. */
   private output(name: keyof typeof OUTPUTS, value: string): void {
     new CfnOutput(this, OUTPUTS[name], { value }).overrideLogicalId(OUTPUTS[name]);
   }

@@ -14,7 +14,7 @@ import { retries } from './retries.ts';
  */
 export const EXECUTION_TIMEOUT = Duration.days(100);
 
-/** The execution of this name has ended, or it has another input. The name of a running one starts nothing. */
+/** The execution of this name has ended, or has another input. The name of a running one starts nothing. */
 const ALREADY_STARTED = 'StepFunctions.ExecutionAlreadyExistsException';
 
 /** A window at its start. */
@@ -110,8 +110,9 @@ export function childExecutions(machine: sfn.StateMachine, resource: 'execution'
 }
 
 /**
- * CDK lets the Distributed Map redrive the executions of windows, but describe and stop only executions of the
- * state machine itself. Those are also the executions of accounts, of whose end a rule of EventBridge tells.
+ * CDK lets the Distributed Map redrive the executions of windows, but describe and stop only executions of
+ * the state machine itself. Those are also the executions of accounts, of whose end a rule of EventBridge
+ * tells.
  */
 export function allowChildExecutions(machine: sfn.StateMachine): void {
   const actions = ['states:DescribeExecution', 'states:StopExecution'];

@@ -54,8 +54,8 @@ export class ExportSchedules extends Construct {
   /**
    * Starts executions of a state machine.
    *
-   * @param time the field of their input for the scheduled time, which fixes the dates of a period, however late
-   *   the start succeeds
+   * @param time the field of their input for the scheduled time, which fixes the dates of a period, however
+   *   late the start succeeds
    */
   add(stateMachine: IStateMachine, runs: readonly ScheduledRun[], time: 'scheduled_at' | 'checked_at'): void {
     for (const { id, description, schedule, input } of runs) {

@@ -77,7 +77,7 @@ const TIMEOUTS: Readonly<Record<StepName, Duration>> = {
 
 const STEPS = Object.keys(TIMEOUTS) as StepName[];
 
-/** Lambda makes and removes the network interfaces of functions in a VPC with these permissions of their roles. */
+/** With these permissions of their roles, Lambda makes and removes the network interfaces of functions. */
 const OF_INTERFACES = [
   ...['Create', 'Delete'].map((verb) => `ec2:${verb}NetworkInterface`),
   ...['ec2:DescribeNetworkInterfaces', 'ec2:DescribeSubnets'],

@@ -95,7 +95,7 @@ async function describeStack(stack: string): Promise<Outputs> {
       return found;
     };
     const found = await find(stack).catch(async (error) => {
-      // A stack of another name may have the export. CloudFormation finds it by a resource whose name is known.
+      // A stack of another name may have the export. CloudFormation finds it by a resource of a known name.
       const of = { PhysicalResourceId: executionLogsOf(stack) };
       const { StackResources: [logs] = [] } = await cloudFormation
         .describeStackResources(of)

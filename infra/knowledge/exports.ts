@@ -56,8 +56,8 @@ export async function findExport(
 }
 
 /**
- * The exports of this name: one for each account that has it. Without a name, all of the config, or all that runs
- * of a folder have asked for or delivered. Sorted by account and name.
+ * The exports of this name: one for each account that has it. Without a name, all of the config, or all that
+ * runs of a folder have asked for or delivered. Sorted by account and name.
  *
  * @throws UsageError if there is none of this name
  */

@@ -73,7 +73,7 @@ function countDays(days: number): string {
 /** Changes that are named, of spend first. */
 const MAX_CHANGES = 3;
 
-/** Such as `closed on 2026-11-09; since the close: 4 days, spend +312.20`. Only metrics that add up are named. */
+/** Such as `closed on 2026-11-09; since the close: 4 days, spend +312.20`. Names only metrics that add up. */
 export function describeClose({ closed_on, days, changes }: ClosedMonth): string {
   if (days === 0) return `closed on ${closed_on}, unchanged since`;
   const named = Object.entries(changes)

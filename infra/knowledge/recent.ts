@@ -85,7 +85,7 @@ async function isOpen(
   return started_at > addDays(range.end_date, MARGIN_DAYS);
 }
 
-/** A look-back that failed leaves its plan for ever. By dates alone, finds the plans that judgeDays may settle. */
+/** A look-back that failed leaves its plan for ever. Finds by dates the plans that judgeDays may settle. */
 function isSettled(plan: DateRange, windows: readonly DateRange[]): boolean {
   const isBeyond = ({ start_date, end_date }: DateRange) =>
     start_date < plan.end_date && end_date > plan.end_date;

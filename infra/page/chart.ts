@@ -24,7 +24,7 @@ export function drawChart({ name, unit }: PageMetric, days: readonly PageDay[]):
   return drawBars(caption, label, values, dateLabels(days));
 }
 
-/** The restatement curve of a metric: a bar for each age, in percent. Ages at which nothing was read have stripes. */
+/** The restatement curve of a metric: in percent, a bar for each age, or a stripe if nothing was read. */
 export function drawCurve(name: string, points: readonly CurvePoint[]): Html {
   const shares = new Map(points.map(({ age, share }) => [age, share === null ? undefined : share * 100]));
   const ages = Array.from({ length: Math.min(MAX_AGE, Math.max(...shares.keys())) }, (_, at) => at + 1);

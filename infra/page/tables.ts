@@ -58,7 +58,7 @@ export function drawRemedies(remedies: readonly Remedy[]): Html {
   return html`<ul class=ranges>${items}</ul>`;
 }
 
-/** One line for the months that are final, and one for each of the others with the command that verifies it. */
+/** One line for the final months, and one for each of the others with the command that verifies it. */
 export function drawMonths(months: readonly MonthFinality[], closed: readonly ClosedMonth[]): Html {
   const nameOf = ({ month }: { readonly month: string }) => `${monthName(month)} ${month.slice(0, 4)}`;
   const isFinal = (each: MonthFinality) => describeFinality(each) === 'final';

@@ -116,7 +116,7 @@ describe('P4: a window', () => {
     expect(hasCycleWithout(window, CALLS_PLATFORM)).toBe(false);
   });
 
-  // CheckReport may poll every report of the window. CreateReport may leave out advertisers, and then creates a total.
+  // CheckReport may poll every report. CreateReport may leave out advertisers, and then creates a total.
   it.each([
     ['GetWindowToken', TOKEN_SECONDS],
     ['RenewToken', TOKEN_SECONDS],

@@ -169,8 +169,8 @@ function wrongEnd(run: ScenarioRun, { requested, status, error, cause, execution
 }
 
 /**
- * P1, P4: a run of several accounts exports each of them once, also if it starts twice, and fails only if one of
- * them fails.
+ * P1, P4: a run of several accounts exports each of them once, also if it starts twice, and fails only if one
+ * of them fails.
  */
 function wrongParents({ parents, ended }: Phase): string[] {
   if (parents.length === 0) return [];

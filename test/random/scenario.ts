@@ -16,7 +16,7 @@ export interface Scenario {
     /** Days are restated, late, and empty for a while. */
     readonly changing?: true;
   };
-  /** The export has a second account, and perhaps a third one that is not there. It may start twice at once. */
+  /** The export has a second account, and perhaps one that is not there. It may start twice at once. */
   readonly accounts?: { readonly hasUnknown: boolean; readonly isTwice: boolean } | undefined;
   /** An advertiser is added, so many seconds after the start, and perhaps refused in the run with faults. */
   readonly newcomer?: { readonly after: number; readonly isRefused: boolean } | undefined;

@@ -133,8 +133,8 @@ function curationsIn(events: readonly HistoryEvent[]): Curation[] {
 /**
  * P7: each day shows the newest report of those that were written, or one as new whose writer was killed, or
  * an older one if those have no rows, and no other day is there. This knows the platform's files, and reads
- * the table by other code than CurateReport's. `check`, which shares its code, compares the table with what is
- * in the bucket: after a kill, they agree only when the next run has ended.
+ * the table by other code than CurateReport's. `check`, which shares its code, compares the table with what
+ * is in the bucket: after a kill, they agree only when the next run has ended.
  *
  * @param earlier reports that other executions asked CurateReport to write before
  * @param healthy nothing went wrong, so every report was written

@@ -52,7 +52,7 @@ function describeMissing(missing: MissingDays, folder: Folder): string[] {
   ];
 }
 
-/** Such as `3 of 31 days are not delivered, 2 held, 9 of an older request until 2026-11-19 without clicks`. */
+/** Such as `3 of 31 days are not delivered, 9 of an older request until 2026-11-19 without clicks`. */
 export function describeCounts(missing: MissingDays): string {
   const { counts, days, older_request: older, damaged } = missing;
   const others = LACKS.slice(1).flatMap((lack) =>

@@ -23,8 +23,8 @@ export function createCommand(): Command {
 }
 
 /**
- * Starts a new execution of the same request for the windows that were not delivered, and for the accounts that
- * failed. It creates new reports.
+ * Starts a new execution of the same request for the windows that were not delivered, and for the accounts
+ * that failed. It creates new reports.
  *
  * @throws UsageError if there is nothing to resume
  * @throws CommandFailed if AWS refuses a call

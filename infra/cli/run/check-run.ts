@@ -105,7 +105,7 @@ async function findPlatformFaults(options: LocalRunOptions): Promise<string[]> {
     .map((name) => `--${name} needs --base-url`);
 }
 
-/** The request of --input or the config, or else the folder's last one of this name; without one, the example. */
+/** The request of --input or the config, or else the folder's last one of this name, or else the example. */
 async function findLocalRequest(
   name: string | undefined,
   options: LocalRunOptions,

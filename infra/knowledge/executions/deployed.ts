@@ -151,7 +151,7 @@ export async function explainExecution(name: string): Promise<ExplainedExecution
   };
 }
 
-/** Reads the end of an execution. If not all accounts of an export were exported, only the history names them. */
+/** Reads the end of an execution. Only its history names the accounts, if not all of them were exported. */
 export async function readEnd(sfn: SFN, execution: DescribeExecutionOutput): Promise<ExecutionEnd> {
   const { executionArn = '', status, input = '' } = execution;
   const output = parseJson(execution.output ?? '');

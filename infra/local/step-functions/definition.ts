@@ -22,9 +22,9 @@ export function mapStates(definition: Definition, change: (state: State, name: s
 }
 
 /**
- * Adapts a definition to the interpreter. Its clock is `speed` times faster, but a task takes as long as ever,
- * so time-outs of tasks are multiplied. It has no `$$.State.RetryCount`, so each parameter that is one becomes
- * 0: the functions only name it in their log.
+ * Adapts a definition to the interpreter. Its clock is `speed` times faster, but a task takes as long as
+ * ever, so time-outs of tasks are multiplied. It has no `$$.State.RetryCount`, so each parameter that is one
+ * becomes 0: the functions only name it in their log.
  */
 export function adapt(definition: Definition, speed: number): Definition {
   const scaled = mapStates(definition, (state) =>

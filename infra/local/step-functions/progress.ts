@@ -66,9 +66,9 @@ export type Screen = Pick<NodeJS.WriteStream, 'write'> &
 const REDRAW_MS = 200;
 
 /**
- * Shows the progress of an execution until it ends, with those of its accounts. A terminal that knows its width
- * has a line for each window that runs or failed, and a last line that counts. Any other screen gets a line for
- * each change.
+ * Shows the progress of an execution until it ends, with those of its accounts. A terminal that knows its
+ * width has a line for each window that runs or failed, and a last line that counts. Any other screen gets a
+ * line for each change.
  */
 export async function showProgress(
   execution: Pick<Execution, 'name' | 'listen' | 'result'>,

@@ -6,7 +6,7 @@ export const START_EXECUTION = 'arn:aws:states:::states:startExecution.sync:2';
 
 export type Start = (name: string, input: unknown) => Execution;
 
-/** Starts each name once: a running one with the same input is that execution, and any other one is refused. */
+/** Starts each name once. The name of a running execution with the same input gives that execution. */
 export function startOnce(begin: Start): Start {
   const started = new Map<string, { readonly input: string; readonly execution: Execution }>();
   return (name, input) => {

@@ -9,7 +9,7 @@ export type DaySettings = {
    * every `everyHours` (default: 24).
    */
   restated?: { days: number; everyHours?: number };
-  /** The rows of a day and advertiser, if they are fewer than usual. @param createdAt of the report, in epoch ms */
+  /** The rows of a day and advertiser, if fewer than usual. @param createdAt of the report, in epoch ms */
   rowsOn?: (day: string, advertiser: string, createdAt: number) => number;
 };
 

@@ -35,8 +35,8 @@ type Part = { bytes: Buffer; length: number };
 const MOST_DIFFERENT_ROWS = 500;
 
 /**
- * Digits before and after the point, of a metric or of the others with its unit. Without one before, a value is
- * below 0.1.
+ * Digits before and after the point, of a metric or of the others with its unit. Without one before, a value
+ * is below 0.1.
  */
 const DIGITS: Readonly<Record<string, readonly [before: number, after: number]>> = {
   impressions: [5, 0],

@@ -58,8 +58,8 @@ export function getReport(state: SandboxState, call: Call, grant: Grant): Answer
 }
 
 /**
- * Contract 4.5, which does not show the response: its shape is invented. The same request always gets the same
- * events.
+ * Contract 4.5, which does not show the response: its shape is invented. The same request always gets the
+ * same events.
  */
 export function queryPurchases(state: SandboxState, request: Call, grant: Grant): Answer {
   const query = readPurchaseQuery(readJsonBody(request), grantedAdvertisers(state, grant));

@@ -26,8 +26,8 @@ interface Delivery {
   /** The first and the last day, of October 2026. */
   readonly days: readonly [number, number];
   /**
-   * The hour from November 1 on in which the report was created. Its rows spend as much a day, unless `spend` is
-   * given.
+   * The hour from November 1 on in which the report was created. Its rows spend as much a day, unless `spend`
+   * is given.
    */
   readonly created: number;
   readonly report_id?: string;
