@@ -88,7 +88,7 @@ async function write(database: Database, folder: string, { rows, days }: NewObje
 }
 
 /**
- * The rows of an object with a table's columns, as SQL. Those that it lacks are NULL.
+ * The rows of an object with a table's columns, as SQL. Columns that it lacks are NULL.
  *
  * @param values expressions for columns whose values do not come from the object
  * @throws TableProblem if one has another type

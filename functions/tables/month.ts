@@ -78,7 +78,7 @@ export async function mergeMonth(
     // Refuses other types, even if nothing is written.
     const kept = old && selectOld(old, columns, constants);
     const before = old && (await sumShown(merging.database, days, old, offer.schema));
-    const merged = days.map((each) => judge(each, shown[each.day], offer, before?.get(each.day)));
+    const merged = days.map((each) => decideDay(each, shown[each.day], offer, before?.get(each.day)));
     const result = { days: merged, before: shown };
     const changed = merged.flatMap(({ day, entry }) => (entry ? [[day, entry] as const] : []));
     if (changed.length === 0 && (!old || hasColumns(old, columns))) return { result };
@@ -128,7 +128,7 @@ export async function mergeList(
   return mergeObject(merging, key, async (old) => {
     const before = shownIn(old, key);
     const [[shownDay = day, shown] = []] = Object.entries(before);
-    const { entry, ...judged } = judge(snapshot, shown, offer);
+    const { entry, ...judged } = decideDay(snapshot, shown, offer);
     const result = { days: [{ ...judged, restated: false, tookOver: undefined }], before };
     if (!entry) return { result };
     if (old && judged.outcome === 'held')
@@ -173,7 +173,7 @@ async function sumShown(
  *
  * @param before the sums of the rows that the object shows
  */
-function judge(
+function decideDay(
   offered: DayFacts,
   shown: ShownDay | undefined,
   { version, window, copied_at, acceptEmpty, warnBelow = 0 }: Offer,
