@@ -29,7 +29,7 @@ export async function measureCommand(script: string): Promise<Taken> {
   let rss = 0;
   const look = setInterval(() => {
     const { now, peak } = readMemory(child.pid);
-    // The sum misses peaks between two looks. `peak` has that of a single process.
+    // The sum misses peaks between two looks. `peak` has the peak of a single process.
     rss = Math.max(rss, now, peak);
   }, LOOK_MS);
   const [output, [status]] = await Promise.all([text(child.stdout), once(child, 'exit')]);

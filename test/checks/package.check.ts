@@ -12,7 +12,7 @@ const INSTALL = ['install', '--prefer-offline', '--ignore-scripts', '--no-audit'
 // The report on versions names the checks of a synth, which only this repository adds.
 const SYNTH = ['cdk', 'synth', '--quiet', '--no-version-reporting'];
 
-/** What `npm pack --json` prints about a tarball. */
+/** A tarball, as `npm pack --json` describes it. */
 interface Tarball {
   readonly filename: string;
   readonly size: number;

@@ -48,7 +48,7 @@ function polls(): number {
   return count;
 }
 
-/** How often a window can enter each state, from the limits that the steps count. */
+/** The times that a window can enter each state, from the limits that the steps count. */
 function entriesOf(kind: 'report' | 'purchases' | 'list'): Record<string, number> {
   const isReport = kind === 'report';
   // The platform's total has no replacement.

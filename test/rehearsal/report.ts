@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 
 const RESULT = fileURLToPath(new URL('RESULT.md', import.meta.url));
 
-/** What no emulator can show, or this one does not, and why. */
+/** The parts that no emulator can show, or this one does not, and why. */
 const NOT_SHOWN = `| the roles of state machines and schedules | the emulator acts for them without IAM |
 | the permissions of commands | they run as the root user of the AWS account |
 | logs, their permissions and retention; metrics; traces | nothing here reads them |

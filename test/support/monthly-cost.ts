@@ -1,7 +1,7 @@
 import { PRICES } from '../../infra/config/cost.ts';
 import type { Synthesized } from '../../infra/synthesize.ts';
 
-/** What a stack costs in a month, in dollars, if nothing runs: its alarms, secrets and keys. */
+/** Dollars that a stack costs in a month if nothing runs: its alarms, secrets and keys. */
 export function monthlyCost({ template }: Synthesized): { readonly alarms: number; readonly total: number } {
   const all = Object.values<Synthesized['template']>(template.Resources);
   const ofType = (type: string) => all.filter(({ Type }) => Type === type);

@@ -12,7 +12,7 @@ export function connecting(connectTimeout: number) {
   return safeAgent({ allowLoopback: true }, { connectTimeout, pipelining: 0 });
 }
 
-/** What a step needs to call the platform at this URL, on a stopped clock. */
+/** The dependencies of a step that calls the platform at this URL, on a stopped clock. */
 export function accessTo(baseUrl: string) {
   return {
     log: keepLog().log,

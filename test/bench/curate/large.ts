@@ -12,7 +12,7 @@ import { FIELDS, type Work, writeReport } from './report.ts';
 const CONTENDER = fileURLToPath(new URL('contender.ts', import.meta.url));
 const START = '2026-10-01';
 
-/** Of the report that is merged into a month. */
+/** Bytes of the report that is merged into a month. */
 const DAY_BYTES = 10e6;
 
 /**

@@ -9,7 +9,7 @@ import { addDays } from '../../../functions/workflow/request/dates.ts';
 export interface Work {
   /** `floor`: spool, read_json and COPY without checks · `step`: CurateReport, with files as objects */
   readonly contender: 'floor' | 'step';
-  /** Of the report. */
+  /** The report's file. */
   readonly path: string;
   /** Base64. */
   readonly crc32: string;
@@ -21,7 +21,7 @@ export interface Work {
   readonly scratch: string;
 }
 
-/** Of the request. */
+/** Fields of the request. */
 export const FIELDS = {
   metrics: ['spend', 'impressions', 'number_of_purchases'],
   dimensions: ['campaign_id', 'campaign_name'],

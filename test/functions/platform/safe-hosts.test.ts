@@ -29,7 +29,7 @@ test.each([
   ...['https://0177.0.0.1/r', 'https://127.1/r', 'https://127.0.0.1./r', 'https://0.0.0.0/r'],
   ...['https://localhost/r', 'https://LOCALHOST./r', 'https://a.localhost/r'],
   ...['https://[::1]/r', 'https://[::]/r', 'https://[::ffff:127.0.0.1]/r', 'https://[::7f00:1]/r'],
-  // Private, shared and link-local addresses, with those of metadata and credentials.
+  // Private, shared and link-local addresses, also the addresses of metadata and credentials.
   ...['https://10.1.2.3/r', 'https://172.31.255.255/r', 'https://192.168.0.1/r', 'https://100.64.0.1/r'],
   ...['https://169.254.169.254/latest/meta-data', 'https://169.254.170.2/v2'],
   ...['https://[fe80::1]/r', 'https://[fd00:ec2::254]/r'],

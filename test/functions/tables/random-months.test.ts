@@ -72,7 +72,7 @@ const EXAMPLES: readonly (readonly Delivery[])[] = [
     { ...PLAIN, age: 1, rows: [1, 0] },
     { ...PLAIN, age: 0, rows: [2] },
   ],
-  // Of two held days, one gets newer rows, and the other one rows that are older than what is held.
+  // One of two held days gets newer rows, and the other one rows that are older than what is held.
   [
     { ...PLAIN, age: 0, rows: [1] },
     { ...PLAIN, age: 2, rows: [0] },

@@ -15,7 +15,7 @@ describe('sandbox', () => {
     const [line] = await once(createInterface(child.stdout), 'line');
     const { base_url, client_id, client_secret, revision, advertiser_ids } = JSON.parse(line);
     expect(revision).toMatch(/^\d{4}-\d{2}-\d{2}$/);
-    // Of the export monthly-totals in cdk.json.
+    // The export monthly-totals in cdk.json names it.
     expect(advertiser_ids).toContain('0b9d4c2a-86f1-4e57-a3c8-1d2e5f7a9b02');
     const token = await fetch(`${base_url}/oauth2/token`, {
       method: 'POST',

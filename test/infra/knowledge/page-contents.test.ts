@@ -70,7 +70,11 @@ it('shows what missing, status and query show of overlapping, restated, held and
   const command = `npm run export -- run daily --account acme --from 2026-10-01 --to 2026-10-09 --local --out ${out}`;
   expect(acme.months).toEqual([
     {
-      ...{ month: '2026-10', final: 0, changing: 2, unverified: 5, lacking: 5 },
+      month: '2026-10',
+      final: 0,
+      changing: 2,
+      unverified: 5,
+      lacking: 5,
       verify: { command, from: '2026-11-08' },
     },
   ]);

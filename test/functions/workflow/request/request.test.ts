@@ -29,7 +29,7 @@ describe('a request', () => {
   });
 });
 
-/** An input of this many bytes, at least those of a character of three. */
+/** An input of this many bytes: three or more, which a character may take. */
 function inputOf(bytes: number) {
   const empty = Buffer.byteLength(JSON.stringify({ ...REPORT, options: { filter: '€' } }));
   return { ...REPORT, options: { filter: `€${'x'.repeat(bytes - empty)}` } };

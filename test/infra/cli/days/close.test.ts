@@ -48,7 +48,7 @@ it('close keeps what a final month shows, and later says what changed since', as
     ['31'],
   ]);
 
-  // What the first close kept stays, unless a person says otherwise.
+  // The first close stays, unless a person says otherwise.
   expect(await close('--anyway')).toMatchObject({
     status: 0,
     lines: [expect.stringContaining('was closed before')],
