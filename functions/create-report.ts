@@ -6,7 +6,7 @@ import { MAX_LOST_ANSWERS, MAX_REPORTS, MIN_WAIT } from './decisions/waits.ts';
 import { readAdvertisers } from './deliveries/advertisers.ts';
 import { createReport as postReport } from './platform/reports.ts';
 import { callPlatform, createPlatformAccess, type PlatformAccess, Throttled } from './token/call-platform.ts';
-import { AnswerLost, AnswerUnreadable, ExportError, ReportStuck } from './workflow/errors.ts';
+import { AnswerLost, AnswerUnreadable, ExportError, ReportStuck, TokenRefused } from './workflow/errors.ts';
 import { READS } from './workflow/settings.ts';
 import type { ReportRef } from './workflow/state-parts.ts';
 import { ReportWindow } from './workflow/states.ts';
@@ -17,8 +17,9 @@ interface Dependencies extends PlatformAccess {
 
 /**
  * Creates the window's report, or a replacement for one that is stuck or useless (contract 4.3). The first
- * poll follows 10 s later. If the request reconciles, the first report is followed by that of the
- * platform's total. A lost answer may have left a report behind, so it is repeated only once.
+ * poll follows 10 s later. If the request reconciles, the platform's total comes in between: in an entry of
+ * its own, so that no failure repeats the first report. A lost answer may have left a report behind, so it is
+ * repeated only once.
  *
  * @throws ReportStuck if all replacements are used up
  * @throws AnswerLost, AnswerUnreadable for the second lost answer
@@ -33,40 +34,47 @@ export async function createReport(
   const { advertiser_ids: all } = advertisers
     ? await readAdvertisers(store, advertisers.key)
     : { advertiser_ids: [] };
+  // A report is replaced only after it was polled.
+  if (request.reconcile && reports[0] && !reports[0].last_answer) return createTotal(state, access, all);
   const answer = await callPlatform(state, access, (...platform) =>
     postReport(...platform, request, window, all),
   ).catch((error: unknown) => acceptLostAnswer(error, lost_answers, access));
   if (answer === 'lost')
     return { ...state, status: 'planned', wait_seconds: MIN_WAIT, lost_answers: lost_answers + 1 };
   if (answer instanceof Throttled) return { ...afterThrottle(state, answer), status: 'planned' };
-  const created: ReportWindow = {
+  return {
     ...leaveOut(afterSuccess(state), all, answer.refused),
     reports: [...reports, newReport(answer, access)],
-    status: 'pending',
+    status: request.reconcile && reports.length === 0 ? 'planned' : 'pending',
     wait_seconds: MIN_WAIT,
   };
-  const accepted = all.filter((id) => !answer.refused.includes(id));
-  return request.reconcile && reports.length === 0 ? createTotal(created, access, accepted) : created;
 }
 
 function newReport({ id }: { readonly id: string }, { now }: PlatformAccess): ReportRef {
   return { id, created_at: now().toISOString(), useless_answers: 0, given_up: false };
 }
 
-/** Creates the platform's total once. If that fails in any way, the window is delivered without it. */
+/**
+ * Creates the platform's total. After a second 429, and any failure that a new token does not cure, the
+ * window is delivered without it.
+ *
+ * @throws TokenRefused unless the token is new
+ */
 async function createTotal(
   state: ReportWindow,
   access: PlatformAccess,
-  accepted: readonly string[],
+  all: readonly string[],
 ): Promise<ReportWindow> {
   const { dimensions, ...request } = state.request;
-  const ids = accepted.length > 0 ? [...accepted] : request.advertiser_ids;
   const answer = await callPlatform(state, access, (...platform) =>
-    postReport(...platform, { ...request, advertiser_ids: ids }, state.window),
+    postReport(...platform, request, state.window, all),
   ).catch((error: Error) => error);
-  if ('id' in answer) return { ...state, total: newReport(answer, access) };
+  if (answer instanceof TokenRefused && !state.token.unproven) throw answer;
+  if (answer instanceof Throttled && state.throttled === 0) return afterThrottle(state, answer);
+  const window = { ...state, status: 'pending', wait_seconds: MIN_WAIT } as const;
+  if ('id' in answer) return { ...afterSuccess(window), total: newReport(answer, access) };
   const reason = answer instanceof ExportError ? answer.happened : 'the platform did not create its report';
-  return { ...state, warnings: [...state.warnings, sayNoTotal(reason)] };
+  return { ...window, warnings: [...state.warnings, sayNoTotal(reason)] };
 }
 
 /** Each window has the same words, so an export's result has them once. */

@@ -101,8 +101,8 @@ export const WindowState = z.object({
   window: Window,
   advertisers: z.optional(z.nullable(Advertisers)),
   /**
-   * The Choice states read it: `planned` create a report (the first or a replacement) · `pending` poll ·
-   * `ready` save, or resume the copy · `saved` curate · `curated` publish
+   * The Choice states read it: `planned` create a report (the first, the platform's total or a replacement) ·
+   * `pending` poll · `ready` save, or resume the copy · `saved` curate · `curated` publish
    */
   status: z.enum(['planned', 'pending', 'ready', 'saved', 'curated']),
   /** Seconds that the next Wait takes; at least 10 (contract 4.4). */

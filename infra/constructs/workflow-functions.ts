@@ -61,8 +61,8 @@ const TIMEOUTS: Readonly<Record<StepName, Duration>> = {
   GetToken: Duration.seconds(LEASE_SECONDS - 5),
   // Some pages of up to 5,000 advertisers.
   ListAdvertisers: calls(5),
-  // Once more without the advertisers that were refused, and the platform's total.
-  CreateReport: calls(3),
+  // Once more without the advertisers that were refused.
+  CreateReport: calls(2),
   CheckReport: calls(MAX_REPORTS),
   SaveReport: LONG,
   QueryPurchases: LONG,

@@ -5,7 +5,7 @@ import { base64Crc32 } from '../../functions/aws/s3.ts';
 import { createReport } from '../../functions/create-report.ts';
 import { curateReport } from '../../functions/curate-report.ts';
 import type { ReportRequest } from '../../functions/workflow/request/request.ts';
-import type { SavedWindow } from '../../functions/workflow/states.ts';
+import type { ReportWindow, SavedWindow } from '../../functions/workflow/states.ts';
 import { callsTo } from '../support/journal.ts';
 import { reportRef, startStep, windowOf } from '../support/steps.ts';
 
@@ -13,35 +13,67 @@ const RECONCILED = { dimensions: ['campaign_id'], metrics: ['spend', 'reach'], r
 const NO_TOTAL = /^the platform's total was not compared with the rows: /;
 
 describe("61: CreateReport creates the platform's total", () => {
-  /** Creates the first report of a window. */
-  async function create(faults: readonly string[] = [], reports: readonly string[] = []) {
+  /** A window whose first report was created. */
+  async function begin(faults: readonly string[] = []) {
     const { sandbox, access, window } = await startStep({ faults });
-    const request: ReportRequest = { ...window.request, ...RECONCILED };
-    const state = { ...window, request, reports: reports.map((id) => reportRef(id)) };
-    const after = await createReport(state, access);
-    return { after, asked: sandbox.reports().map((report) => report.request), sandbox };
+    const create = (state: ReportWindow) => createReport(state, access);
+    return {
+      sandbox,
+      create,
+      first: await create({ ...window, request: { ...window.request, ...RECONCILED } }),
+    };
   }
 
-  it('beside the first report, with the same metrics and no dimensions', async () => {
-    const { after, asked, sandbox } = await create();
+  it('after the first report, with the same metrics and no dimensions', async () => {
+    const { sandbox, create, first } = await begin();
+    expect(first).toMatchObject({ status: 'planned', wait_seconds: 10 });
+    const after = await create(first);
     const [rows, total] = sandbox.reports();
-    expect([after.reports[0]?.id, after.total?.id]).toEqual([rows?.id, total?.id]);
-    expect(asked).toEqual([expect.anything(), { ...asked[0], dimensions: [] }]);
-    expect(after).toMatchObject({ status: 'pending', warnings: [] });
+    expect(after).toMatchObject({ status: 'pending', wait_seconds: 10, warnings: [] });
+    expect([after.reports.map(({ id }) => id), after.total?.id]).toEqual([[rows?.id], total?.id]);
+    expect(total?.request).toEqual({ ...rows?.request, dimensions: [] });
   });
 
-  it('never beside a replacement', async () => {
-    const { after, asked } = await create([], ['stuck']);
-    expect([after.total, asked.length]).toEqual([undefined, 1]);
+  it('never after a replacement', async () => {
+    const { create, first } = await begin();
+    const reports = first.reports.map((report) => ({ ...report, last_answer: { said: 'is PROCESSING' } }));
+    const after = await create({ ...first, reports });
+    expect([after.status, after.reports.length, after.total]).toEqual(['pending', 2, undefined]);
+  });
+
+  it('with a new token if its POST ends with a 401, and once more after a 429', async () => {
+    const { create, first } = await begin([
+      'create nth=2 status=401',
+      'create nth=3 status=429 retry_after=30',
+    ]);
+    await expect(create(first)).rejects.toMatchObject({ name: 'TokenRefused' });
+    const renewed = { ...first, token: { ...first.token, unproven: true } };
+    const throttled = await create(renewed);
+    expect(throttled).toMatchObject({
+      status: 'planned',
+      wait_seconds: 30,
+      throttled: 1,
+      reports: first.reports,
+    });
+    const after = await create(throttled);
+    expect(after).toMatchObject({
+      status: 'pending',
+      throttled: 0,
+      token: { unproven: false },
+      warnings: [],
+    });
+    expect(after.total).toBeDefined();
   });
 
   it.each([
-    'status=429',
-    'status=401',
-    'reset=after',
-  ])('or warns if its POST ends with %s, and sends no other one', async (fault) => {
-    const { after, sandbox } = await create([`create nth=2 ${fault} times=always`]);
-    expect(after).toMatchObject({ status: 'pending', throttled: 0, reports: [{ given_up: false }] });
+    ['a second 429', 'status=429', { throttled: 1 }],
+    ['a 401 for a new token', 'status=401', { token: { ...windowOf([]).token, unproven: true } }],
+    ['a 403', 'status=403', {}],
+    ['a lost answer', 'reset=after', {}],
+  ])('or warns if its POST ends with %s, and sends no other one', async (_, fault, fields) => {
+    const { sandbox, create, first } = await begin([`create nth=2 ${fault} times=always`]);
+    const after = await create({ ...first, ...fields });
+    expect(after).toMatchObject({ ...fields, status: 'pending', wait_seconds: 10, reports: first.reports });
     expect([after.total, after.warnings]).toEqual([undefined, [expect.stringMatching(NO_TOTAL)]]);
     expect(callsTo(sandbox, 'create')).toHaveLength(2);
   });

@@ -116,11 +116,11 @@ describe('P4: a window', () => {
     expect(hasCycleWithout(window, CALLS_PLATFORM)).toBe(false);
   });
 
-  // CheckReport may poll every report. CreateReport may leave out advertisers, and then creates a total.
+  // CheckReport may poll every report. CreateReport may leave out advertisers.
   it.each([
     ['GetWindowToken', TOKEN_SECONDS],
     ['RenewToken', TOKEN_SECONDS],
-    ['CreateReport', (3 * TIMEOUTS.total) / 1000],
+    ['CreateReport', (2 * TIMEOUTS.total) / 1000],
     ['CheckReport', (MAX_REPORTS * TIMEOUTS.total) / 1000],
   ])('gives %s the %i s of requests that time out, and 20 s more', (name, requests) => {
     const call = secondsOfCall(window.States[name] ?? { Type: '' }, stack);

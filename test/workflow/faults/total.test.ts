@@ -15,8 +15,9 @@ const request = {
 };
 
 describe("61: the platform's total", () => {
-  it('is fetched after the rows, and stands beside their sums in manifest and event', async () => {
-    const { reports, manifest, output, status } = await runExport(workflow, { request });
+  it('is fetched after the rows, also after a 401, and stands beside their sums in manifest and event', async () => {
+    const faults = ['create nth=2 status=401'];
+    const { reports, callsTo, manifest, output, status } = await runExport(workflow, { request, faults });
     const [rows, total] = reports.map(({ file }) =>
       sumDays(Buffer.concat([...file.read()]).toString(), METRICS),
     );
@@ -30,7 +31,7 @@ describe("61: the platform's total", () => {
     }));
     const comparison = { days: 2, above_tolerance: 0, metrics };
     const key = String(manifest?.key).replace('report.json', 'total.json');
-    expect(status).toBe('SUCCEEDED');
+    expect([status, callsTo('create').length]).toEqual(['SUCCEEDED', 3]);
     expect(manifest?.reconciled).toEqual({ ...comparison, report_id: reports[1]?.id, key });
     expect(output).toMatchObject({ reconciled: comparison, warnings: [] });
     expect(metrics[2]?.difference).not.toBe(0);
