@@ -164,9 +164,8 @@ async function renew(wanted: Looked, dependencies: Dependencies): Promise<Found>
   const { account, name, issued_for, stored, cached, known } = wanted;
   const { tokens, now, log } = dependencies;
   const write = (entry: CachedTokens[string]) => {
-    const all = Object.entries({ ...cached, [name]: entry });
-    const valid = all.filter(([, token]) => isRefused(token) || !endsSoon(token, now()));
-    return tokens.write(account, Object.fromEntries(valid));
+    const valid = Object.entries(cached).filter(([, token]) => isRefused(token) || !endsSoon(token, now()));
+    return tokens.write(account, { ...Object.fromEntries(valid), [name]: entry });
   };
   const issued = await authorize(wanted, dependencies).catch(async (failure) => {
     const refusal = refusalOf(failure, stored.version);

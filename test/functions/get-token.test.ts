@@ -59,6 +59,16 @@ describe('GetToken', () => {
     expect(issued()).toBe(25);
   });
 
+  it('34: stores a token whose request took half of its life', async () => {
+    const { dependencies, window, clock, versions } = start();
+    const requestToken: typeof dependencies.requestToken = async (...asked) => {
+      clock.pass(30);
+      return { ...(await dependencies.requestToken(...asked)), expiresIn: 60 };
+    };
+    const { token } = await getToken(window, { ...dependencies, requestToken });
+    expect(versions).toEqual([{ [token.scope]: expect.objectContaining({ expires_at: token.expires_at }) }]);
+  });
+
   it('sets begun_at with the first token of a window, and not for a plan', async () => {
     const { dependencies, window, clock } = start();
     const { begun_at: _, ...planned } = window;
