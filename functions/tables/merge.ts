@@ -52,7 +52,7 @@ export async function mergeObject<T>(
     const path = join(scratch.path, 'old.parquet');
     const etag = (await store.getFile(key, path, signal))?.etag;
     const build = async () => {
-      const { next, result } = await merge(etag === undefined ? undefined : await describe(database, path));
+      const { next, result } = await merge(etag === undefined ? undefined : await readObject(database, path));
       return { result, written: next && (await write(database, scratch.path, next)) };
     };
     const { result, written } = await build().catch((error: Error) => {
@@ -64,7 +64,7 @@ export async function mergeObject<T>(
   throw new ServiceUnavailable(`Other runs replaced ${key} ${MAX_CONFLICTS} times in a row.`, { key });
 }
 
-async function describe(database: Database, path: string): Promise<OldObject> {
+async function readObject(database: Database, path: string): Promise<OldObject> {
   const columns = await database.query(`DESCRIBE FROM ${parquet(path)}`);
   const [days] = await database.query(
     `SELECT decode(value) AS text FROM parquet_kv_metadata(${literal(path)}) WHERE decode(key) = ${literal(DAYS)}`,

@@ -76,7 +76,7 @@ export async function mergeMonth(
   return mergeObject(merging, key, async (old) => {
     const shown = shownIn(old, key);
     // Refuses other types, even if nothing is written.
-    const kept = old && selectOld(old, columns, constants);
+    const oldRows = old && selectOld(old, columns, constants);
     const before = old && (await sumShown(merging.database, days, old, offer.schema));
     const merged = days.map((each) => decideDay(each, shown[each.day], offer, before?.get(each.day)));
     const result = { days: merged, before: shown };
@@ -94,7 +94,7 @@ export async function mergeMonth(
     };
     const parts = [...Map.groupBy(written, (_, at) => Math.floor(at / PART_DAYS)).values()];
     const rows = [
-      ...(kept ? [written.length > 0 ? `${kept} WHERE date NOT IN (${written})` : kept] : []),
+      ...(oldRows ? [written.length > 0 ? `${oldRows} WHERE date NOT IN (${written})` : oldRows] : []),
       ...parts.map(
         (some) =>
           // DuckDB skips values while it reads them for a range, but not for a list.
