@@ -8,7 +8,7 @@ import { loadConfig } from '../knowledge/config.ts';
 import { UsageError } from '../knowledge/errors.ts';
 import { commandFor } from '../knowledge/next-command.ts';
 import { scaledClock } from '../local/clock.ts';
-import { parseFault } from '../sandbox/faults/parse-fault.ts';
+import { parseFault } from '../sandbox/faults.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import {
   type Credential,

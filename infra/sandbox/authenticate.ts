@@ -1,11 +1,6 @@
-import { type Refusal, refusal } from './envelope.ts';
-import type { Call } from './exchange.ts';
-import { findAccessToken } from './oauth/tokens.ts';
+import { type Call, refusal } from './exchange.ts';
 import { EXAMPLE_REVISION } from './settings.ts';
 import { type Advertiser, createAdvertisers, type Grant, type SandboxState } from './state.ts';
-
-/** The platform's headers. They must never reach the storage host. */
-export const PLATFORM_HEADERS = ['authorization', 'x-api-key', 'x-service-revision'];
 
 /** X-API-Key answers 401 from this moment on (contract 9.6). */
 const API_KEY_SUNSET = Date.parse('2027-01-01T00:00:00Z');
@@ -16,14 +11,20 @@ const API_KEY_SUNSET = Date.parse('2027-01-01T00:00:00Z');
  *
  * @throws Refusal 401
  */
-export function authenticate(state: SandboxState, request: Call, reporting: boolean): Grant {
-  const { authorization, 'x-api-key': apiKey } = request.headers;
-  if (authorization === undefined && apiKey !== undefined && reporting) return findApiKey(state, apiKey);
-  const token = authorization?.match(/^Bearer +([^ ]+)$/i)?.[1];
-  if (token === undefined) throw unauthorized('The request has no bearer token.');
-  const grant = findAccessToken(state, token);
-  if (!grant) throw unauthorized('The token is invalid or has expired.');
-  return grant;
+export function authenticate(
+  { accessTokens, credentials, now }: SandboxState,
+  { headers }: Call,
+  reporting: boolean,
+): Grant {
+  const { authorization, 'x-api-key': apiKey } = headers;
+  if (authorization === undefined && apiKey !== undefined && reporting) {
+    const credential = credentials.find((each) => each.apiKey === apiKey);
+    if (credential && now() < API_KEY_SUNSET) return { credential, scopes: ['reporting:read'] };
+    throw refusal(401, 'X-API-Key is unknown, or was disabled on 2027-01-01.');
+  }
+  const grant = accessTokens.get(authorization?.match(/^Bearer +([^ ]+)$/i)?.[1] ?? '');
+  if (grant && now() < grant.expiresAt) return grant;
+  throw refusal(401, 'The token is missing, invalid or expired.');
 }
 
 /** Contract 9.1 and 9.2. @throws Refusal 400 */
@@ -31,13 +32,7 @@ export function requireRevision({ headers }: Call): void {
   const revision = headers['x-service-revision'];
   if (revision === EXAMPLE_REVISION) return;
   const problem = revision === undefined ? 'is missing' : `names no published revision: ${revision}`;
-  throw refusal(400, 'validation', `The header X-Service-Revision ${problem}.`);
-}
-
-/** Contract 7.2. @throws Refusal 403 */
-export function requireScope({ scopes }: Grant, scope: string): void {
-  if (scopes.includes(scope)) return;
-  throw refusal(403, 'insufficient_scope', `The token lacks the scope ${scope}.`);
+  throw refusal(400, `The header X-Service-Revision ${problem}.`);
 }
 
 /** The advertisers of the account that the grant covers (contract 5.5). */
@@ -48,15 +43,4 @@ export function grantedAdvertisers(
   const all = [...advertisers, ...createAdvertisers(options.addedAdvertisers ?? [], now())];
   const granted = credential.advertisers;
   return granted === 'all' ? all : all.filter(({ id }) => granted.some((each) => each.toLowerCase() === id));
-}
-
-function findApiKey({ credentials, now }: SandboxState, apiKey: string): Grant {
-  const credential = credentials.find((each) => each.apiKey === apiKey);
-  if (now() >= API_KEY_SUNSET) throw unauthorized('X-API-Key was disabled on 2027-01-01.');
-  if (!credential) throw unauthorized('The API key is unknown.');
-  return { credential, scopes: ['reporting:read'] };
-}
-
-function unauthorized(message: string): Refusal {
-  return refusal(401, 'token_invalid', message);
 }

@@ -1,32 +1,26 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Answer, Call, Pieces } from './exchange.ts';
-import type { FaultEffect } from './faults/parse-fault.ts';
+import type { Answer, Call } from './exchange.ts';
+import type { FaultEffect } from './faults.ts';
+import type { SandboxState } from './state.ts';
 
-/** Adds a request to the journal. */
-export function recordCall(
-  { now, journal }: { now: () => number; journal: Call[] },
+/** Adds a request to the journal, and counts it for the faults. */
+export function receive(
+  { now, journal, reports, faults }: SandboxState,
   request: IncomingMessage,
-  about: Pick<Call, 'endpoint' | 'path' | 'query' | 'reportId'>,
-): Call {
-  const call: Call = {
-    ...about,
-    at: now(),
-    method: request.method ?? '',
-    headers: headersOf(request),
-    body: '',
-    status: null,
-    bytes: 0,
-  };
-  journal.push(call);
-  return call;
-}
-
-function headersOf(request: IncomingMessage): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(request.headers).map(([name, value]) => [name, [value ?? ''].flat().join(', ')]),
+  describe: (path: string) => Pick<Call, 'endpoint' | 'reportId'>,
+) {
+  const { pathname: path, search: query } = new URL(request.url ?? '/', 'http://127.0.0.1');
+  const { method = '' } = request;
+  const headers = Object.fromEntries(
+    Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
   );
+  const about = describe(path);
+  const call: Call = { ...about, at: now(), method, path, query, headers, body: '', status: null, bytes: 0 };
+  journal.push(call);
+  const report = reports.get(about.reportId ?? '');
+  return { call, report, fault: faults.take(about.endpoint, report?.ordinal) };
 }
 
 /** Sends an answer as the fault says, and updates its journal entry. */
@@ -58,6 +52,8 @@ export async function sendAnswer(
   else if (limit === cut_after) response.socket?.end();
 }
 
+type Pieces = NonNullable<Answer['pieces']>;
+
 /** The pieces up to the limit. Counts them in the journal. */
 async function* upTo(limit: number, source: Pieces, call: Call): AsyncGenerator<Buffer> {
   for await (const piece of source) {
@@ -69,12 +65,11 @@ async function* upTo(limit: number, source: Pieces, call: Call): AsyncGenerator<
 }
 
 async function* byteByByte(source: Pieces, milliseconds: number): AsyncGenerator<Buffer> {
-  for await (const piece of source) {
-    for (let at = 0; at < piece.length; at += 1) {
-      yield piece.subarray(at, at + 1);
+  for await (const piece of source)
+    for (const byte of piece) {
+      yield Buffer.of(byte);
       await wait(milliseconds);
     }
-  }
 }
 
 /** Resets the connection: the client reads ECONNRESET. */

@@ -1,8 +1,7 @@
 import * as z from 'zod/mini';
 import { grantedAdvertisers } from './authenticate.ts';
 import { campaignName, idPrefix } from './entities.ts';
-import { readAs } from './envelope.ts';
-import { type Answer, type Call, json } from './exchange.ts';
+import { type Answer, type Call, json, readAs } from './exchange.ts';
 import type { Advertiser, Grant, SandboxState } from './state.ts';
 
 /** Contract 8. */

@@ -2,12 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { isObject } from '../../functions/workflow/json.ts';
-import { authenticate, requireRevision, requireScope } from './authenticate.ts';
-import { answerAsTold, Refusal, refusal } from './envelope.ts';
-import type { Answer, Call, Endpoint } from './exchange.ts';
-import { applyFault } from './faults/faults.ts';
-import type { FaultEffect } from './faults/parse-fault.ts';
-import { recordCall, reset, sendAnswer } from './http.ts';
+import { authenticate, requireRevision } from './authenticate.ts';
+import { type Answer, type Call, type Endpoint, oauthRefusal, Refusal, refusal } from './exchange.ts';
+import { applyFault, type FaultEffect } from './faults.ts';
+import { receive, reset, sendAnswer } from './http.ts';
 import { listPage } from './lists.ts';
 import { authorizationEndpoint } from './oauth/authorize.ts';
 import { tokenEndpoint } from './oauth/tokens.ts';
@@ -21,13 +19,10 @@ export async function servePlatform(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { pathname: path, search: query } = new URL(request.url ?? '/', 'http://127.0.0.1');
-  const { endpoint } = routeOf(path);
-  const reportId = endpoint === 'report' ? decodeURIComponent(path.slice('/reports/'.length)) : undefined;
-  const about = { endpoint, path, query, reportId };
-  const call = recordCall(state, request, about);
-  const ordinal = reportId === undefined ? undefined : state.reports.get(reportId)?.ordinal;
-  const fault = state.faults.take({ endpoint, ordinal });
+  const { call, fault } = receive(state, request, (path) => {
+    const { endpoint } = routeOf(path);
+    return { endpoint, reportId: endpoint === 'report' ? path.slice('/reports/'.length) : undefined };
+  });
   if (fault.revoke) state.accessTokens.clear();
   if (fault.reset === 'before') return reset(response);
   call.body = await text(request);
@@ -42,18 +37,17 @@ export async function servePlatform(
 }
 
 /** After a status of 300 or more, the request is not processed, unless the fault says `processed`. */
-function answerWithFault(
-  state: SandboxState,
-  request: Call,
-  { status = 200, processed }: FaultEffect,
-): Answer {
-  const answer = status < 300 || processed ? answerTo(state, request) : undefined;
-  return answer && status < 300 ? answer : answerAsTold(status, request);
+function answerWithFault(state: SandboxState, call: Call, { status = 200, processed }: FaultEffect): Answer {
+  const answer = status < 300 || processed ? answerTo(state, call) : undefined;
+  if (answer && status < 300) return answer;
+  const message = `The sandbox was told to answer ${status}.`;
+  if (call.endpoint !== 'token') return refusal(status, message).answer;
+  return oauthRefusal(status === 401 ? 'invalid_client' : 'server_error', message, status).answer;
 }
 
-function answerTo(state: SandboxState, request: Call): Answer {
+function answerTo(state: SandboxState, call: Call): Answer {
   try {
-    return respond(state, request);
+    return respond(state, call);
   } catch (error) {
     if (error instanceof Refusal) return error.answer;
     throw error;
@@ -76,20 +70,14 @@ interface Route {
   readonly answer?: (state: SandboxState, request: Call, grant: Grant) => Answer;
 }
 
-const [GET, POST] = [['GET'], ['POST']];
 const LIST = new RegExp(`^/(${LISTS.join('|')})$`);
 const ROUTES: readonly Route[] = [
-  { endpoint: 'token', path: /^\/oauth2\/token$/, methods: POST, open: tokenEndpoint },
-  {
-    endpoint: 'authorize',
-    path: /^\/oauth2\/auth$/,
-    methods: [...GET, ...POST],
-    open: authorizationEndpoint,
-  },
-  { endpoint: 'create', path: /^\/reports$/, methods: POST, answer: createReport },
-  { endpoint: 'purchases', path: /^\/reports\/purchases$/, methods: POST, answer: queryPurchases },
-  { endpoint: 'report', path: /^\/reports\/([^/]+)$/, methods: GET, answer: getReport },
-  { endpoint: 'list', path: LIST, methods: GET, answer: listPage },
+  { endpoint: 'token', path: /^\/oauth2\/token$/, methods: ['POST'], open: tokenEndpoint },
+  { endpoint: 'authorize', path: /^\/oauth2\/auth$/, methods: ['GET', 'POST'], open: authorizationEndpoint },
+  { endpoint: 'create', path: /^\/reports$/, methods: ['POST'], answer: createReport },
+  { endpoint: 'purchases', path: /^\/reports\/purchases$/, methods: ['POST'], answer: queryPurchases },
+  { endpoint: 'report', path: /^\/reports\/([^/]+)$/, methods: ['GET'], answer: getReport },
+  { endpoint: 'list', path: LIST, methods: ['GET'], answer: listPage },
 ];
 const UNKNOWN: Route = { endpoint: 'unknown', path: /^/, methods: [] };
 
@@ -98,16 +86,16 @@ function routeOf(path: string): Route {
 }
 
 /** Checks authentication, then the revision (contract 5.6), scope and parameters. @throws Refusal */
-function respond(state: SandboxState, request: Call): Answer {
-  const { path, method } = request;
+function respond(state: SandboxState, call: Call): Answer {
+  const { path, method } = call;
   const { methods, open, answer } = routeOf(path);
-  const absent = refusal(404, 'not_found', `There is nothing at ${method} ${path}.`);
-  if (open && methods.includes(method)) return open(state, request);
-  if (open) throw absent;
-  const reporting = path.startsWith('/reports');
-  const grant = authenticate(state, request, reporting);
-  requireRevision(request);
-  if (!answer || !methods.includes(method)) throw absent;
-  requireScope(grant, reporting ? 'reporting:read' : `${path.slice(1)}:read`);
-  return answer(state, request, grant);
+  const isServed = methods.includes(method);
+  if (open && isServed) return open(state, call);
+  const isReporting = path.startsWith('/reports');
+  const grant = authenticate(state, call, isReporting);
+  requireRevision(call);
+  if (!answer || !isServed) throw refusal(404, `There is nothing at ${method} ${path}.`);
+  const scope = isReporting ? 'reporting:read' : `${path.slice(1)}:read`;
+  if (!grant.scopes.includes(scope)) throw refusal(403, `The token lacks the scope ${scope}.`);
+  return answer(state, call, grant);
 }

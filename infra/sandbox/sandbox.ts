@@ -4,7 +4,7 @@ import { servePlatform } from './platform.ts';
 import type { ReportFile } from './reporting/report-file.ts';
 import { EXAMPLE_REVISION, type SandboxOptions } from './settings.ts';
 import { createState } from './state.ts';
-import { serveStorage } from './storage/storage.ts';
+import { serveStorage } from './storage.ts';
 
 export type Sandbox = Awaited<ReturnType<typeof startSandbox>>;
 

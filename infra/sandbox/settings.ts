@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Fault } from './faults/parse-fault.ts';
+import type { Fault } from './faults.ts';
 import type { DaySettings } from './reporting/days.ts';
 
 /** The areas of contract 1 that have a list (contract 4.6). */
@@ -18,8 +18,6 @@ export type Credential = {
   scopes: readonly string[];
   /** The ids of the advertisers that it covers (contract 5.5). */
   advertisers: 'all' | readonly string[];
-  /** Redirect URIs for the authorization code grant, matched exactly. http on loopback is allowed too. */
-  redirectUris: readonly string[];
   /** The X-API-Key of this credential's account (contract 5.7). */
   apiKey: string;
 };
@@ -77,7 +75,6 @@ export function createCredential(fields: Partial<Credential>): Credential {
     account: 'sandbox',
     scopes: SCOPES,
     advertisers: 'all',
-    redirectUris: [],
     apiKey: `sbx_ak_${randomBytes(24).toString('base64url')}`,
     ...fields,
   };

@@ -1,5 +1,5 @@
 import type { Call } from './exchange.ts';
-import { createFaultList } from './faults/faults.ts';
+import { createFaultList } from './faults.ts';
 import type { ReportFile } from './reporting/report-file.ts';
 import type { ReportRequest } from './reporting/report-request.ts';
 import { type Credential, createCredential, EXAMPLE_ADVERTISERS, type SandboxOptions } from './settings.ts';
@@ -8,9 +8,6 @@ export type Advertiser = { id: string; name: string; created_at: string };
 
 /** The permissions of a token. */
 export type Grant = { credential: Credential; scopes: readonly string[] };
-
-export type AccessToken = Grant & { expiresAt: number };
-export type AuthorizationCode = Grant & { redirectUri: string; expiresAt: number };
 
 export type Report = {
   id: string;
@@ -39,9 +36,9 @@ export function createState(options: SandboxOptions) {
     credentials,
     /** Of every account. */
     advertisers: createAdvertisers(options.advertiserIds ?? EXAMPLE_ADVERTISERS, startedAt),
-    accessTokens: new Map<string, AccessToken>(),
+    accessTokens: new Map<string, Grant & { expiresAt: number }>(),
     refreshTokens: new Map<string, Grant>(),
-    codes: new Map<string, AuthorizationCode>(),
+    codes: new Map<string, Grant & { redirectUri: string; expiresAt: number }>(),
     reports: new Map<string, Report>(),
     /** Every request to either server, in order of arrival. */
     journal: [] as Call[],

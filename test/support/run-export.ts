@@ -5,7 +5,7 @@ import type { FailureReport } from '../../functions/workflow/state-parts.ts';
 import type { BusEvent } from '../../infra/local/events.ts';
 import type { HistoryEvent } from '../../infra/local/step-functions/history.ts';
 import type { Call, Endpoint } from '../../infra/sandbox/exchange.ts';
-import { type Fault, parseFault } from '../../infra/sandbox/faults/parse-fault.ts';
+import { type Fault, parseFault } from '../../infra/sandbox/faults.ts';
 import type { SandboxOptions } from '../../infra/sandbox/settings.ts';
 import type { Report } from '../../infra/sandbox/state.ts';
 import type { JsonCall, S3Call, Fault as ServiceFault } from './faulty-services.ts';

@@ -1,6 +1,4 @@
-import { oauthRefusal, Refusal } from '../envelope.ts';
-import { type Answer, type Call, html } from '../exchange.ts';
-import type { Credential } from '../settings.ts';
+import { type Answer, type Call, oauthRefusal, Refusal } from '../exchange.ts';
 import type { Grant, SandboxState } from '../state.ts';
 import { randomToken, requestedScopes } from './tokens.ts';
 
@@ -16,15 +14,15 @@ export function authorizationEndpoint(state: SandboxState, { method, body, ...ca
   const query = new URLSearchParams(call.query);
   const credential = state.credentials.find(({ clientId }) => clientId === query.get('client_id'));
   const redirectUri = query.get('redirect_uri') ?? '';
-  if (!credential || !isAllowed(redirectUri, credential)) {
+  if (!credential || !isLoopback(redirectUri)) {
     const problem = credential ? 'may not use that redirect_uri' : 'is unknown';
-    return html(400, page('That did not work', `<p>This application ${problem}.</p>`));
+    return page(400, 'That did not work', `<p>This application ${problem}.</p>`);
   }
   try {
     if (query.get('response_type') !== 'code')
       throw oauthRefusal('unsupported_response_type', 'response_type must be code.');
     const grant = { credential, scopes: requestedScopes(query.get('scope'), credential.scopes) };
-    if (method === 'GET') return html(200, consentPage(grant, redirectUri));
+    if (method === 'GET') return consentPage(grant);
     if (new URLSearchParams(body).get('decision') !== 'allow')
       throw oauthRefusal('access_denied', 'The user did not consent.');
     const code = randomToken('code');
@@ -40,45 +38,37 @@ export function authorizationEndpoint(state: SandboxState, { method, body, ...ca
 function redirectBack(uri: string, query: URLSearchParams, parameters: Record<string, string>): Answer {
   const location = new URL(uri);
   const state = query.get('state');
-  for (const [name, value] of Object.entries(parameters)) location.searchParams.append(name, value);
-  if (state !== null) location.searchParams.append('state', state);
+  for (const [name, value] of Object.entries({ ...parameters, ...(state !== null && { state }) }))
+    location.searchParams.append(name, value);
   return { status: 302, headers: { location: location.href, 'cache-control': 'no-store' } };
 }
 
-function isAllowed(redirectUri: string, credential: Credential): boolean {
-  if (!URL.canParse(redirectUri) || redirectUri.includes('#')) return false;
-  return credential.redirectUris.includes(redirectUri) || isLoopback(new URL(redirectUri));
-}
-
 /** A program on the user's machine may use any port of loopback (RFC 8252 7.3). */
-function isLoopback({ protocol, hostname }: URL): boolean {
-  return protocol === 'http:' && ['127.0.0.1', '[::1]', 'localhost'].includes(hostname);
+function isLoopback(uri: string): boolean {
+  const { protocol, hostname, hash } = URL.parse(uri) ?? {};
+  return protocol === 'http:' && hash === '' && /^(127\.0\.0\.1|\[::1\]|localhost)$/.test(hostname ?? '');
 }
 
-/** Shows the requested scopes, with a form to allow or deny them. Works without scripts. */
-function consentPage({ credential, scopes }: Grant, redirectUri: string): string {
+/** Shows the scopes, all of them known names, with a form to allow or deny them. Works without scripts. */
+function consentPage({ credential, scopes }: Grant): Answer {
   return page(
+    200,
     'Allow access?',
-    `<p><code>${escaped(credential.clientId)}</code> asks for access to the account
-     <strong>${escaped(credential.account)}</strong>:</p>
-    <ul>${scopes.map((scope) => `<li><code>${escaped(scope)}</code></li>`).join('')}</ul>
+    `<p>An application asks for access to the account <strong>${credential.account}</strong>:</p>
+    <ul>${scopes.map((scope) => `<li><code>${scope}</code></li>`).join('')}</ul>
     <form method="post">
       <button name="decision" value="deny">Deny</button>
       <button name="decision" value="allow">Allow</button>
     </form>
-    <small>You will return to <code>${escaped(new URL(redirectUri).origin)}</code>. This is a sandbox: no real
-     account is touched.</small>`,
+    <small>This is a sandbox: no real account is touched.</small>`,
   );
 }
 
-function page(title: string, content: string): string {
-  return `<!doctype html>
+function page(status: number, title: string, content: string): Answer {
+  const text = `<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title>
 <body style="margin: 3rem auto; width: min(26rem, 90vw); font: 1rem/1.5 system-ui"><main>
 <h1>${title}</h1>${content}</main></body></html>
 `;
-}
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+  return { status, headers: { 'content-type': 'text/html; charset=utf-8' }, text };
 }

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { oauthRefusal, type Refusal } from '../envelope.ts';
-import { type Answer, type Call, json } from '../exchange.ts';
+import { type Answer, type Call, json, oauthRefusal } from '../exchange.ts';
 import type { Credential } from '../settings.ts';
-import type { AccessToken, Grant, SandboxState } from '../state.ts';
+import type { Grant, SandboxState } from '../state.ts';
 
 /** @throws Refusal invalid_scope if a requested scope is not available */
 export function requestedScopes(scope: string | null, available: readonly string[]): readonly string[] {
@@ -25,10 +24,10 @@ function issueAccessToken(state: SandboxState, { credential, scopes }: Grant) {
   return { access_token: token, token_type: 'Bearer', expires_in: seconds, scope: scopes.join(' ') };
 }
 
-/** Returns undefined if the token is unknown or has expired. */
-export function findAccessToken({ accessTokens, now }: SandboxState, token: string): AccessToken | undefined {
-  const found = accessTokens.get(token);
-  return found && found.expiresAt > now() ? found : undefined;
+function issueRefreshToken({ refreshTokens }: SandboxState, { credential, scopes }: Grant): string {
+  const token = randomToken('rt');
+  refreshTokens.set(token, { credential, scopes });
+  return token;
 }
 
 /** Contract 4.1. No response of this endpoint may be cached (RFC 6749 5.1). */
@@ -49,10 +48,8 @@ type GrantType = (state: SandboxState, credential: Credential, form: URLSearchPa
 const GRANTS: Readonly<Record<string, GrantType>> = {
   /** If the request names no scope, the token gets all scopes of the client (contract 4.1). */
   client_credentials(state, credential, form) {
-    return issueAccessToken(state, {
-      credential,
-      scopes: requestedScopes(form.get('scope'), credential.scopes),
-    });
+    const scopes = requestedScopes(form.get('scope'), credential.scopes);
+    return issueAccessToken(state, { credential, scopes });
   },
 
   /** A code works once, for its own client and redirect_uri, until it expires (contract 4.1). */
@@ -60,10 +57,9 @@ const GRANTS: Readonly<Record<string, GrantType>> = {
     const redirectUri = required(form, 'redirect_uri');
     const value = required(form, 'code');
     const code = state.codes.get(value);
-    if (code?.credential.clientId !== clientId) throw invalidGrant('The code is unknown or was used.');
-    if (code.expiresAt <= state.now()) throw invalidGrant('The code has expired.');
-    if (code.redirectUri !== redirectUri)
-      throw invalidGrant('redirect_uri differs from the authorization request.');
+    const isOwn = code?.credential.clientId === clientId && code.redirectUri === redirectUri;
+    if (!isOwn || code.expiresAt <= state.now())
+      throw oauthRefusal('invalid_grant', 'The code is unknown, used or expired, or redirect_uri differs.');
     state.codes.delete(value);
     return { ...issueAccessToken(state, code), refresh_token: issueRefreshToken(state, code) };
   },
@@ -72,7 +68,8 @@ const GRANTS: Readonly<Record<string, GrantType>> = {
   refresh_token(state, { clientId }, form) {
     const value = required(form, 'refresh_token');
     const grant = state.refreshTokens.get(value);
-    if (grant?.credential.clientId !== clientId) throw invalidGrant('The refresh token is not valid.');
+    if (grant?.credential.clientId !== clientId)
+      throw oauthRefusal('invalid_grant', 'The refresh token is not valid.');
     const scopes = requestedScopes(form.get('scope'), grant.scopes);
     const response = issueAccessToken(state, { ...grant, scopes });
     if (!state.options.rotateRefreshTokens) return response;
@@ -81,38 +78,19 @@ const GRANTS: Readonly<Record<string, GrantType>> = {
   },
 };
 
-function issueRefreshToken({ refreshTokens }: SandboxState, { credential, scopes }: Grant): string {
-  const token = randomToken('rt');
-  refreshTokens.set(token, { credential, scopes });
-  return token;
-}
-
 /** Accepts HTTP Basic only, with both parts form-encoded (RFC 6749 2.3.1). */
-function authenticateClient({ credentials }: SandboxState, request: Call): Credential {
-  const encoded = request.headers.authorization?.match(/^Basic +([A-Za-z0-9+/]+=*)$/i)?.[1] ?? '';
-  const [, id, secret] = /^(.*?):(.*)$/s.exec(Buffer.from(encoded, 'base64').toString()) ?? [];
-  const found = credentials.find(
-    ({ clientId, clientSecret }) => clientId === formDecoded(id) && clientSecret === formDecoded(secret),
-  );
+function authenticateClient({ credentials }: SandboxState, { headers }: Call): Credential {
+  const encoded = headers.authorization?.match(/^Basic +([A-Za-z0-9+/]+=*)$/i)?.[1] ?? '';
+  const pair = Buffer.from(encoded, 'base64').toString();
+  const [[id, secret] = []] = new URLSearchParams(pair.replace(':', '='));
+  const found = credentials.find((each) => each.clientId === id && each.clientSecret === secret);
   if (found) return found;
   const expected = 'Use HTTP Basic with client_id and client_secret.';
   throw oauthRefusal('invalid_client', `Client authentication failed. ${expected}`, 401);
-}
-
-function formDecoded(text = ''): string | undefined {
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '));
-  } catch {
-    return undefined;
-  }
 }
 
 function required(form: URLSearchParams, name: string): string {
   const value = form.get(name);
   if (!value) throw oauthRefusal('invalid_request', `${name} is missing.`);
   return value;
-}
-
-function invalidGrant(description: string): Refusal {
-  return oauthRefusal('invalid_grant', description);
 }

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../functions/workflow/json.ts';
 import { daysBetween, isCalendarDate } from '../../../functions/workflow/request/dates.ts';
 import { findDimension, findMetric } from '../../../functions/workflow/request/dictionary.ts';
 import { date } from '../../../functions/workflow/request/fields.ts';
-import { readAs, type Violation } from '../envelope.ts';
+import { readAs } from '../exchange.ts';
 
 // The limits are a second opinion on what functions send, on purpose.
 
@@ -58,7 +58,7 @@ export function readPurchaseQuery(body: JsonObject, granted: Granted) {
   return readAs(query, body, rangeViolations(body, Number.POSITIVE_INFINITY));
 }
 
-function rangeViolations({ start_date, end_date }: JsonObject, maxDays: number): Violation[] {
+function rangeViolations({ start_date, end_date }: JsonObject, maxDays: number) {
   const [start, end] = [String(start_date), String(end_date)];
   if (!isCalendarDate(start) || !isCalendarDate(end)) return [];
   const days = daysBetween(start, end);

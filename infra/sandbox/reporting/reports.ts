@@ -1,8 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { daysOf } from '../../../functions/workflow/request/dates.ts';
 import { grantedAdvertisers } from '../authenticate.ts';
-import { readJsonBody, refusal } from '../envelope.ts';
-import { type Answer, type Call, json } from '../exchange.ts';
+import { type Answer, type Call, json, readJsonBody, refusal } from '../exchange.ts';
 import type { Grant, Report, SandboxState } from '../state.ts';
 import { createReportFile } from './report-file.ts';
 import { readPurchaseQuery, readReport } from './report-request.ts';
@@ -42,13 +41,12 @@ export function createReport(state: SandboxState, incoming: Call, grant: Grant):
 export function getReport(state: SandboxState, call: Call, grant: Grant): Answer {
   const { endpoint, reportId: id = '' } = call;
   const report = state.reports.get(id);
-  if (report?.account !== grant.credential.account)
-    throw refusal(404, 'not_found', `There is no report ${id}.`);
+  if (report?.account !== grant.credential.account) throw refusal(404, `There is no report ${id}.`);
   const now = state.now();
   const before = state.journal.slice(0, state.journal.lastIndexOf(call));
   const previous = before.findLast((other) => other.endpoint === endpoint && other.reportId === id);
   if (previous && now - previous.at < SECONDS_BETWEEN_GETS * 1000)
-    throw refusal(429, 'rate_limited', `Poll a report at most once every ${SECONDS_BETWEEN_GETS} s.`, {
+    throw refusal(429, `Poll a report at most once every ${SECONDS_BETWEEN_GETS} s.`, {
       headers: { 'retry-after': String(SECONDS_BETWEEN_GETS) },
     });
   const { createdAt, readyAt } = report;

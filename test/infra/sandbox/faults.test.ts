@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Fault, parseFault } from '../../../infra/sandbox/faults/parse-fault.ts';
+import { type Fault, parseFault } from '../../../infra/sandbox/faults.ts';
 import { startClient } from './client.ts';
 
 const RESET = expect.objectContaining({ code: expect.stringMatching(/ECONNRESET|UND_ERR_SOCKET/) });

@@ -41,9 +41,8 @@ describe('4.1: a login that is allowed', () => {
   });
 
   test('uses the registered redirect URI', async () => {
-    const redirectUri = 'https://tools.example/return';
-    const platform = await startPlatform({ credentials: [{ redirectUris: [redirectUri] }] });
-    await logIn(platform, undefined, { redirectUri });
+    const platform = await startPlatform();
+    await logIn(platform, undefined, { redirectUri: 'http://localhost:1234/return' });
     expect(await platform.readStored()).toHaveProperty('refresh_token');
   });
 });

@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { parseJson } from '../../../functions/workflow/json.ts';
-import { nameFaults, wordIssue } from '../../../functions/workflow/request/issues.ts';
-import { ENDPOINTS } from '../exchange.ts';
+import { isObject, parseJson } from '../../functions/workflow/json.ts';
+import { nameFaults, wordIssue } from '../../functions/workflow/request/issues.ts';
+import { type Answer, ENDPOINTS, type Endpoint } from './exchange.ts';
 
 const text = (form: RegExp, fault: string) => z.string().regex(form, fault);
 const wholeNumber = text(/^\d+$/, 'must be a whole number').transform(Number).exactOptional();
@@ -10,8 +10,8 @@ const flag = z.literal(true, 'takes no value').exactOptional();
 const oneOf = <Name extends string>(...names: Name[]) =>
   z.enum(names, `must be one of ${names.join(', ')}`).exactOptional();
 
-/** The requests that a fault affects. */
-const Target = z.strictObject({
+/** The requests that a fault affects, and its effects on them. infra/COMMANDS.md explains them. */
+const Words = z.strictObject({
   on: z.enum([...ENDPOINTS, 'any'], `the first word must be one of ${ENDPOINTS.join(', ')}, any`),
   /** Only requests about the Nth report created, counted from 1. */
   report: ordinal.exactOptional(),
@@ -24,10 +24,7 @@ const Target = z.strictObject({
       'must be a whole number from 1, or always',
     )
     .exactOptional(),
-});
 
-/** The effects of a fault on a request. infra/COMMANDS.md explains them. */
-const Effect = z.strictObject({
   status: wholeNumber,
   retry_after: text(/^(date:)?\d+$/, 'must be seconds, or date: and seconds').exactOptional(),
   header: z.record(z.string().toLowerCase(), z.string()).exactOptional(),
@@ -55,12 +52,10 @@ const Effect = z.strictObject({
   endless: flag,
 });
 
-const Words = Target.extend(Effect.shape);
+const TARGET = ['on', 'report', 'nth', 'times'];
 
-export type FaultEffect = z.infer<typeof Effect>;
-
-/** A fault: the requests that it affects, and its effects on them. */
 export type Fault = z.infer<typeof Words>;
+export type FaultEffect = Partial<Fault>;
 
 /**
  * Reads one fault of the sandbox (`--fault`): a line with the requests and what happens to them.
@@ -82,7 +77,7 @@ export function parseFault(text: string): Fault {
     nameFaults(issue, 'it', 'is no word of a fault', Object.keys(Words.shape)),
   );
   if (!data) throw new TypeError(`The fault "${text}" cannot be read. ${faults?.join('; ')}`);
-  if (Object.keys(data).some((word) => word in Effect.shape)) return data;
+  if (Object.keys(data).some((word) => !TARGET.includes(word))) return data;
   throw new TypeError(
     `The fault "${text}" does not say what happens to the requests. Add an effect, for example: status=500`,
   );
@@ -94,13 +89,11 @@ function readWords([on, ...words]: readonly string[]): object {
   for (const word of words) {
     const [, key = '', raw] = /^([^=]+)(?:=(.*))?$/s.exec(word) ?? [];
     const [, kind = key, path] = /^(set|header)\.(.+)$/.exec(key) ?? [];
-    const before = Object(fault[kind]);
     // A quoted JSON value stays a string: expires_in="3600" differs from expires_in=3600.
     const value = raw?.startsWith('"') ? String(jsonOrText(raw)) : raw;
     if (path !== undefined)
-      fault[kind] = { ...before, [path]: kind === 'set' && raw ? jsonOrText(raw) : value };
-    else if (kind === 'omit' && value) fault.omit = [...(fault.omit ? before : []), ...value.split(',')];
-    else fault[kind] = value ?? true;
+      fault[kind] = { ...Object(fault[kind]), [path]: kind === 'set' && raw ? jsonOrText(raw) : value };
+    else fault[kind] = (kind === 'omit' ? value?.split(',') : value) ?? true;
   }
   return fault;
 }
@@ -108,4 +101,68 @@ function readWords([on, ...words]: readonly string[]): object {
 function jsonOrText(value: string): unknown {
   const json = parseJson(value);
   return json === undefined ? value : json;
+}
+
+export function createFaultList(initial: readonly (string | Fault)[]) {
+  const entries: { fault: Fault; matched: number }[] = [];
+  const add = (fault: string | Fault): void => {
+    entries.push({ fault: typeof fault === 'string' ? parseFault(fault) : fault, matched: 0 });
+  };
+  initial.forEach(add);
+  return {
+    /** Adds a fault, as an object or as a line for {@link parseFault}. It counts requests from now on. */
+    add,
+    clear: () => void entries.splice(0),
+    /**
+     * Counts a request and returns the effects of its faults. Later faults override earlier ones.
+     *
+     * @param ordinal the number of the report that the request is about
+     */
+    take(endpoint: Endpoint, ordinal: number | undefined): FaultEffect {
+      const matching = entries.filter(
+        ({ fault: { on, report = ordinal } }) => (on === 'any' || on === endpoint) && report === ordinal,
+      );
+      for (const entry of matching) entry.matched += 1;
+      const applying = matching.filter(
+        ({ fault: { nth = 1, times = 1 }, matched }) => matched >= nth && matched < nth + times,
+      );
+      return Object.assign({}, ...applying.map(({ fault }) => fault));
+    },
+  };
+}
+
+/**
+ * Changes the status, headers and body of an answer as the fault says.
+ *
+ * @param now for Retry-After as a date
+ */
+export function applyFault(answer: Answer, fault: FaultEffect, now: number): Answer {
+  const { status = answer.status, body, retry_after = '' } = fault;
+  const changed = body === undefined ? editJson(answer, fault) : replaceBody(answer, body);
+  const [, seconds] = /^date:(\d+)$/.exec(retry_after) ?? [];
+  const retry = seconds ? new Date(now + Number(seconds) * 1000).toUTCString() : retry_after;
+  const headers = { ...changed.headers, ...(retry && { 'retry-after': retry }), ...fault.header };
+  return { ...changed, status, headers };
+}
+
+function replaceBody({ status, headers }: Answer, text: string): Answer {
+  const type = text.startsWith('<') ? 'text/html' : (headers['content-type'] ?? 'application/json');
+  return { status, headers: { ...headers, 'content-type': type }, text };
+}
+
+function editJson(answer: Answer, { set = {}, omit = [] }: FaultEffect): Answer {
+  if (answer.json === undefined) return answer;
+  const json = structuredClone(answer.json);
+  for (const path of omit) edit(json, path, (parent, key) => Reflect.deleteProperty(parent, key));
+  for (const [path, value] of Object.entries(set))
+    edit(json, path, (parent, key) => Reflect.set(parent, key, value));
+  return { ...answer, json };
+}
+
+/** Calls `change` with the object that holds the last key of a dotted path, if there is one. */
+function edit(root: unknown, path: string, change: (parent: object, key: string) => void): void {
+  const keys = path.split('.');
+  const last = keys.pop() ?? '';
+  const parent = keys.reduce<unknown>((at, key) => (isObject(at) ? at[key] : undefined), root);
+  if (isObject(parent)) change(parent, last);
 }

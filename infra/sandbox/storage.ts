@@ -1,13 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
-import { PLATFORM_HEADERS } from '../authenticate.ts';
-import type { Answer, Call, Pieces } from '../exchange.ts';
-import { applyFault } from '../faults/faults.ts';
-import type { FaultEffect } from '../faults/parse-fault.ts';
-import { recordCall, reset, sendAnswer } from '../http.ts';
-import type { ReportFile } from '../reporting/report-file.ts';
-import type { Report, SandboxState } from '../state.ts';
+import type { Answer, Call } from './exchange.ts';
+import { applyFault, type FaultEffect } from './faults.ts';
+import { receive, reset, sendAnswer } from './http.ts';
+import type { ReportFile } from './reporting/report-file.ts';
+import type { Report, SandboxState } from './state.ts';
+
+/** The platform's headers. They must never reach the storage host. */
+const PLATFORM_HEADERS = ['authorization', 'x-api-key', 'x-service-revision'];
 
 /** Serves the pre-signed URLs. It behaves like S3 for a GET of one object. */
 export async function serveStorage(
@@ -15,20 +16,21 @@ export async function serveStorage(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { pathname: path, search: query } = new URL(request.url ?? '/', 'http://127.0.0.1');
-  const report = state.reports.get(path.match(/^\/reports\/([^/]+)\.(?:json|csv)$/)?.[1] ?? '');
-  const about = { endpoint: 'storage', path, query, reportId: report?.id } as const;
-  const call = recordCall(state, request, about);
-  const fault = state.faults.take({ endpoint: 'storage', ordinal: report?.ordinal });
+  const { call, report, fault } = receive(state, request, (path) => ({
+    endpoint: 'storage',
+    reportId: /^\/reports\/([^/]+)\.(?:json|csv)$/.exec(path)?.[1],
+  }));
   if (fault.reset !== undefined) return reset(response);
   if (fault.hang) return;
-  if (report && fault.changed) replaceFile(report);
+  if (report && fault.changed) report.file = report.file.withVersion(++report.version);
   const answer = answerTo(state, call, fault, report);
   await sendAnswer(response, applyFault(answer, fault, state.now()), call, fault);
 }
 
 function answerTo(state: SandboxState, call: Call, fault: FaultEffect, report: Report | undefined): Answer {
-  if (fault.status !== undefined && fault.status >= 300) return xmlError(fault.status);
+  const { status = 200 } = fault;
+  if (status >= 400) return xmlError(status, 'Error', `The sandbox was told to answer ${status}.`);
+  if (status >= 300) return { status, headers: {} };
   const foreign = PLATFORM_HEADERS.find((name) => call.headers[name] !== undefined);
   if (foreign)
     return xmlError(400, 'InvalidArgument', `Only one auth mechanism allowed; remove the header ${foreign}.`);
@@ -36,7 +38,7 @@ function answerTo(state: SandboxState, call: Call, fault: FaultEffect, report: R
   // The signature includes the method, so a URL signed for GET does not work for HEAD.
   if (expiresAt === undefined || !report || call.method !== 'GET')
     return xmlError(403, 'SignatureDoesNotMatch', 'The signature does not match.');
-  if (expiresAt <= state.now()) return xmlError(403);
+  if (expiresAt <= state.now()) return xmlError(403, 'AccessDenied', 'Request has expired');
   return serveRange(report, call, fault);
 }
 
@@ -64,31 +66,12 @@ function serveRange({ file, request }: Report, call: Call, fault: FaultEffect): 
   return { status: from === undefined ? 200 : 206, headers, pieces: piecesOf(file, start, end, fault) };
 }
 
-const ERRORS: Readonly<Record<number, readonly [code: string, message: string]>> = {
-  403: ['AccessDenied', 'Request has expired'],
-  404: ['NoSuchKey', 'The specified key does not exist.'],
-  500: ['InternalError', 'We encountered an internal error. Please try again.'],
-  503: ['SlowDown', 'Please reduce your request rate.'],
-};
-
-function xmlError(
-  status: number,
-  code = ERRORS[status]?.[0] ?? 'Error',
-  message = ERRORS[status]?.[1] ?? `The sandbox was told to answer ${status}.`,
-  headers = {},
-): Answer {
-  if (status < 400) return { status, headers };
+function xmlError(status: number, code: string, message: string, headers = {}): Answer {
   return {
     status,
     headers: { 'content-type': 'application/xml', ...headers },
     text: `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>${message}</Message></Error>`,
   };
-}
-
-/** Other bytes of the same length, and another ETag. */
-function replaceFile(report: Report): void {
-  report.version += 1;
-  report.file = report.file.withVersion(report.version);
 }
 
 function headersOf({ etag }: ReportFile, length: number, fault: FaultEffect): Record<string, string> {
@@ -101,7 +84,7 @@ function headersOf({ etag }: ReportFile, length: number, fault: FaultEffect): Re
   };
 }
 
-function piecesOf(file: ReportFile, start: number, end: number, { endless, gzip }: FaultEffect): Pieces {
+function piecesOf(file: ReportFile, start: number, end: number, { endless, gzip }: FaultEffect) {
   const pieces = endless ? endlessly(file.read(start, end - 2)) : file.read(start, end);
   if (gzip !== 'right') return pieces;
   return Readable.from(pieces, { objectMode: false }).pipe(createGzip({ level: 1 }));
