@@ -14,7 +14,7 @@ export function campaignName(number: number): string {
 }
 
 /** 14 bytes each in UTF-8, with the quotes escaped. Some break readers that count characters or brackets. */
-export const CAMPAIGN_TITLES: readonly string[] = [
+const CAMPAIGN_TITLES: readonly string[] = [
   'Spring Sale EU',
   'Winter Sale US',
   'Été à Paris',

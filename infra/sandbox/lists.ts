@@ -10,7 +10,8 @@ const Page = z.object({
   offset: z._default(z.coerce.number().check(z.int(), z.minimum(0)), 0),
 });
 
-const DEFAULT_COUNT = 57;
+/** The items of each list but the advertisers. */
+const COUNT = 57;
 /** Items were created a minute apart, the last one a minute before the start. */
 const SPACING_MS = 60_000;
 
@@ -20,7 +21,7 @@ export function listPage(state: SandboxState, { path, query }: Call, grant: Gran
   const { limit, offset } = readAs(Page, Object.fromEntries(new URLSearchParams(query)));
   const granted = grantedAdvertisers(state, grant);
   const ofAdvertisers = list === 'advertisers';
-  const count = ofAdvertisers ? granted.length : (state.options.lists?.[list]?.count ?? DEFAULT_COUNT);
+  const count = ofAdvertisers ? granted.length : COUNT;
   const data = Array.from({ length: Math.max(0, Math.min(limit, count - offset)) }, (_, place) => {
     const index = count - 1 - offset - place;
     const createdAt = state.startedAt - (count - index) * SPACING_MS;

@@ -1,7 +1,6 @@
 import { startOnLoopback } from '../local/loopback.ts';
 import type { Call } from './exchange.ts';
 import { servePlatform } from './platform.ts';
-import type { ReportFile } from './reporting/report-file.ts';
 import { EXAMPLE_REVISION, type SandboxOptions } from './settings.ts';
 import { createState } from './state.ts';
 import { serveStorage } from './storage.ts';
@@ -36,12 +35,6 @@ export async function startSandbox(options: SandboxOptions = {}) {
     options,
     /** In order of creation. */
     reports: () => [...state.reports.values()],
-    /** The file of a report. @throws RangeError if the id is unknown */
-    expected(reportId: string): ReportFile {
-      const file = state.reports.get(reportId)?.file;
-      if (!file) throw new RangeError(`The sandbox has no report ${reportId}.`);
-      return file;
-    },
     /** Invalidates every access token. Refresh tokens stay valid. */
     revokeTokens: () => state.accessTokens.clear(),
     [Symbol.asyncDispose]: () => started.disposeAsync(),

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import type { Fault } from './faults.ts';
-import type { DaySettings } from './reporting/days.ts';
 
 /** The areas of contract 1 that have a list (contract 4.6). */
 export const LISTS = ['advertisers', 'campaigns', 'audiences', 'creatives', 'impression_tracking'];
@@ -22,8 +21,16 @@ export type Credential = {
   apiKey: string;
 };
 
-export type ReportSettings = DaySettings & {
-  /** Rows in the file, spread over its dates. Default: a few for each date and advertiser. */
+/** By default, a report's days do not depend on its creation time, and no day is empty. */
+export type ReportSettings = {
+  /**
+   * The metrics of a day grow until this many days after its end, because conversions come late. They grow
+   * every `everyHours` (default: 24).
+   */
+  restated?: { days: number; everyHours?: number };
+  /** The rows of a day and advertiser, if fewer than usual. @param createdAt of the report, in epoch ms */
+  rowsOn?: (day: string, advertiser: string, createdAt: number) => number;
+  /** Rows in the file, spread over its dates that have some. Default: a few for each date and advertiser. */
   rows?: number;
   /**
    * Seconds from creation to READY, of each report or of the Nth one. Default: 25. It is PROCESSING after a
@@ -52,8 +59,6 @@ export type SandboxOptions = {
   tokenSeconds?: number;
   /** A refresh returns a new refresh token and invalidates the old one. */
   rotateRefreshTokens?: boolean;
-  /** The number of items of each list. Default: 57. GET /advertisers lists the account's. */
-  lists?: Readonly<Record<string, { readonly count: number }>>;
   /** Objects, or lines of text that `parseFault` reads. */
   faults?: readonly (string | Fault)[];
 };

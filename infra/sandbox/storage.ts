@@ -42,50 +42,39 @@ function answerTo(state: SandboxState, call: Call, fault: FaultEffect, report: R
   return serveRange(report, call, fault);
 }
 
-/**
- * Applies If-Match, then Range (RFC 9110, 13 and 14). Several ranges get the whole object, as on S3, and so
- * does the end of a file, which no client asks for.
- */
-function serveRange({ file, request }: Report, call: Call, fault: FaultEffect): Answer {
-  const { 'if-match': ifMatch, range } = call.headers;
+/** Applies If-Match, then the Range of a rest (RFC 9110, 13 and 14). Any other range gets the whole file. */
+function serveRange({ file, request }: Report, { headers }: Call, fault: FaultEffect): Answer {
+  const { 'if-match': ifMatch, range = '' } = headers;
   if (ifMatch !== undefined && ifMatch !== file.etag)
     return xmlError(412, 'PreconditionFailed', 'At least one of the pre-conditions did not hold');
-  const [, from, to = ''] = (!fault.ignore_range && range?.match(/^bytes=(\d+)-(\d*)$/)) || [];
+  const [, from] = (!fault.ignore_range && /^bytes=(\d+)-$/.exec(range)) || [];
   const start = Number(from ?? 0);
-  const end = to === '' ? file.length : Math.min(file.length, Number(to) + 1);
-  if (start >= end)
-    return xmlError(416, 'InvalidRange', 'The requested range is not satisfiable', {
-      'content-range': `bytes */${file.length}`,
-    });
-  const headers = {
-    'content-type': request.format === 'CSV' ? 'text/csv' : 'application/json',
-    'accept-ranges': 'bytes',
-    ...(from !== undefined && { 'content-range': `bytes ${start}-${end - 1}/${file.length}` }),
-    ...headersOf(file, end - start, fault),
+  if (start >= file.length) return xmlError(416, 'InvalidRange', 'The requested range is not satisfiable');
+  const { framing, etag, endless, gzip, body } = fault;
+  const isFramed = framing === 'chunked' || framing === 'close' || endless || gzip === 'right';
+  return {
+    status: from === undefined ? 200 : 206,
+    headers: {
+      'content-type': request.format === 'CSV' ? 'text/csv' : 'application/json',
+      ...(from !== undefined && { 'content-range': `bytes ${start}-${file.length - 1}/${file.length}` }),
+      ...(etag !== 'none' && { etag: etag === 'weak' ? `W/${file.etag}` : file.etag }),
+      ...(!isFramed && body === undefined && { 'content-length': String(file.length - start) }),
+      ...(gzip && { 'content-encoding': 'gzip' }),
+    },
+    pieces: piecesOf(file, start, fault),
   };
-  return { status: from === undefined ? 200 : 206, headers, pieces: piecesOf(file, start, end, fault) };
 }
 
-function xmlError(status: number, code: string, message: string, headers = {}): Answer {
+function xmlError(status: number, code: string, message: string): Answer {
   return {
     status,
-    headers: { 'content-type': 'application/xml', ...headers },
+    headers: { 'content-type': 'application/xml' },
     text: `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>${message}</Message></Error>`,
   };
 }
 
-function headersOf({ etag }: ReportFile, length: number, fault: FaultEffect): Record<string, string> {
-  const { framing, endless, gzip, body } = fault;
-  const isFramed = framing === 'chunked' || framing === 'close' || endless || gzip === 'right';
-  return {
-    ...(fault.etag !== 'none' && { etag: fault.etag === 'weak' ? `W/${etag}` : etag }),
-    ...(!isFramed && body === undefined && { 'content-length': String(length) }),
-    ...(gzip && { 'content-encoding': 'gzip' }),
-  };
-}
-
-function piecesOf(file: ReportFile, start: number, end: number, { endless, gzip }: FaultEffect) {
-  const pieces = endless ? endlessly(file.read(start, end - 2)) : file.read(start, end);
+function piecesOf(file: ReportFile, start: number, { endless, gzip }: FaultEffect) {
+  const pieces = endless ? endlessly(file.read(start, file.length - 2)) : file.read(start);
   if (gzip !== 'right') return pieces;
   return Readable.from(pieces, { objectMode: false }).pipe(createGzip({ level: 1 }));
 }

@@ -76,14 +76,14 @@ function queriesTo(sandbox: Sandbox) {
 
 describe('ExportList', () => {
   it('writes every page to one object, one item per line', async () => {
-    const { access, sandbox } = await startStep({ lists: { campaigns: { count: 5 } } });
+    const { access, sandbox } = await startStep();
     const { s3, writeObject } = await startBucket();
     const token = { ...state.token, unproven: true };
-    const before = { ...stateOf({ limit: 2 }), token, throttled: 3, caught: { Error: 'CopyFailed' } };
+    const before = { ...stateOf({ limit: 25 }), token, throttled: 3, caught: { Error: 'CopyFailed' } };
     const saved = await exportList(before, { ...access, writeObject });
     const bytes = await readFile(join(s3.directory, BUCKET, KEY));
     expect(saved).toStrictEqual({
-      ...stateOf({ limit: 2 }),
+      ...stateOf({ limit: 25 }),
       warnings: [expect.stringMatching(/^the list came in 3 pages without a bound on created_at: /)],
       status: 'saved',
       object: {
@@ -91,17 +91,17 @@ describe('ExportList', () => {
         bytes: bytes.length,
         crc32: expect.stringMatching(/^[\w+/]{6}==$/),
         content_type: 'application/x-ndjson',
-        rows: 5,
+        rows: 57,
         copied_at: AT,
       },
     });
     const lines = String(bytes).trimEnd().split('\n');
     const items = lines.map((line) => JSON.parse(line));
-    expect(new Set(items.map(({ id }) => id)).size).toBe(5);
+    expect(new Set(items.map(({ id }) => id)).size).toBe(57);
     // The sandbox lists the newest item first.
     const created = items.map(({ created_at }) => created_at);
     expect(created).toEqual(created.toSorted().reverse());
-    expect(queriesTo(sandbox)).toEqual(['0', '2', '4', '5'].map((offset) => ({ limit: '2', offset })));
+    expect(queriesTo(sandbox)).toEqual(['0', '25', '50', '57'].map((offset) => ({ limit: '25', offset })));
   });
 
   const bounded = { filters: { 'created_at[lt]': '2026-11-21' } };
@@ -152,7 +152,7 @@ describe('ExportList', () => {
 describe('ExportList that fails', () => {
   it('11: throws the error of a page, and ends no object', async () => {
     const faults = ['list nth=2 body="<html>"'];
-    const { access } = await startStep({ lists: { campaigns: { count: 5 } }, faults });
+    const { access } = await startStep({ faults });
     const { done, writeObject } = recordObject();
     const message = expect.stringContaining('when listing campaigns');
     const exporting = exportList(stateOf({ limit: 2 }), { ...access, writeObject });

@@ -254,8 +254,8 @@ function replacesBody({ faults = [] }: Conditions): boolean {
 }
 
 function expectBytesOfSource({ sandbox }: Workflow, { object, manifest }: Outcome): void {
-  const source = sandbox.expected(String(manifest?.report_id));
-  expect(object?.equals(Buffer.concat([...source.read()]))).toBe(true);
+  const source = sandbox.reports().find(({ id }) => id === manifest?.report_id);
+  expect(object?.equals(Buffer.concat([...(source?.file.read() ?? [])]))).toBe(true);
 }
 
 function parseFailure(cause: string): FailureReport {

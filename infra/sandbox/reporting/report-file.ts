@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { findMetric, type Metric } from '../../../functions/workflow/request/dictionary.ts';
+import { daysOf } from '../../../functions/workflow/request/dates.ts';
+import { findMetric } from '../../../functions/workflow/request/dictionary.ts';
 import { campaignName, idPrefix } from '../entities.ts';
-import { type Block, COUNTRIES, createBlocks, type DaySettings, PLATFORMS, spread } from './days.ts';
+import type { ReportSettings } from '../settings.ts';
 import type { ReportRequest } from './report-request.ts';
 
 /**
@@ -21,53 +22,76 @@ export type ReportFile = {
   withVersion(version: number): ReportFile;
 };
 
-/** Without `rows`, the file has a few per day. If no day has rows, it has none, whatever `rows` says. */
-export type FileOptions = DaySettings & {
-  rows?: number;
-  /** Epoch ms. */
-  createdAt: number;
+/**
+ * The rows of one day and advertiser. Their content never depends on the report's window, so two reports
+ * that were created at one time agree on a day.
+ */
+type Block = {
+  date: string;
+  advertiser: string;
+  rows: number;
+  /** 32 bits. */
+  seed: number;
+  /** The part of the metrics that is known by now: from about 0.5 to 1. */
+  growth: number;
+  /** Of a total: the rows of each advertiser that it adds up. */
+  addsUp?: readonly Block[];
 };
 
 /** A part of a file: these bytes, repeated up to the length. */
 type Part = { bytes: Buffer; length: number };
 
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** Default number of rows for one day and advertiser. */
+const DEFAULT_ROWS = 6;
+
+const PLATFORMS = ['ios', 'web', 'ctv'];
+const COUNTRIES = ['US', 'DE', 'FR', 'JP', 'BR'];
+
 /** A block with more rows repeats this many. */
 const MOST_DIFFERENT_ROWS = 500;
 
-/**
- * Digits before and after the point, of a metric or of the others with its unit. Without one before, a value
- * is below 0.1.
- */
+/** Digits before and after the point, of a metric or of the others with its unit. */
 const DIGITS: Readonly<Record<string, readonly [before: number, after: number]>> = {
   impressions: [5, 0],
   clicks: [4, 0],
-  reach: [4, 0],
-  number_of_purchases: [2, 0],
-  purchase_value: [4, 6],
-  ctr: [0, 6],
-  cpc: [1, 6],
-  cpm: [1, 6],
   count: [3, 0],
   money: [3, 6],
   number: [2, 2],
   ratio: [1, 6],
 };
 
-export function createReportFile(request: ReportRequest, options: FileOptions, version = 0): ReportFile {
+/**
+ * @param createdAt in epoch ms
+ * @param settings if no day has rows, the file has none, whatever `rows` says
+ */
+export function createReportFile(
+  request: ReportRequest,
+  createdAt: number,
+  settings: ReportSettings = {},
+  version = 0,
+): ReportFile {
+  const { dimensions, metrics } = request;
   const isCsv = request.format === 'CSV';
-  const names = columnNames(request);
+  const names = ['date', ...(dimensions.length > 0 ? ['advertiser_id'] : []), ...dimensions, ...metrics];
   const header = `${names.join(',')}\n`;
-  const render = (block: Block, count: number) => renderRows(names, block, count, isCsv);
   const [head, none, tail] = isCsv ? [header, header, '\n'] : ['[\n', '[]', '\n]'];
 
-  const present = createBlocks(request, options, version);
-  const blocks = options.rows === undefined ? present : spread(options.rows, present);
-
+  const present = createBlocks(request, createdAt, settings, version);
+  const blocks = settings.rows === undefined ? present : spread(settings.rows, present);
   const rows = blocks.reduce((sum, block) => sum + block.rows, 0);
-  const parts = rows === 0 ? [text(none)] : [text(head), ...blocks.map(partOf), text(tail)];
+  // All rows of a block have the same width, so that a range of the file can be found by its offset.
+  const body = blocks.map((block) => {
+    const count = Math.min(block.rows, MOST_DIFFERENT_ROWS);
+    const bytes = Buffer.from(renderRows(names, block, count, isCsv));
+    return { bytes, length: (bytes.length / count) * block.rows };
+  });
   // The tail replaces the end of the last row.
-  const last = parts.at(-2);
+  const last = body.at(-1);
   if (last) last.length -= tail.length;
+  const parts: Part[] = last ? [text(head), ...body, text(tail)] : [text(none)];
   const length = parts.reduce((sum, part) => sum + part.length, 0);
   const hash = createHash('md5');
   for (const { bytes, length: repeated } of parts) hash.update(bytes).update(String(repeated));
@@ -76,19 +100,61 @@ export function createReportFile(request: ReportRequest, options: FileOptions, v
     length,
     etag: `"${hash.digest('hex')}"`,
     read: (start = 0, end = length) => readParts(parts, start, end),
-    withVersion: (other) => createReportFile(request, options, other),
+    withVersion: (other) => createReportFile(request, createdAt, settings, other),
   };
-
-  /** All rows of a block have the same width, so that a range of the file can be found by its offset. */
-  function partOf(block: Block): Part {
-    const count = Math.min(block.rows, MOST_DIFFERENT_ROWS);
-    const bytes = Buffer.from(render(block, count));
-    return { bytes, length: (bytes.length / count) * block.rows };
-  }
 }
 
 function text(content: string): Part {
   return { bytes: Buffer.from(content), length: Buffer.byteLength(content) };
+}
+
+/** The blocks that have rows, by day and then by advertiser. */
+function createBlocks(
+  { start_date, end_date, advertiser_ids, dimensions }: ReportRequest,
+  createdAt: number,
+  { restated, rowsOn }: ReportSettings,
+  version: number,
+): Block[] {
+  const isTotal = dimensions.length === 0;
+  const ids = advertiser_ids.map((id) => id.toLowerCase());
+  const most = isTotal ? DEFAULT_ROWS : Math.min(DEFAULT_ROWS, combinationsOf(dimensions));
+  return daysOf({ start_date, end_date }).flatMap((date) => {
+    const growth = growthAt(createdAt - Date.parse(date) - DAY_MS, restated);
+    const all = ids.map((advertiser): Block => {
+      const rows = Math.min(most, rowsOn?.(date, advertiser, createdAt) ?? most);
+      const hash = createHash('sha256').update(JSON.stringify([date, advertiser, version]));
+      return { date, advertiser, rows, seed: hash.digest().readUInt32BE(), growth };
+    });
+    const blocks = all.filter(({ rows }) => rows > 0);
+    const [first] = blocks;
+    // Without dimensions the report holds totals per date, not per advertiser (contract 2.2).
+    return isTotal && first ? [{ ...first, rows: 1, addsUp: blocks }] : blocks;
+  });
+}
+
+function growthAt(age: number, restated: ReportSettings['restated']): number {
+  if (!restated) return 1;
+  const period = (restated.everyHours ?? 24) * HOUR_MS;
+  const periods = Math.floor((restated.days * DAY_MS) / period);
+  const passed = Math.max(-1, Math.min(periods, Math.floor(age / period)));
+  return (periods + 1 + passed) / (2 * periods + 1);
+}
+
+/** Spreads this many rows evenly over the blocks. */
+function spread(total: number, blocks: readonly Block[]): Block[] {
+  const before = (block: number) => Math.ceil((block * total) / blocks.length);
+  return blocks
+    .map((block, at) => ({ ...block, rows: before(at + 1) - before(at) }))
+    .filter(({ rows }) => rows > 0);
+}
+
+/** The rows of a day and advertiser that these dimensions tell apart. Ids and names have no limit. */
+function combinationsOf(dimensions: readonly string[]): number {
+  const values: Readonly<Record<string, number>> = {
+    event_source_platform: PLATFORMS.length,
+    country: COUNTRIES.length,
+  };
+  return dimensions.reduce((product, name) => product * (values[name] ?? Number.POSITIVE_INFINITY), 1);
 }
 
 function* readParts(parts: readonly Part[], start: number, end: number): Generator<Buffer> {
@@ -103,11 +169,6 @@ function* readParts(parts: readonly Part[], start: number, end: number): Generat
     }
     offset += length;
   }
-}
-
-/** Date, advertiser (only with dimensions), dimensions, metrics. */
-function columnNames({ dimensions, metrics }: ReportRequest): string[] {
-  return ['date', ...(dimensions.length > 0 ? ['advertiser_id'] : []), ...dimensions, ...metrics];
 }
 
 function renderRows(names: readonly string[], block: Block, count: number, isCsv: boolean): string {
@@ -140,10 +201,10 @@ function dimensionsOf({ date, advertiser }: Block): Readonly<Record<string, (row
   };
 }
 
-/** Digits after the point of a total, which is rounded once: it differs from the sum of its rows. */
-const TOTAL_DIGITS: Readonly<Record<Metric['unit'], number>> = { count: 0, money: 2, number: 0, ratio: 6 };
-
-/** Of a total, the sum of all its rows. Otherwise a number that differs from row to row. */
+/**
+ * A total is the sum of all its rows, rounded once: it differs from the sum of the rounded ones. Any other
+ * value differs from row to row.
+ */
 function metricOf(name: string, block: Block): (row: number) => string {
   const { adds_up, unit } = findMetric(name) ?? { adds_up: false, unit: 'count' };
   if (!block.addsUp || !adds_up) return ownValue(name, block);
@@ -151,21 +212,20 @@ function metricOf(name: string, block: Block): (row: number) => string {
     const value = ownValue(name, part);
     return Array.from({ length: part.rows }, (_, row) => Number(value(row)));
   });
-  const total = values.reduce((sum, value) => sum + value, 0).toFixed(TOTAL_DIGITS[unit]);
+  const total = values.reduce((sum, value) => sum + value, 0).toFixed(unit === 'money' ? 2 : 0);
   return () => total;
 }
 
 /** Its first digit is never 0, so all values of a block have the same width. */
 function ownValue(name: string, { seed, growth }: Block): (row: number) => string {
   const [before, after] = DIGITS[name] ?? DIGITS[findMetric(name)?.unit ?? 'count'] ?? [3, 0];
-  const least = before === 0 ? 0 : 10 ** (before - 1);
-  const fractions = 10 ** (before === 0 ? after - 1 : after);
+  const least = 10 ** (before - 1);
   const own = createHash('sha256').update(name).digest().readUInt32BE();
   return (row) => {
     // Multiplied with the golden ratio, so that neighbours differ in every bit.
     const random = mixBits(Math.imul(row, 0x9e3779b1) ^ seed ^ own);
-    const whole = least === 0 ? 0 : least + Math.floor((random % (9 * least)) * growth);
-    return after === 0 ? `${whole}` : `${whole}.${String((random >>> 8) % fractions).padStart(after, '0')}`;
+    const whole = least + Math.floor((random % (9 * least)) * growth);
+    return after === 0 ? `${whole}` : `${whole}.${String((random >>> 8) % 10 ** after).padStart(after, '0')}`;
   };
 }
 

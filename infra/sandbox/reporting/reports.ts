@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { daysOf } from '../../../functions/workflow/request/dates.ts';
 import { grantedAdvertisers } from '../authenticate.ts';
 import { type Answer, type Call, json, readJsonBody, refusal } from '../exchange.ts';
-import type { Grant, Report, SandboxState } from '../state.ts';
+import type { Grant, SandboxState } from '../state.ts';
 import { createReportFile } from './report-file.ts';
 import { readPurchaseQuery, readReport } from './report-request.ts';
 
@@ -16,7 +16,7 @@ export function createReport(state: SandboxState, incoming: Call, grant: Grant):
   const { refusedAdvertisers = [], report = {} } = state.options;
   const granted = grantedAdvertisers(state, grant).filter(({ id }) => !refusedAdvertisers.includes(id));
   const request = readReport(readJsonBody(incoming), granted);
-  const { secondsToReady = 25, ...file } = report;
+  const { secondsToReady = 25 } = report;
   const id = randomUUID();
   const ordinal = state.reports.size + 1;
   const createdAt = state.now();
@@ -28,7 +28,7 @@ export function createReport(state: SandboxState, incoming: Call, grant: Grant):
     request,
     createdAt,
     readyAt: createdAt + 1000 * untilReady,
-    file: createReportFile(request, { ...file, createdAt }),
+    file: createReportFile(request, createdAt, report),
     version: 0,
   });
   return json(201, { id, status: 'CREATED' });
@@ -49,10 +49,14 @@ export function getReport(state: SandboxState, call: Call, grant: Grant): Answer
     throw refusal(429, `Poll a report at most once every ${SECONDS_BETWEEN_GETS} s.`, {
       headers: { 'retry-after': String(SECONDS_BETWEEN_GETS) },
     });
-  const { createdAt, readyAt } = report;
+  const { createdAt, readyAt, request } = report;
   const isCreated = now < createdAt + (readyAt - createdAt) / 5;
   if (now < readyAt) return json(200, { id, status: isCreated ? 'CREATED' : 'PROCESSING' });
-  return json(200, { id, status: 'READY', download_url: presign(state, report) });
+  // A new download_url each time (contract 2.3).
+  const signature = `sbx_sig_${randomBytes(24).toString('base64url')}`;
+  const path = `/reports/${id}.${request.format === 'CSV' ? 'csv' : 'json'}?signature=${signature}`;
+  state.downloadUrls.set(path, now + 1000 * (state.options.report?.urlSeconds ?? DAY_SECONDS));
+  return json(200, { id, status: 'READY', download_url: state.storageUrl + path });
 }
 
 /**
@@ -70,12 +74,4 @@ export function queryPurchases(state: SandboxState, request: Call, grant: Grant)
     currency: 'USD',
   }));
   return json(200, { purchases });
-}
-
-/** Creates a new download_url, valid for 24 hours from now (contract 2.3). */
-function presign({ options, now, storageUrl, downloadUrls }: SandboxState, { id, request }: Report): string {
-  const signature = `sbx_sig_${randomBytes(24).toString('base64url')}`;
-  const path = `/reports/${id}.${request.format === 'CSV' ? 'csv' : 'json'}?signature=${signature}`;
-  downloadUrls.set(path, now() + 1000 * (options.report?.urlSeconds ?? DAY_SECONDS));
-  return storageUrl + path;
 }
