@@ -24,24 +24,21 @@ export interface LocalTable {
   readonly table: string;
   /** The absolute path of its objects, as a literal of SQL. It has a wildcard. */
   readonly files: string;
-  /** Its objects: absolute paths. */
-  readonly paths: readonly string[];
 }
 
 /** The tables by name, with the ledger. @throws UsageError if two folders have the same table */
 export function findTables(out: string): ReadonlyMap<string, LocalTable> {
-  const objects = Map.groupBy(globSync(`*/${TABLES_PREFIX}*/*.parquet`, { cwd: out }), dirname);
+  const folders = new Set(globSync(`*/${TABLES_PREFIX}*/*.parquet`, { cwd: out }).map(dirname));
   const found = new Map<string, LocalTable & { readonly folder: string }>();
-  for (const [each, inside] of [...objects].sort()) {
+  for (const each of [...folders].sort()) {
     const [table, folder] = [basename(each), join(out, each)];
-    const paths = inside.map((path) => resolve(out, path));
     if (!tableName.safeParse(table).success) continue;
     const name = catalogName(table);
     const other = found.get(name);
     if (other)
       throw new UsageError([`${other.folder} and ${folder} both have the table ${name}; remove one`]);
     const files = literal(`${escapeGlob(resolve(folder))}/*.parquet`);
-    found.set(name, { name, table, folder, files, paths });
+    found.set(name, { name, table, folder, files });
   }
   return found;
 }
@@ -100,21 +97,7 @@ function ownColumns(columns: Described): Column[] {
     }));
 }
 
-/** Finds the object that made a query fail. DuckDB does not always name it. */
-export async function findDamaged(
-  query: (sql: string) => Promise<unknown>,
-  paths: readonly string[],
-  { message }: Error,
-): Promise<string | undefined> {
-  const named = paths.filter((path) => message.includes(path));
-  for (const path of named.length > 0 ? named : paths) {
-    const read = query(`SELECT max(hash(COLUMNS(*))) FROM read_parquet(${literal(escapeGlob(path))})`);
-    if (!(await read.then(Boolean, () => false))) return path;
-  }
-  return undefined;
-}
-
 /** A path in which no character is a wildcard of DuckDB. */
-export function escapeGlob(path: string): string {
+function escapeGlob(path: string): string {
   return path.replace(/[*?[]/g, '[$&]');
 }

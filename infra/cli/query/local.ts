@@ -1,18 +1,10 @@
 import { type DuckDBConnection, DuckDBInstance, type DuckDBResult } from '@duckdb/node-api';
-import { damaged, TableProblem } from '../../../functions/tables/report.ts';
 import { dateIn } from '../../../functions/workflow/request/dates.ts';
 import { catalogName, LEDGER } from '../../../functions/workflow/table.ts';
 import { type QueryOptions, savedQueries } from '../../catalog/queries.ts';
 import { loadConfig } from '../../knowledge/config.ts';
 import { CommandFailed, toPrintable, UsageError } from '../../knowledge/errors.ts';
-import {
-  createViews,
-  describeReport,
-  findDamaged,
-  findTables,
-  type LocalTable,
-  tablesNamedIn,
-} from '../../knowledge/views.ts';
+import { createViews, describeReport, findTables, tablesNamedIn } from '../../knowledge/views.ts';
 import { newestChange } from '../../local/s3/store.ts';
 import { PROGRAM } from '../../package.ts';
 import type { QueryResult, Value } from './result.ts';
@@ -24,8 +16,12 @@ const HOW_TO_GET_TABLES =
   `Run '${PROGRAM} start NAME' for an export of the config, or without NAME for an example; or give another --out. ` +
   `'${PROGRAM} missing NAME --local' says why a delivered file is not in its table.`;
 
-/** DuckDB cannot read a file: it is damaged, or a run replaced it during the query. */
+/** DuckDB cannot read a value or a file: it is damaged, or a run replaced it during the query. */
 const UNREADABLE = /^Invalid (Input )?Error/;
+
+const REPEAT =
+  'Repeat the query when no run writes the table. If it fails again and is right, a file is damaged: ' +
+  `'${PROGRAM} check NAME --local' names it.`;
 
 /**
  * Runs a query with DuckDB on the tables that local runs left in a folder.
@@ -33,7 +29,6 @@ const UNREADABLE = /^Invalid (Input )?Error/;
  * @returns a result that closes the database when its rows end
  * @throws UsageError unless there is one statement
  * @throws CommandFailed with DuckDB's message if the query fails
- * @throws TableProblem if an object is damaged
  */
 export async function runLocalQuery(sql: string, out: string): Promise<QueryResult> {
   const tables = findTables(out);
@@ -55,11 +50,7 @@ export async function runLocalQuery(sql: string, out: string): Promise<QueryResu
   } catch (thrown) {
     using _closing = { [Symbol.dispose]: close };
     const error = thrown as Error;
-    if (error instanceof UsageError || error instanceof TableProblem) throw error;
-    if (!UNREADABLE.test(error.message)) throw describeQueryFailure(error, tables, out);
-    const paths = [...(ledger ? [ledger] : []), ...read].flatMap((table) => table.paths);
-    const path = await findDamaged((sql) => connection.run(sql), paths, error);
-    throw path === undefined ? describeQueryFailure(error, tables, out) : damaged(path);
+    throw error instanceof UsageError ? error : describeQueryFailure(error, [...tables.keys()], out);
   }
 }
 
@@ -112,17 +103,10 @@ async function checkCount(connection: DuckDBConnection, sql: string): Promise<vo
   if (count !== 1) throw new UsageError([`give one SQL statement; these are ${count}`]);
 }
 
-function describeQueryFailure(
-  error: Error,
-  tables: ReadonlyMap<string, LocalTable>,
-  out: string,
-): CommandFailed {
-  const lines = error.message.replace(/^Failed to extract statements: /, '').split('\n');
-  const names = [...tables.keys()];
-  return new CommandFailed(
-    lines.map(toPrintable).join('\n'),
-    names.length === 0
-      ? `${out} has no tables. ${HOW_TO_GET_TABLES}`
-      : `Correct the query. The tables are: ${names.join(', ')}. 'DESCRIBE ${names[0]}' lists the columns of one.`,
-  );
+function describeQueryFailure({ message }: Error, names: readonly string[], out: string): CommandFailed {
+  const lines = message.replace(/^Failed to extract statements: /, '').split('\n');
+  const happened = lines.map(toPrintable).join('\n');
+  if (names.length === 0) return new CommandFailed(happened, `${out} has no tables. ${HOW_TO_GET_TABLES}`);
+  const correct = `Correct the query. The tables are: ${names.join(', ')}. 'DESCRIBE ${names[0]}' lists the columns of one.`;
+  return new CommandFailed(happened, UNREADABLE.test(message) ? REPEAT : correct);
 }

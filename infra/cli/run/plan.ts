@@ -1,14 +1,10 @@
 import { Command } from 'commander';
-import type { RequestTarget } from '../../../functions/decisions/request-hash.ts';
-import { platformName } from '../../../functions/decisions/request-hash.ts';
 import { findMissing } from '../../../functions/deliveries/missing.ts';
-import { parseJson } from '../../../functions/workflow/json.ts';
-import { exportPrefix, MANIFEST } from '../../../functions/workflow/keys.ts';
 import { isOfAccounts, requestsIn } from '../../../functions/workflow/request/accounts.ts';
 import { describeDays } from '../../../functions/workflow/request/dates.ts';
-import { type ExportRequest, splitRequest } from '../../../functions/workflow/request/request.ts';
+import { splitRequest } from '../../../functions/workflow/request/request.ts';
 import { costOf, PRICES } from '../../config/cost.ts';
-import { type Folder, NO_OBJECTS, openToRead, type ReadableBucket } from '../../knowledge/bucket.ts';
+import { type Folder, openToRead } from '../../knowledge/bucket.ts';
 import { loadConfig } from '../../knowledge/config.ts';
 import { lastPlatform, targetOf } from '../../knowledge/platform.ts';
 import { checkOneAccount, checkRequest } from '../../knowledge/request.ts';
@@ -16,11 +12,8 @@ import { printDocument, printLines } from '../layout.ts';
 import { examples, option } from '../options.ts';
 import { findRequest, type RequestOptions } from '../requests/request.ts';
 
-/** Manifests from which the time of a report is estimated. */
-const RECENT = 20;
-
-/** If nothing was delivered yet. Seconds. */
-const ASSUMED_SECONDS = 180;
+/** Assumed of each report, from its creation to its manifest. */
+const SECONDS_PER_REPORT = 180;
 
 interface PlanOptions extends RequestOptions, Folder {
   readonly json?: true;
@@ -52,65 +45,33 @@ async function planRequest(input: unknown, options: PlanOptions) {
   if (isOfAccounts(input)) checkOneAccount(String(input.name), requestsIn(input) as { account: string }[]);
   const { request, warnings, onlyMissing } = checkRequest(input, now);
   const all = splitRequest(request);
-  await using store = await openToRead(options).catch((error) => {
-    // Without a deployment, nothing is there.
-    if (onlyMissing === undefined) return NO_OBJECTS;
-    throw error;
-  });
-  const found = onlyMissing
-    ? await findMissing(request, all, { ...(await findTarget(options)), ...onlyMissing, store })
-    : { windows: all, already_delivered: undefined };
-  const seconds = await medianSeconds(store, request);
-  const rounds = Math.ceil(found.windows.length / request.max_parallel);
+  await using store = onlyMissing && (await openToRead(options));
+  const { base_url: baseUrl, revision } = loadConfig();
+  const target = targetOf(options.local ? await lastPlatform(options.out) : { baseUrl, revision });
+  const { windows, already_delivered } = store
+    ? await findMissing(request, all, { ...target, ...onlyMissing, store })
+    : { windows: all };
+  const rounds = Math.ceil(windows.length / request.max_parallel);
   // With the platform's totals.
-  const reports = found.windows.length * (request.kind === 'report' && request.reconcile ? 2 : 1);
-  const { dollars } = costOf(request.kind, reports, seconds ?? ASSUMED_SECONDS);
+  const reports = windows.length * (request.kind === 'report' && request.reconcile ? 2 : 1);
+  const { dollars } = costOf(request.kind, reports, SECONDS_PER_REPORT);
   return {
     outcome: 'ok' as const,
     account: request.account,
     name: request.name,
-    windows: found.windows,
-    already_delivered: found.already_delivered,
+    windows,
+    already_delivered,
     // If the platform answers at the first try.
     reports: request.kind === 'report' ? reports : 0,
-    minutes: Math.ceil((rounds * (seconds ?? ASSUMED_SECONDS)) / 60),
-    seconds_per_report: seconds,
+    minutes: Math.ceil((rounds * SECONDS_PER_REPORT) / 60),
     dollars: Number(dollars.toFixed(4)),
     warnings,
   };
 }
 
-/** The platform whose deliveries count. */
-async function findTarget({ local, out }: PlanOptions): Promise<RequestTarget> {
-  if (local) return targetOf(await lastPlatform(out));
-  const { base_url, revision } = loadConfig();
-  return { platform: platformName(base_url), revision };
-}
-
-/**
- * The median time from a report's creation to its manifest, over the latest manifests of the export. A
- * sandbox says nothing about the platform's time, and its clock may be faster.
- */
-async function medianSeconds(store: ReadableBucket, request: ExportRequest): Promise<number | undefined> {
-  const keys = await store.list(exportPrefix(request));
-  const latest = keys.filter((key) => key.endsWith(`/${MANIFEST}`)).slice(-RECENT);
-  const texts = await Promise.all(latest.map((key) => store.getText(key)));
-  const seconds = texts.flatMap((text = '') => {
-    const { platform, report_created_at, copied_at, published_at } = Object(parseJson(text));
-    if (platform === targetOf({}).platform) return [];
-    const took = (Date.parse(published_at) - Date.parse(report_created_at ?? copied_at)) / 1000;
-    return Number.isFinite(took) ? [Math.round(took)] : [];
-  });
-  return seconds.sort((one, other) => one - other)[seconds.length >> 1];
-}
-
 function describePlan(plan: Awaited<ReturnType<typeof planRequest>>): string[] {
-  const { windows, already_delivered: already, seconds_per_report: seconds } = plan;
+  const { windows, already_delivered: already } = plan;
   const [first, last] = [windows[0], windows.at(-1)];
-  const basis =
-    seconds === undefined
-      ? `assuming ${ASSUMED_SECONDS} s a report, because none was delivered yet`
-      : `at ${seconds} s a report, the median of the latest deliveries`;
   const days =
     first && last
       ? describeDays({ start_date: last.start_date, end_date: first.end_date })
@@ -119,7 +80,7 @@ function describePlan(plan: Awaited<ReturnType<typeof planRequest>>): string[] {
     `${plan.account}/${plan.name}: ${days}`,
     `windows            ${windows.length}${already ? ` (and ${already} already delivered)` : ''}`,
     `reports to create  ${plan.reports}`,
-    `expected time      ${plan.minutes} min, ${basis}`,
+    `expected time      ${plan.minutes} min, assuming ${SECONDS_PER_REPORT} s a report`,
     `AWS charges about  $${plan.dollars.toFixed(4)} (Step Functions and Lambda, list prices of ${PRICES.as_of})`,
     ...plan.warnings.map((warning) => `warning: ${warning}`),
   ];

@@ -10,7 +10,6 @@ import { keepPlatform } from '../../knowledge/platform.ts';
 import { type Clock, scaledClock } from '../../local/clock.ts';
 import { startLocal } from '../../local/run.ts';
 import { newestChange } from '../../local/s3/store.ts';
-import { keepSaving } from '../../local/step-functions/history.ts';
 import { showProgress } from '../../local/step-functions/progress.ts';
 import { PROGRAM } from '../../package.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
@@ -67,7 +66,6 @@ async function runOnce(
   });
   const [request] = requests;
   const execution = local.export(input, executionName(request, new Date(clock.now())));
-  await using _saving = keepSaving(local.history);
   using interrupt = catchInterrupt();
   interrupt.signal.addEventListener('abort', () => execution.abort());
   await showProgress(execution, local, process.stderr);

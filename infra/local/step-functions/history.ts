@@ -63,21 +63,3 @@ export function createHistory(folder: string): History {
     },
   };
 }
-
-const SAVE_EVERY_MS = 2_000;
-
-/** Saves a history now and every two seconds until it is disposed of. A killed process leaves one behind. */
-export function keepSaving(history: Pick<History, 'save'>): AsyncDisposable {
-  // The final save reports an error.
-  const save = () => history.save().catch(() => {});
-  let saving = save();
-  const timer = setInterval(() => {
-    saving = saving.then(save);
-  }, SAVE_EVERY_MS);
-  return {
-    async [Symbol.asyncDispose]() {
-      clearInterval(timer);
-      await saving;
-    },
-  };
-}

@@ -41,7 +41,7 @@ it('shows each day of overlapping windows from the newest report, and changes no
   expect(await spendIn(out)).toEqual({ 1: 5, 2: 7, 3: 7, 4: 7, 5: 4, 6: 4 });
 });
 
-it('names a damaged object, as missing and query do, and writes its days again once it is removed', async () => {
+it('names a damaged object, as missing and check do, and writes its days again once it is removed', async () => {
   const folder = await openFolder();
   const place = ['--local', '--out', folder.out];
   await deliver(folder, { days: [1, 1], created: 5 });
@@ -50,7 +50,7 @@ it('names a damaged object, as missing and query do, and writes its days again o
   for (const command of [
     ['rebuild', 'daily'],
     ['missing', 'daily'],
-    ['query', 'SELECT * FROM daily'],
+    ['check', 'daily'],
   ]) {
     const { status, stderr } = await runCommand([...command, ...place]);
     expect([status, stderr]).toEqual([
@@ -60,6 +60,8 @@ it('names a damaged object, as missing and query do, and writes its days again o
       ),
     ]);
   }
+  const { stderr } = await runCommand(['query', 'SELECT * FROM daily', ...place]);
+  expect(stderr).toContain("a file is damaged: 'npm run export -- check NAME --local' names it.");
   await rm(join(folder.out, MONTH));
   await rebuild(['daily', ...place]);
   expect(await spendIn(folder.out)).toEqual({ 1: 5 });

@@ -76,13 +76,10 @@ it('ends with 0 if the table did not take the file, and with 3 with --strict', a
 });
 
 describe('an interrupted run', () => {
-  it('P5: leaves its history if it is killed, and --only-missing exports the rest', async () => {
+  it('P5: if it is killed, --only-missing exports the rest', async () => {
     const { args, out, release } = await startHeldRun();
     const { child, ended } = startCommand(args);
     await waitForFirstWindow(out);
-    await expect
-      .poll(() => readFile(join(out, 'history.json'), 'utf8').catch(() => ''), { timeout: 10_000 })
-      .toContain('PublishWindow');
     child.kill('SIGKILL');
     await ended;
 
