@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { readFile, realpath } from 'node:fs/promises';
 import { createSecrets } from '../../../functions/aws/secrets.ts';
 import type { Connection } from '../../../functions/platform/connection.ts';
@@ -18,20 +17,7 @@ import { suggest } from '../../knowledge/request.ts';
 import { replaceFile } from '../../local/secrets-manager.ts';
 
 /** An account of the platform: a deployed one, or one with a credential file on this machine. */
-export interface Account extends AsyncDisposable {
-  readonly name: string;
-  readonly platform: Connection;
-  /** Do not print what is read from it. */
-  readonly store: CredentialStore;
-  /** Does something with the refresh token while no execution renews a token of the account. */
-  readonly underLease: <T>(refresh: () => Promise<T>) => Promise<T>;
-  /** The name of the secret or the file, for messages. */
-  readonly place: string;
-  /** The command that logs in to it. */
-  readonly login: string;
-  /** The next step if its credential is missing or cannot be used. */
-  readonly todo: string;
-}
+export type Account = ReturnType<typeof createAccount>;
 
 export interface AccountOptions extends PlatformOptions {
   readonly local?: true;
@@ -45,12 +31,11 @@ export const SILENT: Log = { info() {}, warn() {}, error() {}, keep() {} };
 
 const NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
-/** The faults of --account. */
+/** The faults of an account's name. Quotes it only if it can be no credential. */
 export function accountFaults(name: string, { local }: AccountOptions): string[] {
-  if (!NAME.test(name)) return [`--account ${name} is not a name: use a-z, 0-9, _ and -`];
-  if (local) return [];
+  if (!NAME.test(name)) return ['the account must be a name: a-z, 0-9, _ and -'];
   const accounts = Object.keys(loadConfig().accounts);
-  if (accounts.includes(name)) return [];
+  if (local || accounts.includes(name)) return [];
   return [`there is no account ${name} in ${configName()}${suggest(name, accounts)}`];
 }
 
@@ -58,65 +43,64 @@ export function accountFaults(name: string, { local }: AccountOptions): string[]
 export function neededScopes(account: string): string[] {
   const exports = loadConfig().exports.filter((entry) => entry.account === account);
   const scopes = exports.flatMap(({ kind = 'report', resource, advertiser_ids }) => {
-    const request = { kind: String(kind), ...(typeof resource === 'string' && { resource }), advertiser_ids };
+    const request = { kind: String(kind), resource: String(resource), advertiser_ids };
     return scopeOf(request)?.split(' ') ?? [];
   });
   return [...new Set([REPORTING, ...scopes])];
 }
 
 /** @param options without faults */
-export async function createAccount(name: string, options: AccountOptions): Promise<Account> {
-  const { local, baseUrl, credential } = options;
-  if (local && baseUrl !== undefined && credential !== undefined) {
-    const platform = createConnection(baseUrl, { allowLoopback: true });
-    const login = commandFor(['login'], { account: name, local: true, 'base-url': baseUrl, credential });
-    const todo = `Write {"client_id","client_secret"} to ${credential}.`;
-    const store = createFileStore(credential);
-    return { name, ...platform, store, underLease: (refresh) => refresh(), place: credential, login, todo };
-  }
-  const { base_url } = loadConfig();
-  const stack = stackName();
-  const store = createCredentialStore(createSecrets(targetRegion()), stack, name);
-  const platform = createConnection(base_url, { allowLoopback: false });
-  const place = `the secret ${stack}/${name}/credential`;
-  const todo = `Store {"client_id","client_secret"}: ${commandFor(['secret', 'set', name])} < credential.json`;
+export function createAccount(name: string, { local, baseUrl, credential }: AccountOptions) {
+  const hosts = { allowLoopback: local === true };
+  const dispatcher = safeAgent(hosts, { connectTimeout: CONNECT_TIMEOUT, pipelining: 0 });
+  const platform: Connection = { baseUrl: baseUrl ?? loadConfig().base_url, dispatcher };
   return {
     name,
-    ...platform,
-    store,
-    underLease: underLeaseOf(name),
-    place,
-    login: commandFor(['login'], { account: name }),
-    todo,
+    platform,
+    ...(credential === undefined ? openSecret(name) : openFile(credential)),
+    /** The command that logs in to it. */
+    login: commandFor(['login'], { account: name, local, 'base-url': baseUrl, credential }),
+    [Symbol.asyncDispose]: () => dispatcher.destroy(),
   };
 }
 
-function createConnection(
-  baseUrl: string,
-  hosts: { allowLoopback: boolean },
-): Pick<Account, 'platform' | typeof Symbol.asyncDispose> {
-  const dispatcher = safeAgent(hosts, { connectTimeout: CONNECT_TIMEOUT, pipelining: 0 });
-  return { platform: { baseUrl, dispatcher }, [Symbol.asyncDispose]: () => dispatcher.destroy() };
+/** The credential of an account. Do not print what is read from it. */
+interface Stored {
+  readonly store: CredentialStore;
+  /** Does something with the refresh token while no execution renews a token of the account. */
+  readonly underLease: <T>(refresh: () => Promise<T>) => Promise<T>;
+  /** The name of the secret or the file, for messages. */
+  readonly place: string;
+  /** The next step if it is missing or cannot be used. */
+  readonly todo: string;
 }
 
-function underLeaseOf(name: string): Account['underLease'] {
-  return async (refresh) => {
-    await using objects = await openBucket({ out: '' });
-    return underLease(name, { objects, now: () => new Date(), log: SILENT }, refresh);
+function openSecret(account: string): Stored {
+  const stack = stackName();
+  return {
+    store: createCredentialStore(createSecrets(targetRegion()), stack, account),
+    async underLease(refresh) {
+      await using objects = await openBucket({ out: '' });
+      return underLease(account, { objects, now: () => new Date(), log: SILENT }, refresh);
+    },
+    place: `the secret ${stack}/${account}/credential`,
+    todo: `Store {"client_id","client_secret"}: ${commandFor(['secret', 'set', account])} < credential.json`,
   };
 }
 
-/** A credential in a file that only its owner may read. Every write replaces the whole file. */
-function createFileStore(file: string): CredentialStore {
+/** A file that only its owner may read. Every write replaces the whole file. */
+function openFile(file: string): Stored {
   const read = async () => {
     const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
       throw new CommandFailed(`${file} cannot be read (${error.code}).`, 'Give another --credential.');
     });
-    return { text, version: createHash('sha256').update(text).digest('hex') };
+    return { text, version: '' };
   };
   return {
-    read,
-    write: async (text) => replaceFile(await realpath(file), text),
+    store: { read, write: async (text) => replaceFile(await realpath(file), text) },
+    underLease: (refresh) => refresh(),
+    place: file,
+    todo: `Write {"client_id","client_secret"} to ${file}.`,
   };
 }
 

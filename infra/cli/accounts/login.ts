@@ -30,19 +30,19 @@ import {
 const STATE_BYTES = 32;
 
 /** Nothing listens there. The browser's address bar shows the redirect, on any machine. */
-const LOOPBACK = 'http://127.0.0.1:47115/callback';
+export const LOOPBACK = 'http://127.0.0.1:47115/callback';
 
 interface LoginOptions extends AccountOptions {
   readonly account: string;
   readonly scope?: string;
-  readonly redirectUri?: string;
+  readonly redirectUri: string;
 }
 
 export function createCommand(): Command {
   return new Command('login')
     .requiredOption('--account <name>', 'the account')
     .option('--scope <scopes>', "the scopes to ask for, separated by spaces (default: its exports')")
-    .option('--redirect-uri <url>', 'the registered redirect URI (default: an address on 127.0.0.1)')
+    .option('--redirect-uri <url>', 'the registered redirect URI', LOOPBACK)
     .option('--local', 'store the login in a credential file on this machine')
     .addOption(option.baseUrl())
     .addOption(option.credential())
@@ -50,36 +50,27 @@ export function createCommand(): Command {
 }
 
 async function login(options: LoginOptions): Promise<void> {
-  refuse(await findFaults(options));
-  if (!options.local) await readDeployment();
-  const { scope = neededScopes(options.account).join(' '), redirectUri } = options;
-  await using account = await createAccount(options.account, options);
+  const { account: name, local, scope = neededScopes(name).join(' '), redirectUri } = options;
+  refuse([
+    ...accountFaults(name, options),
+    ...(local ? await platformFaults(options, '--local', ['baseUrl', 'credential']) : []),
+    ...(URL.canParse(redirectUri) ? [] : ['--redirect-uri is not a URL']),
+  ]);
+  if (!local) await readDeployment();
+  await using account = createAccount(name, options);
   using interrupt = catchInterrupt();
   const { signal } = interrupt;
   try {
-    report(await authorize(account, { scope, redirectUri, input: process.stdin, showUrl, signal }), account);
+    const granted = await authorize(account, { scope, redirectUri, input: process.stdin, showUrl, signal });
+    printLines([
+      `Account ${name} is logged in${granted === undefined ? '' : `. Granted: ${granted}`}.`,
+      `The refresh token is in ${account.place}.`,
+    ]);
   } catch (error) {
     if (!signal.aborted || error !== signal.reason) throw error;
     process.stderr.write('Stopped. Nothing was stored.\n');
     process.exitCode = INTERRUPTED;
   }
-}
-
-async function findFaults(options: LoginOptions): Promise<string[]> {
-  const { account, local, redirectUri } = options;
-  return [
-    ...accountFaults(account, options),
-    ...(local ? await platformFaults(options, '--local', ['baseUrl', 'credential']) : []),
-    ...(redirectUri === undefined || URL.canParse(redirectUri) ? [] : ['--redirect-uri is not a URL']),
-  ];
-}
-
-/** @param granted the scopes, which may be fewer than the login asked for */
-function report(granted: string | undefined, { name, place }: Account): void {
-  printLines([
-    `Account ${name} is logged in${granted === undefined ? '' : `. Granted: ${granted}`}.`,
-    `The refresh token is in ${place}.`,
-  ]);
 }
 
 function showUrl(url: string): void {
@@ -91,7 +82,7 @@ export interface AuthorizeOptions {
   /** Space-separated. */
   readonly scope: string;
   /** The registered redirect URI. */
-  readonly redirectUri?: string | undefined;
+  readonly redirectUri: string;
   /** Has the redirected address in a line. */
   readonly input: Readable;
   /** Shows the consent screen's URL to the user. */
@@ -110,15 +101,14 @@ export interface AuthorizeOptions {
  */
 export async function authorize(
   account: Account,
-  { scope, redirectUri = LOOPBACK, input, showUrl, signal }: AuthorizeOptions,
+  { scope, redirectUri, input, showUrl, signal }: AuthorizeOptions,
 ): Promise<string | undefined> {
   const client = await readClient(account);
   const state = randomBytes(STATE_BYTES).toString('base64url');
   const asked = { client_id: client.client_id, redirect_uri: redirectUri, scope, state };
   showUrl(consentUrl(account.platform, asked).href);
-  const redirect = parsePasted(await readLine(input, signal), redirectUri);
-  const grant = { code: readCode(redirect, state), redirect_uri: redirectUri };
-  return exchangeAndStore(account, client, grant);
+  const code = readCode(await readLine(input, signal), state);
+  return exchangeAndStore(account, client, { code, redirect_uri: redirectUri });
 }
 
 async function readLine(input: Readable, signal: AbortSignal): Promise<string> {
@@ -131,17 +121,6 @@ async function readLine(input: Readable, signal: AbortSignal): Promise<string> {
   }
   signal.throwIfAborted();
   throw new CommandFailed('No address was pasted.', 'Log in again and paste the whole address.');
-}
-
-/** The scheme, host, port and path must be the same as in the redirect URI. */
-function parsePasted(line: string, redirectUri: string): URL {
-  const url = URL.parse(line);
-  const { origin, pathname } = new URL(redirectUri);
-  if (url?.origin === origin && url.pathname === pathname) return url;
-  throw new CommandFailed(
-    `The pasted text is not an address that begins with ${redirectUri}.`,
-    "Log in again and paste the whole address from the browser's address bar.",
-  );
 }
 
 /** @throws CommandFailed naming the fields that are wrong, never a value */
@@ -177,29 +156,20 @@ async function exchangeAndStore(
       'Ask the platform whether this client may have refresh tokens.',
     );
   }
-  await storeRefreshToken(account, refreshToken);
+  const login = { refresh_token: refreshToken };
+  await updateCredential(account.store, account.name, () => login).catch((error) => {
+    throw explainStoreError(error, account);
+  });
   return scope;
 }
 
-/** Stores a login's refresh token. @throws CommandFailed */
-export async function storeRefreshToken(account: Account, refresh_token: string): Promise<void> {
-  await updateCredential(account.store, account.name, () => ({ refresh_token })).catch((error) => {
-    throw explainStoreError(error, account);
-  });
-}
-
-/**
- * The code in a redirect (contract 4.2). Trusts nothing else in the redirect until the state matches.
- *
- * @throws CommandFailed
- */
-function readCode(url: URL, state: string): string {
-  const { searchParams } = url;
-  const states = searchParams.getAll('state');
-  if (states.length !== 1 || states[0] !== state)
+/** The code in a redirect (contract 4.2), of which nothing is trusted until the state matches. */
+function readCode(pasted: string, state: string): string {
+  const { searchParams } = URL.parse(pasted) ?? new URL(LOOPBACK);
+  if (searchParams.getAll('state').join() !== state)
     throw new CommandFailed(
-      'The pasted address does not have the state that this login sent.',
-      'Log in again, and paste the address that the browser shows after this login.',
+      'The pasted text is not an address with the state that this login sent.',
+      'Log in again, and paste the whole address that the browser shows after this login.',
     );
   const error = searchParams.get('error');
   if (error !== null) {

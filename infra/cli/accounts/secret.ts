@@ -10,9 +10,9 @@ import {
   parseCredential,
   updateCredential,
 } from '../../../functions/token/credential.ts';
-import { AccessRefused, CredentialUnusable } from '../../../functions/workflow/errors.ts';
+import { CredentialUnusable } from '../../../functions/workflow/errors.ts';
 import { readDeployment, stackName } from '../../knowledge/deployment.ts';
-import { CommandFailed, explainStepError, refuse, UsageError } from '../../knowledge/errors.ts';
+import { refuse, UsageError } from '../../knowledge/errors.ts';
 import { PROGRAM } from '../../package.ts';
 import { printDocument, warn } from '../layout.ts';
 import { examples, option } from '../options.ts';
@@ -40,8 +40,8 @@ async function secret(action = '', account = '', { json }: { json?: true }, comm
   refuse(argumentFaults(action, account, command.args));
   // A terminal would show what is typed.
   if (process.stdin.isTTY) throw new UsageError(['give the credential on standard input: < credential.json']);
-  const content = await text(process.stdin);
-  if (content.trim() === '') throw new UsageError([`standard input is empty; give the credential: ${USAGE}`]);
+  const content = (await text(process.stdin)).trim();
+  if (content === '') throw new UsageError([`standard input is empty; give the credential: ${USAGE}`]);
   const stored = await storeCredential(account, content);
   const check = `Check it: ${PROGRAM} doctor --account ${account}`;
   const login = stored.login_kept ? 'The login is kept.\n' : '';
@@ -57,7 +57,6 @@ function argumentFaults(action: string, account: string, args: readonly string[]
     ];
   }
   if (action !== 'set' || account === '') return [`the only action is: ${USAGE}`];
-  if (!/^[a-z0-9_-]{1,64}$/.test(account)) return ['the account must be a name: a-z, 0-9, _ and -'];
   return accountFaults(account, {});
 }
 
@@ -66,25 +65,16 @@ function argumentFaults(action: string, account: string, args: readonly string[]
  *
  * @returns the document of --json, which names the fields of the credential, never a value
  * @throws UsageError with the names of the wrong fields
- * @throws CommandFailed if AWS refuses the call
  */
 async function storeCredential(account: string, content: string) {
   const credential = checkCredential(account, content);
   for (const warning of credentialWarnings(credential)) warn(warning);
-  const stack = stackName();
   const { region } = await readDeployment();
-  const secrets = createSecrets({ region });
-  const store = createCredentialStore(secrets, stack, account);
-  const name = `${stack}/${account}/credential`;
-  try {
-    const login_kept = await replaceClient(store, account, credential);
-    if (!login_kept) await secrets.write(name, content.trim());
-    return { outcome: 'stored', account, secret: name, fields: Object.keys(credential), login_kept };
-  } catch (error) {
-    if (error instanceof AccessRefused && error.facts.aws_error === 'ResourceNotFoundException')
-      throw new CommandFailed(`There is no secret ${name}.`, "Run 'npx cdk deploy', then store it.");
-    throw explainStepError(error);
-  }
+  const store = createCredentialStore(createSecrets({ region }), stackName(), account);
+  const login_kept = await replaceClient(store, account, credential);
+  if (!login_kept) await store.write(content);
+  const secret = `${stackName()}/${account}/credential`;
+  return { outcome: 'stored', account, secret, fields: Object.keys(credential), login_kept };
 }
 
 function checkCredential(account: string, content: string): Credential {
@@ -107,10 +97,9 @@ async function replaceClient(store: CredentialStore, account: string, next: Cred
   if (!isOAuth(next) || next.refresh_token !== undefined) return false;
   const hasLogin = (stored: Credential) =>
     isOAuth(stored) && stored.client_id === next.client_id && stored.refresh_token !== undefined;
-  try {
-    return await updateCredential(store, account, (stored) => (hasLogin(stored) ? next : undefined));
-  } catch (error) {
+  const replace = (stored: Credential) => (hasLogin(stored) ? next : undefined);
+  return updateCredential(store, account, replace).catch((error) => {
     if (error instanceof CredentialUnusable) return false;
     throw error;
-  }
+  });
 }

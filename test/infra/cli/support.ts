@@ -5,7 +5,7 @@ import { PassThrough } from 'node:stream';
 import { request } from 'undici';
 import { onTestFinished, vi } from 'vitest';
 import { createAccount } from '../../../infra/cli/accounts/account.ts';
-import { type AuthorizeOptions, authorize } from '../../../infra/cli/accounts/login.ts';
+import { type AuthorizeOptions, authorize, LOOPBACK } from '../../../infra/cli/accounts/login.ts';
 import { readConfig } from '../../../infra/config/read-config.ts';
 import { createSecret } from '../../../infra/local/secrets-manager.ts';
 import { type Sandbox, startSandbox } from '../../../infra/sandbox/sandbox.ts';
@@ -54,7 +54,7 @@ export async function startDeployedAccount(content: string) {
   vi.stubEnv('AWS_REGION', 'eu-west-1');
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'any');
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'any');
-  const account = await createAccount('acme', {});
+  const account = createAccount('acme', {});
   onTestFinished(async () => {
     await account[Symbol.asyncDispose]();
     await server.close();
@@ -86,11 +86,12 @@ export async function logIn(
   { decision, ...options }: Partial<AuthorizeOptions> & { readonly decision?: 'allow' | 'deny' } = {},
 ): Promise<string | undefined> {
   const { baseUrl } = sandbox;
-  await using account = await createAccount('sandbox', { local: true, baseUrl, credential: file });
+  await using account = createAccount('sandbox', { local: true, baseUrl, credential: file });
   const input = new PassThrough();
   const showUrl = async (url: string) => void input.end(`${toPaste(await consent(url, decision))}\n`);
   const { signal } = new AbortController();
-  return await authorize(account, { scope: 'reporting:read', signal, showUrl, input, ...options });
+  const defaults = { scope: 'reporting:read', redirectUri: LOOPBACK, signal, showUrl, input };
+  return await authorize(account, { ...defaults, ...options });
 }
 
 /** Starts the login command. `url` is the consent screen's URL as soon as the command prints it. */

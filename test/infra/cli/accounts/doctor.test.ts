@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { describe, expect, test, vi } from 'vitest';
 import { createAccount } from '../../../../infra/cli/accounts/account.ts';
-import { type Check, diagnose, type Needs } from '../../../../infra/cli/accounts/checks.ts';
+import { type Check, diagnose, type Needs } from '../../../../infra/cli/accounts/doctor.ts';
 import { EXAMPLE_REVISION, type SandboxOptions } from '../../../../infra/sandbox/settings.ts';
 import { runCommand } from '../../../support/cli.ts';
 import { startBucket } from '../../knowledge/executions/operated-executions.ts';
@@ -25,7 +25,7 @@ async function examine(options: SandboxOptions, { needs = {}, credential, now }:
 }
 
 async function diagnosePlatform(baseUrl: string, credential: string, needs = NEEDS, now?: Date) {
-  await using account = await createAccount('acme', { local: true, baseUrl, credential });
+  await using account = createAccount('acme', { local: true, baseUrl, credential });
   return await Array.fromAsync(diagnose(account, needs, now));
 }
 

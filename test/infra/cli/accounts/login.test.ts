@@ -30,7 +30,7 @@ describe('login', () => {
     [
       'local options',
       ['--local', '--account', 'No', '--base-url', 'http://127.0.0.1:9'],
-      ['--account No', '--local needs --credential'],
+      ['the account must be a name', '--local needs --credential'],
     ],
     [
       'local options without --local',

@@ -91,7 +91,7 @@ describe('secret set', () => {
     await startDeployedAccount('');
     await startCloudFormation('ads');
     const { stdout } = await setSecret(CLIENT, '--stack', 'ads');
-    expect(JSON.parse(stdout).happened).toBe('There is no secret ads/acme/credential.');
+    expect(JSON.parse(stdout).happened).toContain('write the secret ads/acme/credential (ResourceNotFound');
   });
 
   it.each([
