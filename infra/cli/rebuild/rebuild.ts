@@ -1,27 +1,36 @@
+import { mkdirSync } from 'node:fs';
+import { mkdtempDisposable } from 'node:fs/promises';
+import { tmpdir, totalmem } from 'node:os';
+import { join } from 'node:path';
 import { Command } from 'commander';
-import { describeDays } from '../../../functions/workflow/request/dates.ts';
-import { tableOf } from '../../../functions/workflow/table.ts';
-import { openBucket } from '../../knowledge/bucket.ts';
+import { curateReport } from '../../../functions/curate-report.ts';
+import { type DayState, judgeDays } from '../../../functions/deliveries/judge.ts';
+import type { StoredDelivery } from '../../../functions/deliveries/records.ts';
+import { openDatabase } from '../../../functions/tables/database.ts';
+import { mergeLedger, shownLines } from '../../../functions/tables/ledger.ts';
+import { duckType } from '../../../functions/tables/merge.ts';
+import { mergeMonth } from '../../../functions/tables/month.ts';
+import { ExportError, readMessage } from '../../../functions/workflow/errors.ts';
+import { type DateRange, daysOf, describeDays } from '../../../functions/workflow/request/dates.ts';
+import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
+import type { Curated } from '../../../functions/workflow/state-parts.ts';
+import type { SavedWindow } from '../../../functions/workflow/states.ts';
+import { type TableSchema, tableColumns, tableOf } from '../../../functions/workflow/table.ts';
+import { MEMORY } from '../../config/cost.ts';
+import { type Bucket, type Folder, openBucket } from '../../knowledge/bucket.ts';
 import { configName } from '../../knowledge/config.ts';
 import { CommandFailed, UsageError } from '../../knowledge/errors.ts';
-import { type ExportPlace, findExports } from '../../knowledge/exports.ts';
+import { type ExportPlace, type FoundExport, findExports } from '../../knowledge/exports.ts';
+import type { AskedDays } from '../../knowledge/missing-days.ts';
+import { type Month, readMonths, shownReader } from '../../knowledge/months.ts';
 import { findSchema } from '../../knowledge/tables.ts';
+import { SCRATCH } from '../../local/lambda/lambda-instance.ts';
 import { DELIVERED, FAILED } from '../exit-status.ts';
 import { printDocument, printLines } from '../layout.ts';
 import { option } from '../options.ts';
 import { lockFolder } from '../run/out-lock.ts';
-import {
-  isIn,
-  prepareProcess,
-  type Rebuilding,
-  type Rebuilt,
-  rebuildMonths,
-  rebuildWindows,
-} from './windows.ts';
 
-interface RebuildOptions extends ExportPlace {
-  readonly from?: string;
-  readonly to?: string;
+interface RebuildOptions extends ExportPlace, AskedDays {
   readonly acceptEmpty?: true;
   readonly json?: true;
 }
@@ -35,10 +44,7 @@ export function createCommand(): Command {
     .option('--account <name>', 'only this account (default: all that have the export)')
     .addOption(option.from(' of the windows (default: all)'))
     .addOption(option.to())
-    .option(
-      '--accept-empty',
-      'empty the held days: those of --from and --to that have no rows in the newest report',
-    )
+    .option('--accept-empty', 'empty the held days of the range, which the newest report has no rows for')
     .addOption(option.json())
     .option('--local', 'work on the folder of local runs instead of the deployed bucket')
     .addOption(option.out())
@@ -51,9 +57,9 @@ export function createCommand(): Command {
 }
 
 async function rebuild(name: string, options: RebuildOptions) {
-  const { from = '', to = '9999', acceptEmpty = false } = options;
+  const { from = '', to = '9999' } = options;
   const range = { start_date: from, end_date: to };
-  if (acceptEmpty && (from === '' || to === '9999'))
+  if (options.acceptEmpty && (from === '' || to === '9999'))
     throw new UsageError(['--accept-empty needs --from and --to']);
   await using bucket = await openBucket(options);
   await using _lock = options.local ? await lockFolder(options.out) : undefined;
@@ -63,20 +69,17 @@ async function rebuild(name: string, options: RebuildOptions) {
   if (exports.every(({ deliveries }) => deliveries.every((each) => !isIn(range, each))))
     throw new UsageError([`no report or list of ${name} was delivered in this range`]);
   const schema = await findSchema(table, options.local ? exports : undefined);
-  if (!schema)
-    throw new CommandFailed(
-      `The catalog has no table ${table}.`,
-      `Add the export to ${configName()} and deploy the stack.`,
-    );
+  const deploy = `Add the export to ${configName()} and deploy the stack.`;
+  if (!schema) throw new CommandFailed(`The catalog has no table ${table}.`, deploy);
   prepareProcess(options);
   const windows: Rebuilt[] = [];
-  // Counts the months that were rewritten only to bring them to the table's columns.
   let months = 0;
   for (const found of exports) {
-    const rebuilding: Rebuilding = { found, schema, bucket, range, acceptEmpty };
+    const acceptEmpty = options.acceptEmpty && ((day: string) => from <= day && day < to);
+    const rebuilding = { found, schema, bucket, range, acceptEmpty };
     for await (const rebuilt of rebuildWindows(rebuilding)) {
       windows.push(rebuilt);
-      printLines([describeRebuiltWindow(rebuilt)], options.json ? process.stderr : process.stdout);
+      printLines([describeWindow(rebuilt)], options.json ? process.stderr : process.stdout);
     }
     months += await rebuildMonths(rebuilding);
   }
@@ -84,20 +87,13 @@ async function rebuild(name: string, options: RebuildOptions) {
   return { version: '1', outcome: isDone ? 'done' : 'failed', name, table, windows, months };
 }
 
-const OUTCOMES: Readonly<Record<Rebuilt['outcome'], string>> = {
+const OUTCOMES = {
   written: 'written',
   gone: 'left out: its file was replaced or removed; export it again',
   failed: 'left out: the table cannot take it',
-};
+} as const;
 
-function describeRebuiltWindow({
-  account,
-  outcome,
-  table,
-  problem,
-  warnings = [],
-  ...range
-}: Rebuilt): string {
+function describeWindow({ account, outcome, table, problem, warnings = [], ...range }: Rebuilt): string {
   const { days = 0, kept = 0, restated = 0 } = table ?? {};
   const facts = [
     ...(table ? [`${days} ${days === 1 ? 'day' : 'days'}`] : []),
@@ -111,11 +107,143 @@ function describeRebuiltWindow({
 
 function describeRebuilt({ windows, months, table }: RebuildResult): string[] {
   const written = windows.filter(({ outcome }) => outcome === 'written').length;
-  const left = windows.length - written;
   return [
     windows.length === 0
       ? `The table ${table} shows all that was delivered.`
-      : `Table ${table}, windows: ${written} written${left > 0 ? `, ${left} left out` : ''}`,
+      : `Table ${table}, windows: ${written} written, ${windows.length - written} left out`,
     ...(months > 0 ? [`Months that got the table's columns besides: ${months}`] : []),
   ];
+}
+
+/** Gives this process the memory of CurateReport or more, and in a folder of local runs its scratch files. */
+function prepareProcess({ local, out }: Folder): void {
+  if (local) {
+    process.env.TMPDIR = join(out, SCRATCH);
+    mkdirSync(process.env.TMPDIR, { recursive: true });
+  }
+  // DuckDB may take more than in the function, so that this command can read a file that was too much for it.
+  const quarter = Math.floor(totalmem() / 1024 ** 2 / 4);
+  process.env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE = String(Math.max(MEMORY.CurateReport, quarter));
+}
+
+interface Rebuilding {
+  readonly found: FoundExport;
+  readonly schema: TableSchema;
+  readonly bucket: Bucket;
+  /** Windows that share a day with it. */
+  readonly range: DateRange;
+  /** Empties a held day. */
+  readonly acceptEmpty: ((day: string) => boolean) | undefined;
+}
+
+/** A window that the table lacked, and what became of it. */
+interface Rebuilt extends DateRange {
+  readonly account: string;
+  /** `gone`: its file was removed, or another run has replaced it. */
+  readonly outcome: keyof typeof OUTCOMES;
+  readonly table?: Curated['table'];
+  readonly problem?: string | undefined;
+  readonly warnings?: readonly string[];
+}
+
+/** Writes what the table lacks of the delivered files, the newest report first: each day is written once. */
+async function* rebuildWindows(rebuilding: Rebuilding): AsyncGenerator<Rebuilt> {
+  const { found, schema, bucket, range, acceptEmpty } = rebuilding;
+  const { account } = found.request;
+  const hash = schema.requests[account] ?? '';
+  const newestFirst = found.deliveries
+    .filter((each) => each.request_hash === hash && isIn(range, each))
+    .toSorted((one, other) => Date.parse(other.created_at) - Date.parse(one.created_at));
+  for (const { lost, ...delivery } of newestFirst) {
+    const days = daysOf(delivery);
+    const shown = await shownReader(bucket)({ ...schema, account }, days);
+    const states = judgeDays(days, { deliveries: [delivery], shown, hash });
+    const isLacking = (state: DayState, at: number) =>
+      state === 'not_in_table' || (state === 'held' && acceptEmpty?.(days[at] ?? ''));
+    if (!states.some(isLacking)) continue;
+    const { start_date, end_date, removed } = delivery;
+    const result = lost || removed ? GONE : await rebuildWindow(delivery, rebuilding);
+    yield { account, start_date, end_date, ...result };
+  }
+}
+
+function isIn(range: DateRange, { start_date, end_date }: DateRange): boolean {
+  return start_date < range.end_date && end_date > range.start_date;
+}
+
+const GONE = { outcome: 'gone' } as const;
+
+async function rebuildWindow(
+  delivery: StoredDelivery,
+  { found, schema, bucket, acceptEmpty }: Rebuilding,
+): Promise<Omit<Rebuilt, 'account' | keyof DateRange>> {
+  try {
+    const after = await curateReport(asState(delivery, found.request), {
+      store: bucket,
+      catalog: { getTable: async () => schema },
+      target: found.target,
+      maxBytes: Number.POSITIVE_INFINITY,
+      // A day, because a person may stop the command at any time.
+      millisecondsLeft: () => 24 * 60 * 60 * 1000,
+      ...(acceptEmpty && { acceptEmpty }),
+    });
+    if (after.status !== 'curated') return GONE;
+    const { curated: { table, table_problem: problem } = {}, warnings } = after as SavedWindow;
+    const outcome = problem === undefined ? 'written' : 'failed';
+    return { outcome, table, problem, warnings: warnings.filter((warning) => warning !== problem) };
+  } catch (error) {
+    if (!(error instanceof ExportError)) throw error;
+    return { outcome: 'failed', problem: readMessage(error.message).happened };
+  }
+}
+
+/** The window's state after SaveReport. CurateReport does not call the platform, so the token is empty. */
+function asState({ manifest, created_at }: StoredDelivery, request: ExportRequest): SavedWindow {
+  const { start_date, end_date, report_id, copied_at, checksum, execution } = manifest;
+  const { key, bytes, version_id, content_type, content_encoding } = manifest;
+  // The hash leaves the format out, so this file may have another one.
+  const { format } = manifest.request;
+  return {
+    execution,
+    request: { ...request, start_date, end_date, ...(typeof format === 'string' && { format }) },
+    warnings: [],
+    window: { start_date, end_date },
+    status: 'saved',
+    wait_seconds: 0,
+    throttled: 0,
+    reports: report_id ? [{ id: report_id, created_at, useless_answers: 0, given_up: false }] : [],
+    ready_id: report_id,
+    token: { version: '', scope: '', expires_at: copied_at, unproven: false },
+    begun_at: copied_at,
+    object: { key, bytes, crc32: checksum.value, content_type, content_encoding, version_id, copied_at },
+  };
+}
+
+/**
+ * Brings all months of an account to the table's columns, whatever the range, and adds to the ledger what
+ * their last writers could not.
+ *
+ * @returns how many did not have the columns
+ * @throws TableProblem if a column has another type in a month
+ */
+async function rebuildMonths({ found: { request, hash }, schema, bucket }: Rebuilding): Promise<number> {
+  const { account } = request;
+  const columns = JSON.stringify(tableColumns(schema).map(({ name, type }) => [name, duckType(type)]));
+  const all = await readMonths(bucket, { ...schema, account }, () => true);
+  const isOther = (each: Month) => schema.kind !== 'list' && JSON.stringify([...each.columns]) !== columns;
+  const others = all.filter(isOther);
+  const { signal } = new AbortController();
+  await using scratch = await mkdtempDisposable(join(tmpdir(), 'rebuild-'));
+  const { path: folder } = scratch;
+  using database = await openDatabase(folder, signal, schema.columns.length);
+  const merging = { database, store: bucket, folder, signal };
+  const copied_at = new Date(0).toISOString();
+  const version = { report_id: '', created_at: copied_at, request_hash: hash };
+  const window = { start_date: '', end_date: '' };
+  const offer = { version, window, copied_at, schema, account, acceptEmpty: () => false };
+  for (const { month } of others) await mergeMonth(merging, month, [], offer, '');
+  const lines = all.flatMap(({ days }) => shownLines(days));
+  for (const [month, some] of Map.groupBy(lines, ({ day }) => day.slice(0, 'YYYY-MM'.length)))
+    await mergeLedger(merging, request, month, some);
+  return others.length;
 }
