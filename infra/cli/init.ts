@@ -6,9 +6,11 @@ import PACKAGE from '../../package.json' with { type: 'json' };
 import { CONFIG_KEY } from '../config/config.ts';
 import { refuse } from '../knowledge/errors.ts';
 import { quote } from '../knowledge/next-command.ts';
-import { TEMPLATES } from '../package.ts';
+import { ROOT } from '../package.ts';
 import { printLines } from './layout.ts';
 import { examples } from './options.ts';
+
+const TEMPLATES = join(ROOT, 'infra/init');
 
 export function createCommand(): Command {
   return new Command('init')

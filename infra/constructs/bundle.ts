@@ -1,16 +1,8 @@
 import { execSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import {
-  cpSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { basename, dirname, join, relative } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type * as Esbuild from 'esbuild';
 import { cachedFolder } from '../cache.ts';
 import { BUILT, DIST, ROOT } from '../package.ts';
@@ -28,11 +20,7 @@ export const LAMBDA_LOCK = join(DIST, 'lambda-lock.json');
 /** The folders that this process has filled: an app may have several stacks. */
 const filled = new Set<string>();
 
-/**
- * Returns the folder of the bundles for Lambda. It is a function, because a construct cannot wait.
- *
- * @param outdir the app's, which gets the folder
- */
+/** @returns the folder with the bundles for Lambda, in the `outdir` of an app */
 export function lambdaBundles(outdir: string): string {
   const folder = join(outdir, 'functions');
   if (!filled.has(folder)) bundleFunctions(folder, installForLambda());
@@ -41,7 +29,7 @@ export function lambdaBundles(outdir: string): string {
 }
 
 /**
- * Fills a folder with the bundles, which the package already has, and with DuckDB for those that need it.
+ * Fills a folder with the bundles, which the package already has, and with DuckDB for bundles that need it.
  *
  * @param lambdaModules the folder of {@link installForLambda}. By default, the bundles run on this machine
  */
@@ -52,7 +40,9 @@ export function bundleFunctions(outdir: string, lambdaModules?: string): void {
     const bundle = join(outdir, step);
     if (!readFileSync(join(bundle, 'index.cjs'), 'utf8').includes(`require("${BINDINGS}")`)) continue;
     if (lambdaModules === undefined) linkBindings(bundle);
-    else copyBindings(bundle, lambdaModules);
+    else
+      for (const name of [BINDINGS, LAMBDA_BINDINGS])
+        cpSync(join(lambdaModules, name), join(bundle, 'node_modules', name), { recursive: true });
   }
 }
 
@@ -65,16 +55,14 @@ export function bundleFunctions(outdir: string, lambdaModules?: string): void {
  * The format is CommonJS, which loads in two thirds of the time of an ES module: an `import` of node:http
  * evaluates all of its exports, such as `fetch`. The code is not minified: that would not make it load
  * faster, and stack traces would need a source map.
- *
- * @returns the files that the bundles are made of
  */
-export function bundleSources(outdir: string): string[] {
+export function bundleSources(outdir: string): void {
   const files = readdirSync(join(ROOT, 'functions')).filter((file) => file.endsWith('.ts'));
   const steps = files.map((file) => basename(file, '.ts'));
   const entryPoints = steps.map((step) => [join(step, 'index'), join('functions', `${step}.ts`)]);
   // The package has no esbuild, and a construct cannot wait for an import.
   const { buildSync }: typeof Esbuild = createRequire(import.meta.url)('esbuild');
-  const { metafile } = buildSync({
+  buildSync({
     absWorkingDir: ROOT,
     entryPoints: Object.fromEntries(entryPoints),
     outdir,
@@ -87,10 +75,8 @@ export function bundleSources(outdir: string): string[] {
     mainFields: ['module', 'main'],
     outExtension: { '.js': '.cjs' },
     external: [BINDINGS],
-    metafile: true,
     logLevel: 'error',
   });
-  return Object.keys(metafile.inputs);
 }
 
 /**
@@ -100,15 +86,10 @@ export function bundleSources(outdir: string): string[] {
 export function readLambdaLock(): string {
   if (BUILT) return readFileSync(LAMBDA_LOCK, 'utf8');
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
-  const names = Object.keys(packages).filter((path) =>
-    /\/(detect-libc|@duckdb\/node-bindings.*)$/.test(path),
-  );
+  const isNeeded = ([path]: [string, unknown]) => /\/(detect-libc|@duckdb\/node-bindings.*)$/.test(path);
+  const needed = Object.fromEntries(Object.entries(packages).filter(isNeeded));
   const dependencies = { [BINDINGS]: packages[`node_modules/${BINDINGS}`].version };
-  const needed = names.map((path) => [path, packages[path]]);
-  return JSON.stringify({
-    lockfileVersion: 3,
-    packages: { '': { dependencies }, ...Object.fromEntries(needed) },
-  });
+  return JSON.stringify({ lockfileVersion: 3, packages: { '': { dependencies }, ...needed } });
 }
 
 /**
@@ -132,15 +113,9 @@ export function installForLambda(cache?: string): string {
   return join(cachedFolder(`lambda-${hash.slice(0, 16)}`, install, cache), 'node_modules');
 }
 
-function copyBindings(bundle: string, modules: string): void {
-  for (const name of [BINDINGS, LAMBDA_BINDINGS])
-    cpSync(join(modules, name), join(bundle, 'node_modules', name), { recursive: true });
-}
-
-/** The link to this machine's bindings is relative, so that a project with a cached bundle can be moved. */
+/** The link names the folder of this machine's DuckDB. A project that is moved bundles again. */
 function linkBindings(bundle: string): void {
-  const installed = dirname(createRequire(import.meta.url).resolve(`${BINDINGS}/package.json`));
   const link = join(bundle, 'node_modules', BINDINGS);
   mkdirSync(dirname(link), { recursive: true });
-  symlinkSync(relative(realpathSync(dirname(link)), installed), link, 'dir');
+  symlinkSync(dirname(createRequire(import.meta.url).resolve(`${BINDINGS}/package.json`)), link, 'dir');
 }

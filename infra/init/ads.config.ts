@@ -4,17 +4,16 @@ import type { ConfigInput } from 'ad-report-export';
 export default {
   // The name of the stack. The names of its secrets begin with it.
   stack: 'ad-report-export',
-  // The platform, and the revision of its API.
   base_url: 'https://api.platform.example/v1',
   revision: '2026-09-01',
-  // Who: each account has a credential of its own.
+  // Each account has a credential of its own.
   accounts: {
     acme: { time_zone: 'Europe/Berlin', advertiser_ids: 'all' },
     globex: {
       advertiser_ids: ['0b9d4c2a-86f1-4e57-a3c8-1d2e5f7a9b02', 'c7e1f3d5-2b4a-4c6d-8e9f-3a5b7c9d1e03'],
     },
   },
-  // What, for which accounts. The runs say when. An alarm tells of days that are not there by ready_by.
+  // The runs say when. An alarm tells of days that are not there by ready_by.
   exports: [
     {
       name: 'daily-campaigns',

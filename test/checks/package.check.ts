@@ -81,11 +81,11 @@ it('the tarball has the built code, the bundles, the templates and the documents
         'dist/page.css',
       ],
       ...['dist/functions/save-report/index.cjs', 'dist/interpreter.cjs', 'dist/lambda-lock.json'],
-      ...['dist/init/app.ts', 'dist/types/infra/index.d.ts', 'dist/licences.txt'],
+      ...['infra/init/app.ts', 'dist/types/infra/index.d.ts', 'dist/licences.txt'],
     ]),
   );
   const built =
-    /^(dist\/([\w.-]+\.(js|cjs|css|json|txt)|functions\/[a-z-]+\/index\.cjs|init\/.*|types\/.*\.d\.ts)|[\w.-]+|infra\/ad-report-export\.js|(infra|functions)\/\w+\.md)$/;
+    /^(dist\/([\w.-]+\.(js|cjs|css|json|txt)|functions\/[a-z-]+\/index\.cjs|types\/.*\.d\.ts)|[\w.-]+|infra\/ad-report-export\.js|(infra|functions)\/\w+\.md|infra\/init\/.*)$/;
   expect(paths.filter((path) => !built.test(path))).toEqual([]);
 });
 

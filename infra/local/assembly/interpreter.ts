@@ -8,15 +8,14 @@ export const INTERPRETER_FILE = 'interpreter.cjs';
 const UNUSED = ['asl-validator', '@aws-sdk/client-lambda', '@aws-sdk/credential-providers'];
 
 /** Bundles the interpreter into one CommonJS file. The run evaluates it with its own Date and timers. */
-export async function bundleInterpreter(folder: string): Promise<string[]> {
+export async function bundleInterpreter(folder: string): Promise<void> {
   const outfile = join(folder, INTERPRETER_FILE);
-  if (BUILT) copyFileSync(join(DIST, INTERPRETER_FILE), outfile);
-  if (BUILT) return [];
+  if (BUILT) return copyFileSync(join(DIST, INTERPRETER_FILE), outfile);
   // The package has no esbuild.
   const { buildSync } = await import('esbuild');
   const empty = join(folder, 'empty.cjs');
   writeFileSync(empty, '');
-  const { metafile } = buildSync({
+  buildSync({
     absWorkingDir: ROOT,
     entryPoints: ['aws-local-stepfunctions'],
     outfile,
@@ -25,9 +24,7 @@ export async function bundleInterpreter(folder: string): Promise<string[]> {
     platform: 'node',
     target: 'node24',
     format: 'cjs',
-    metafile: true,
     logLevel: 'error',
   });
   rmSync(empty);
-  return Object.keys(metafile.inputs);
 }
