@@ -3,13 +3,8 @@ import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { CfnSecret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
+import type { Config } from '../config/config.ts';
 import { grantKey } from './encryption-key.ts';
-
-interface AccountSecretsProps {
-  readonly stack: string;
-  readonly accounts: readonly string[];
-  readonly encryptionKey?: IKey | undefined;
-}
 
 /**
  * Two secrets per account: `<stack>/<account>/credential`, which an operator stores, and
@@ -17,52 +12,45 @@ interface AccountSecretsProps {
  * a template. The token goes with its account or the stack, and the credential stays.
  */
 export class AccountSecrets extends Construct {
-  private readonly key: IKey | undefined;
   private readonly stack: string;
+  private readonly key: IKey | undefined;
 
-  constructor(scope: Construct, id: string, { stack, accounts, encryptionKey }: AccountSecretsProps) {
+  constructor(scope: Construct, id: string, { stack, accounts }: Config, encryptionKey?: IKey) {
     super(scope, id);
     this.stack = stack;
     this.key = encryptionKey;
-    for (const account of accounts) {
-      this.secret(
-        `${account}/credential`,
-        'Requests the tokens of the account; stored by an operator',
+    for (const account of Object.keys(accounts)) {
+      this.secret(`${account}/credential`, 'Requests the tokens of the account; stored by an operator')
         // A creation that is rolled back deletes the secret. If it stayed, the next deployment would fail
         // because the name is taken.
-        RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
-      );
-      this.secret(
-        `${account}/token`,
-        'The current token of the account; written by GetToken',
+        .applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
+      this.secret(`${account}/token`, 'The current token of the account; written by GetToken')
         // CloudFormation deletes it without a recovery window, so the name is free at once.
-        RemovalPolicy.DESTROY,
-      );
+        .applyRemovalPolicy(RemovalPolicy.DESTROY);
     }
   }
 
   /** To replace tokens, and a used refresh token. */
   grantReplaceTokens(grantee: IGrantable): void {
     this.grantStoreCredentials(grantee);
-    this.grant(grantee, ['GetSecretValue', 'PutSecretValue'], 'token');
+    this.grant(grantee, 'token', ['GetSecretValue', 'PutSecretValue']);
   }
 
   /** To replace a credential. */
   grantStoreCredentials(grantee: IGrantable): void {
-    this.grant(grantee, ['GetSecretValue', 'PutSecretValue'], 'credential');
+    this.grant(grantee, 'credential', ['GetSecretValue', 'PutSecretValue']);
     grantKey(grantee, this.key, 'secretsmanager', ['kms:Decrypt', 'kms:GenerateDataKey']);
   }
 
   grantReadTokens(grantee: IGrantable): void {
-    this.grant(grantee, ['GetSecretValue'], 'token');
+    this.grant(grantee, 'token', ['GetSecretValue']);
     grantKey(grantee, this.key, 'secretsmanager', ['kms:Decrypt']);
   }
 
   /** The L2 construct would generate a value. */
-  private secret(name: string, description: string, removal: RemovalPolicy): void {
+  private secret(name: string, description: string): CfnSecret {
     const kmsKeyId = this.key && { kmsKeyId: this.key.keyArn };
-    const secret = new CfnSecret(this, name, { name: `${this.stack}/${name}`, description, ...kmsKeyId });
-    secret.applyRemovalPolicy(removal);
+    return new CfnSecret(this, name, { name: `${this.stack}/${name}`, description, ...kmsKeyId });
   }
 
   /**
@@ -70,17 +58,14 @@ export class AccountSecrets extends Construct {
    * about 40 accounts. Secrets Manager ends each ARN with a hyphen and six random characters. Narrower than
    * the L2 construct's grants, which include DescribeSecret and UpdateSecret.
    */
-  private grant(grantee: IGrantable, actions: readonly string[], secret: 'credential' | 'token'): void {
+  private grant(grantee: IGrantable, secret: 'credential' | 'token', names: readonly string[]): void {
     const arn = Stack.of(this).formatArn({
       service: 'secretsmanager',
       resource: 'secret',
       resourceName: `${this.stack}/*/${secret}-??????`,
       arnFormat: ArnFormat.COLON_RESOURCE_NAME,
     });
-    Grant.addToPrincipal({
-      grantee,
-      actions: actions.map((action) => `secretsmanager:${action}`),
-      resourceArns: [arn],
-    });
+    const actions = names.map((name) => `secretsmanager:${name}`);
+    Grant.addToPrincipal({ grantee, actions, resourceArns: [arn] });
   }
 }

@@ -24,7 +24,7 @@ import { ReadyChecks } from './monitoring/ready-checks.ts';
 import { createOperatorPolicy } from './operator-policy.ts';
 import { acknowledgeFindings } from './policy-checks.ts';
 import { grantCatalog } from './reader-policy.ts';
-import { grantPermissions, WorkflowFunctions } from './workflow-functions.ts';
+import { WorkflowFunctions } from './workflow-functions.ts';
 import { EVENT_SOURCE } from './workflow-states.ts';
 
 export interface AdReportExportProps {
@@ -66,44 +66,33 @@ export class AdReportExport extends Construct {
   constructor(scope: Construct, id: string, props: AdReportExportProps, bundles?: string) {
     super(scope, id);
     const config = parseConfig(props.config);
+    refuseFaults(this, config, props);
     const { stack, exports } = config;
-    const faults = propFaults(this, config, props);
-    if (faults.length > 0) throw new InvalidConfig(faults);
+    const { database, vpc, vpcSubnets } = props;
     const encryptionKey = createEncryptionKey(this, 'Key', config, props.encryptionKey);
 
-    const accounts = Object.keys(config.accounts);
-    const secrets = new AccountSecrets(this, 'Secrets', { stack, accounts, encryptionKey });
+    const secrets = new AccountSecrets(this, 'Secrets', config, encryptionKey);
     const bucket = new ExportBucket(this, 'Exports', { config, bucket: props.bucket, encryptionKey });
-    this.exportBucket = bucket;
-    this.bucket = bucket.bucket;
-    const { database, vpc, vpcSubnets } = props;
-    this.tables = config.tables ? new ExportTables(this, 'Tables', { config, bucket, database }) : undefined;
-    const { tables } = this;
+    const tables = config.tables ? new ExportTables(this, 'Tables', { config, bucket, database }) : undefined;
     const { functions } = new WorkflowFunctions(this, 'Functions', {
       config,
       bundles: bundles ?? lambdaBundles((this.node.root as App).outdir),
-      bucket: this.bucket,
-      database: tables?.database,
+      secrets,
+      bucket,
+      tables,
       encryptionKey,
       vpc,
       vpcSubnets,
     });
-    grantPermissions(functions, { secrets, bucket, tables });
 
     const logs = createExecutionLogs(this, 'ExecutionLogs', config, encryptionKey);
     const { stateMachine } = new ExportWorkflow(this, 'Workflow', { functions, logs });
-    this.stateMachine = stateMachine;
     encryptExecutions(stateMachine, encryptionKey);
     const schedules = new ExportSchedules(this, 'Schedules', encryptionKey);
-    schedules.add(stateMachine, runsToStart(exports, config.max_accounts), 'scheduled_at');
     const { deadLetterQueue } = schedules;
+    schedules.add(stateMachine, runsToStart(exports, config.max_accounts), 'scheduled_at');
 
-    const topic = createAlarmTopic(this, 'AlarmTopic', {
-      stack,
-      topic: props.alarmTopic,
-      emails: config.alarm_emails,
-      encryptionKey,
-    });
+    const topic = createAlarmTopic(this, 'AlarmTopic', { config, topic: props.alarmTopic, encryptionKey });
     const checked = runsToCheck(exports);
     const readyChecks =
       checked.length > 0 ? new ReadyChecks(this, 'ReadyChecks', { functions, logs, topic }) : undefined;
@@ -111,29 +100,26 @@ export class AdReportExport extends Construct {
       encryptExecutions(readyChecks.stateMachine, encryptionKey);
       schedules.add(readyChecks.stateMachine, checked, 'checked_at');
     }
-    new ExportAlarms(this, 'Alarms', {
-      stack,
-      stateMachine,
-      readyChecks: readyChecks?.stateMachine,
-      deadLetterQueue,
-      hasTables: tables !== undefined,
-      topic,
-      runbookUrl: config.runbook_url,
-    });
+    const watched = { stateMachine, readyChecks: readyChecks?.stateMachine, deadLetterQueue };
+    new ExportAlarms(this, 'Alarms', { config, topic, ...watched });
     const operator = { stack, stateMachine, bucket, secrets, tables, encryptionKey };
-    const operatorPolicy = createOperatorPolicy(this, 'Operator', operator);
+    const operatorPolicy = createOperatorPolicy(this, 'Operator', operator).managedPolicyArn;
     schedules.createAfter(...this.node.children.filter((other) => other !== schedules));
 
-    this.output('stateMachine', stateMachine.stateMachineArn);
-    this.output('bucket', this.bucket.bucketName);
-    this.output('deadLetterQueue', deadLetterQueue.queueUrl);
-    this.output('alarmTopic', topic.topicArn);
-    this.output('operatorPolicy', operatorPolicy.managedPolicyArn);
-    if (tables) {
-      this.output('database', tables.database);
-      this.output('workgroup', tables.workgroup);
-      this.output('readerPolicy', tables.readerPolicy);
-    }
+    this.exportBucket = bucket;
+    this.bucket = bucket.bucket;
+    this.stateMachine = stateMachine;
+    this.tables = tables;
+    this.output({
+      stateMachine: stateMachine.stateMachineArn,
+      bucket: this.bucket.bucketName,
+      deadLetterQueue: deadLetterQueue.queueUrl,
+      alarmTopic: topic.topicArn,
+      operatorPolicy,
+      database: tables?.database,
+      workgroup: tables?.workgroup,
+      readerPolicy: tables?.readerPolicy,
+    });
     acknowledgeFindings(this, vpc !== undefined);
   }
 
@@ -161,31 +147,29 @@ export class AdReportExport extends Construct {
   }
 
   /** Commands find the deployed resources by these outputs, whatever the id of this construct is. */
-  private output(name: keyof typeof OUTPUTS, value: string): void {
-    new CfnOutput(this, OUTPUTS[name], { value }).overrideLogicalId(OUTPUTS[name]);
+  private output(values: Readonly<Record<keyof typeof OUTPUTS, string | undefined>>): void {
+    for (const [name, value] of Object.entries(values)) {
+      const id = OUTPUTS[name as keyof typeof OUTPUTS];
+      if (value) new CfnOutput(this, id, { value }).overrideLogicalId(id);
+    }
   }
 }
 
-/** Faults of the props, and of settings that they replace. */
-function propFaults(scope: Construct, config: Config, props: AdReportExportProps): string[] {
+/** @throws InvalidConfig with every fault of the props, and of settings that they replace */
+function refuseFaults(scope: Construct, config: Config, props: AdReportExportProps): void {
   const { bucket, encryptionKey, alarmTopic } = props;
   const { region } = Stack.of(scope);
-  const elsewhere = Object.entries({ bucket, encryptionKey, alarmTopic }).flatMap(([name, resource]) =>
+  const faults = Object.entries({ bucket, encryptionKey, alarmTopic }).flatMap(([name, resource]) =>
     resource && Token.compareStrings(resource.env.region, region) === TokenComparison.DIFFERENT
       ? [`${name}: belongs to ${resource.env.region}, and the stack to ${region}`]
       : [],
   );
-  return [
-    ...elsewhere,
-    ...(encryptionKey && config.kms_key ? ['kms_key: cannot be combined with encryptionKey'] : []),
-    ...(alarmTopic && config.alarm_emails.length > 0
-      ? ['alarm_emails: cannot be combined with alarmTopic; subscribe the addresses to that topic']
-      : []),
-    ...(bucket && !(bucket instanceof Bucket) && config.keep_reports_days !== undefined
-      ? [
-          'keep_reports_days: needs a bucket of this app, because the lifecycle of an imported one cannot be changed here; ' +
-            'omit it, and give the bucket a rule for exports/ with the tag kind=file',
-        ]
-      : []),
-  ];
+  if (encryptionKey && config.kms_key) faults.push('kms_key: cannot be combined with encryptionKey');
+  if (alarmTopic && config.alarm_emails.length > 0)
+    faults.push('alarm_emails: cannot be combined with alarmTopic; subscribe the addresses to that topic');
+  if (bucket && !(bucket instanceof Bucket) && config.keep_reports_days !== undefined)
+    faults.push(
+      'keep_reports_days: needs a bucket of this app; give yours a rule for exports/ with the tag kind=file',
+    );
+  if (faults.length > 0) throw new InvalidConfig(faults);
 }

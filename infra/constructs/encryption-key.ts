@@ -13,33 +13,30 @@ const DATA_KEY_REUSE = 300;
  * The customer managed key that encrypts secrets, objects, executions, logs, the dead-letter queue and
  * alarms. Without one, everything is encrypted with keys that AWS manages.
  *
- * @param given a key of the caller. If it is made in this app, its policy gets {@link serviceStatements}
+ * @param given a key of the caller
  */
 export function createEncryptionKey(
   scope: Construct,
   id: string,
   { stack, kms_key }: Config,
-  given: IKey | undefined,
+  given?: IKey,
 ): IKey | undefined {
   if (!given && kms_key === undefined) return undefined;
-  const key = given ?? createKey(scope, id, stack);
+  const key =
+    given ??
+    new Key(scope, id, {
+      description: `Encrypts everything that ${stack} stores`,
+      enableKeyRotation: true,
+      // Nobody can decrypt the data of a deleted key.
+      removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+    });
   const added = serviceStatements(scope, stack).map((statement) => key.addToResourcePolicy(statement));
   if (added.some(({ statementAdded }) => !statementAdded))
     Annotations.of(scope).addWarningV2(
       'ad-report-export:key',
-      `the key ${key.node.path} is imported, so its policy cannot be changed here. It must allow IAM policies of this AWS account, ` +
-        'and the log service, the delivery of logs and the alarms to use the key. infra/PLATFORM.md lists the statements.',
+      `the key ${key.node.path} is imported, so its policy cannot be changed here. infra/PLATFORM.md lists what it must allow.`,
     );
   return key;
-}
-
-function createKey(scope: Construct, id: string, stack: string): Key {
-  return new Key(scope, id, {
-    description: `Encrypts everything that ${stack} stores`,
-    enableKeyRotation: true,
-    // Nobody can decrypt the data of a deleted key.
-    removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
-  });
 }
 
 /** For services that do not act through a role: log groups, the delivery of execution logs, and alarms. */
@@ -47,26 +44,23 @@ function serviceStatements(scope: Construct, stack: string): PolicyStatement[] {
   const { partition, region, account, urlSuffix } = Stack.of(scope);
   const logs = `arn:${partition}:logs:${region}:${account}`;
   return [
-    new PolicyStatement({
+    {
       // The only one of these principals whose name contains the Region, and that ends with .cn in China.
       principals: [new ServicePrincipal(`logs.${region}.${urlSuffix}`)],
       actions: ['kms:Encrypt', 'kms:Decrypt', 'kms:ReEncrypt*', 'kms:GenerateDataKey*', 'kms:DescribeKey'],
-      resources: ['*'],
       conditions: { ArnLike: { 'kms:EncryptionContext:aws:logs:arn': `${logs}:log-group:*` } },
-    }),
-    new PolicyStatement({
+    },
+    {
       principals: [new ServicePrincipal('delivery.logs.amazonaws.com')],
       actions: ['kms:Decrypt'],
-      resources: ['*'],
       conditions: { StringEquals: { 'kms:EncryptionContext:SourceArn': `${logs}:*` } },
-    }),
-    new PolicyStatement({
+    },
+    {
       principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],
       actions: ['kms:Decrypt', 'kms:GenerateDataKey*'],
-      resources: ['*'],
       conditions: ofAlarms(scope, stack),
-    }),
-  ];
+    },
+  ].map((statement) => new PolicyStatement({ ...statement, resources: ['*'] }));
 }
 
 /** Lets a role use the key through a service. Does nothing without a key. */
@@ -74,16 +68,12 @@ export function grantKey(
   grantee: IGrantable,
   key: IKey | undefined,
   service: 's3' | 'secretsmanager' | 'sns' | 'sqs' | 'states',
-  actions: readonly ('kms:Decrypt' | 'kms:GenerateDataKey')[],
+  actions: ('kms:Decrypt' | 'kms:GenerateDataKey')[],
 ): void {
   if (!key) return;
-  const { region } = Stack.of(key);
-  Grant.addToPrincipal({
-    grantee,
-    actions: [...actions],
-    resourceArns: [key.keyArn],
-    conditions: { StringEquals: { 'kms:ViaService': `${service}.${region}.amazonaws.com` } },
-  });
+  const via = `${service}.${Stack.of(key).region}.amazonaws.com`;
+  const conditions = { StringEquals: { 'kms:ViaService': via } };
+  Grant.addToPrincipal({ grantee, actions, resourceArns: [key.keyArn], conditions });
 }
 
 /**
@@ -98,23 +88,18 @@ export function encryptExecutions(machine: StateMachine, key: IKey | undefined):
     kmsDataKeyReusePeriodSeconds: DATA_KEY_REUSE,
   };
   const { partition, region, account } = Stack.of(machine);
+  const resources = [key.keyArn];
   const arn = machine.stateMachineArn;
-  const executions = new PolicyStatement({
-    actions: ['kms:Decrypt', 'kms:GenerateDataKey'],
-    resources: [key.keyArn],
-    // A child execution belongs to `<state machine>/<label of the Distributed Map>`.
-    conditions: { ArnLike: { 'kms:EncryptionContext:aws:states:stateMachineArn': [arn, `${arn}/*`] } },
-  });
+  // A child execution belongs to `<state machine>/<label of the Distributed Map>`.
+  const executions = { ArnLike: { 'kms:EncryptionContext:aws:states:stateMachineArn': [arn, `${arn}/*`] } };
+  const actions = ['kms:Decrypt', 'kms:GenerateDataKey'];
   // A separate policy: it names the state machine, which depends on its role's default policy.
-  new Policy(machine, 'KeyPolicy', { roles: [machine.role], statements: [executions] });
+  new Policy(machine, 'KeyPolicy', {
+    roles: [machine.role],
+    statements: [new PolicyStatement({ actions, resources, conditions: executions })],
+  });
+  const logs = `arn:${partition}:logs:${region}:${account}:*`;
+  const conditions = { StringEquals: { 'kms:EncryptionContext:SourceArn': logs } };
   // In the default policy: the role must be able to deliver logs when the state machine is created.
-  machine.addToRolePolicy(
-    new PolicyStatement({
-      actions: ['kms:GenerateDataKey'],
-      resources: [key.keyArn],
-      conditions: {
-        StringEquals: { 'kms:EncryptionContext:SourceArn': `arn:${partition}:logs:${region}:${account}:*` },
-      },
-    }),
-  );
+  machine.addToRolePolicy(new PolicyStatement({ actions: ['kms:GenerateDataKey'], resources, conditions }));
 }

@@ -41,8 +41,8 @@ const PREFIXES = [EXPORTS_PREFIX, LEASES_PREFIX, TABLES_PREFIX, RESULTS_PREFIX];
 interface ExportBucketProps {
   readonly config: Config;
   /** A bucket of the caller. By default, one is created. */
-  readonly bucket?: IBucket | undefined;
-  readonly encryptionKey?: IKey | undefined;
+  readonly bucket: IBucket | undefined;
+  readonly encryptionKey: IKey | undefined;
 }
 
 /** Holds the reports. It stays when the stack is deleted. */
@@ -55,18 +55,16 @@ export class ExportBucket extends Construct {
     super(scope, id);
     this.bucket = bucket ?? this.create(config, encryptionKey);
     this.key = this.bucket.encryptionKey ?? encryptionKey;
-    if (!bucket) return;
     if (bucket instanceof Bucket)
       for (const rule of lifecycleRules(config, PREFIXES))
         bucket.addLifecycleRule({ ...rule, id: `AdReportExport-${rule.id}` });
-    else
+    else if (bucket)
       Annotations.of(this).addWarningV2(
         'ad-report-export:bucket',
-        `the bucket ${bucket.node.path} is imported, so it is left as it is. It must keep versions, refuse requests without ` +
-          `TLS, and have lifecycle rules: abort unfinished uploads after ${ABORT_UPLOADS_AFTER.toDays()} day, remove replaced ` +
-          `versions under ${TABLES_PREFIX} after ${TO_UNDO.toDays()} days and under ${EXPORTS_PREFIX} and ${LEASES_PREFIX} after ` +
-          `${KEEP_REPLACED.toDays()}, and remove objects under ${RESULTS_PREFIX} after ${KEEP_RESULTS.toDays()}. If programs ` +
-          'wait for its objects, it must send its events to EventBridge.',
+        `the bucket ${bucket.node.path} is imported and stays as it is. It must keep versions, refuse requests without TLS, ` +
+          `abort unfinished uploads after ${ABORT_UPLOADS_AFTER.toDays()} day, remove replaced versions under ` +
+          `${TABLES_PREFIX} after ${TO_UNDO.toDays()} days and under ${EXPORTS_PREFIX} and ${LEASES_PREFIX} after ` +
+          `${KEEP_REPLACED.toDays()}, and remove objects under ${RESULTS_PREFIX} after ${KEEP_RESULTS.toDays()}.`,
       );
   }
 
@@ -83,9 +81,8 @@ export class ExportBucket extends Construct {
       lifecycleRules: lifecycleRules(config),
     });
     // The L2 property `eventBridgeEnabled` would add a custom resource with a Lambda function.
-    const resource = bucket.node.defaultChild as CfnBucket;
     const path = 'NotificationConfiguration.EventBridgeConfiguration.EventBridgeEnabled';
-    resource.addPropertyOverride(path, true);
+    (bucket.node.defaultChild as CfnBucket).addPropertyOverride(path, true);
     // CDK's types differ in whether an absent property may be undefined.
     return bucket as IBucket;
   }
@@ -96,18 +93,13 @@ export class ExportBucket extends Construct {
    * PublishWindow, DescribeFailure, PlanExport and ListAdvertisers write them.
    */
   grantUpload(grantee: IGrantable): void {
-    const put = ['s3:PutObject', 's3:PutObjectTagging'];
-    this.grant(grantee, `${EXPORTS_PREFIX}*`, [
-      ...put,
-      's3:AbortMultipartUpload',
-      's3:ListMultipartUploadParts',
-    ]);
-    const resources = [MANIFEST, FAILURE, `${PLANS}*`, `${ADVERTISER_LISTS}*`].map((name) =>
-      this.bucket.arnForObjects(`${EXPORTS_PREFIX}*/${name}`),
-    );
-    grantee.grantPrincipal.addToPrincipalPolicy(
-      new PolicyStatement({ effect: Effect.DENY, actions: put, resources }),
-    );
+    const actions = ['s3:PutObject', 's3:PutObjectTagging'];
+    const parts = ['s3:AbortMultipartUpload', 's3:ListMultipartUploadParts'];
+    this.grant(grantee, `${EXPORTS_PREFIX}*`, [...actions, ...parts]);
+    const names = [MANIFEST, FAILURE, `${PLANS}*`, `${ADVERTISER_LISTS}*`];
+    const resources = names.map((name) => this.bucket.arnForObjects(`${EXPORTS_PREFIX}*/${name}`));
+    const deny = new PolicyStatement({ effect: Effect.DENY, actions, resources });
+    grantee.grantPrincipal.addToPrincipalPolicy(deny);
   }
 
   /**
@@ -125,26 +117,24 @@ export class ExportBucket extends Construct {
    * @throws Error if the bucket is imported, and the role belongs to another AWS account or to an unknown one
    */
   grantConsume(grantee: IGrantable): void {
+    const { bucket } = this;
     const { principalAccount: account } = grantee.grantPrincipal;
-    const isOwn =
-      account !== undefined &&
-      Token.compareStrings(account, this.bucket.env.account) !== TokenComparison.DIFFERENT;
-    if (!isOwn && !(this.bucket instanceof Bucket))
+    const isOther =
+      account === undefined ||
+      Token.compareStrings(account, bucket.env.account) === TokenComparison.DIFFERENT;
+    if (isOther && !(bucket instanceof Bucket))
       throw new Error(
-        `The bucket ${this.bucket.node.path} is imported, so its policy has to admit a role of another AWS account where it is ` +
-          'made: s3:GetObject, s3:GetObjectVersion and s3:ListBucket.',
+        `The bucket ${bucket.node.path} is imported: its policy has to admit a role of another AWS account where it is made.`,
       );
     const keys = [EXPORTS_PREFIX, TABLES_PREFIX].map((prefix) => `${prefix}*`);
-    const reader = { grantee, resource: this.bucket };
+    const resourceArns = keys.map((key) => bucket.arnForObjects(key));
+    const actions = ['s3:GetObject', 's3:GetObjectVersion'];
+    Grant.addToPrincipalOrResource({ grantee, resource: bucket, actions, resourceArns });
     Grant.addToPrincipalOrResource({
-      ...reader,
-      actions: ['s3:GetObject', 's3:GetObjectVersion'],
-      resourceArns: keys.map((key) => this.bucket.arnForObjects(key)),
-    });
-    Grant.addToPrincipalOrResource({
-      ...reader,
+      grantee,
+      resource: bucket,
       actions: ['s3:ListBucket'],
-      resourceArns: [this.bucket.bucketArn],
+      resourceArns: [bucket.bucketArn],
       conditions: { StringLike: { 's3:prefix': keys } },
     });
     this.key?.grantDecrypt(grantee);
@@ -156,11 +146,8 @@ export class ExportBucket extends Construct {
    * @param actions with the use of the key that they need. S3 decrypts the parts of an upload to join them
    */
   grant(grantee: IGrantable, keys: string, actions: readonly string[]): void {
-    Grant.addToPrincipal({
-      grantee,
-      actions: [...actions],
-      resourceArns: [this.bucket.arnForObjects(keys)],
-    });
+    const resourceArns = [this.bucket.arnForObjects(keys)];
+    Grant.addToPrincipal({ grantee, actions: [...actions], resourceArns });
     const decrypts = actions.some((action) => /GetObject|UploadParts/.test(action));
     if (decrypts) grantKey(grantee, this.key, 's3', ['kms:Decrypt']);
     if (actions.includes('s3:PutObject')) grantKey(grantee, this.key, 's3', ['kms:GenerateDataKey']);
@@ -168,25 +155,17 @@ export class ExportBucket extends Construct {
 }
 
 /** @param prefixes the rules are limited to them. By default, they hold for the whole bucket */
-function lifecycleRules(
-  { keep_reports_days, tables }: Config,
-  prefixes: readonly (string | undefined)[] = [undefined],
-): LifecycleRule[] {
+function lifecycleRules({ keep_reports_days, tables }: Config, prefixes = ['']): LifecycleRule[] {
   const rules = prefixes.flatMap((prefix): LifecycleRule[] => {
-    const under = prefix === undefined ? {} : { prefix };
-    const place = prefix ?? '';
+    const under = prefix && { prefix };
+    const replaced = { noncurrentVersionExpiration: KEEP_REPLACED, expiredObjectDeleteMarker: true };
     return [
       {
-        id: `UnfinishedUploads${place}`,
+        id: `UnfinishedUploads${prefix}`,
         ...under,
         abortIncompleteMultipartUploadAfter: ABORT_UPLOADS_AFTER,
       },
-      {
-        id: `ReplacedObjects${place}`,
-        ...under,
-        noncurrentVersionExpiration: KEEP_REPLACED,
-        expiredObjectDeleteMarker: true,
-      },
+      { id: `ReplacedObjects${prefix}`, ...under, ...replaced },
     ];
   });
   // S3 takes the shorter time of two rules for an object.

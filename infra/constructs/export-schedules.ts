@@ -12,9 +12,7 @@ import { StepFunctionsStartExecution } from 'aws-cdk-lib/aws-scheduler-targets';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct, type IConstruct } from 'constructs';
-import type { JsonObject } from '../../functions/workflow/json.ts';
 import type { ScheduledRun } from '../config/runs.ts';
-import type { Schedule as ConfiguredSchedule } from '../config/schedule.ts';
 import { grantKey } from './encryption-key.ts';
 
 /** Retries of a failed start, all within the hour. The default is 185 retries in 24 h. */
@@ -59,12 +57,19 @@ export class ExportSchedules extends Construct {
    */
   add(stateMachine: IStateMachine, runs: readonly ScheduledRun[], time: 'scheduled_at' | 'checked_at'): void {
     for (const { id, description, schedule, input } of runs) {
+      const { expression, time_zone, enabled } = schedule;
       const created = new Schedule(this, id, {
         scheduleGroup: this.group,
         description,
-        schedule: expressionOf(schedule),
-        enabled: schedule.enabled,
-        target: this.start(stateMachine, { ...input, [time]: ContextAttribute.scheduledTime }),
+        schedule: ScheduleExpression.expression(expression, TimeZone.of(time_zone ?? 'UTC')),
+        enabled,
+        target: new StepFunctionsStartExecution(stateMachine, {
+          role: this.role,
+          input: ScheduleTargetInput.fromObject({ ...input, [time]: ContextAttribute.scheduledTime }),
+          retryAttempts: START_RETRIES,
+          maxEventAge: START_WITHIN,
+          deadLetterQueue: this.deadLetterQueue,
+        }),
       });
       created.node.addDependency(this.role);
     }
@@ -77,18 +82,4 @@ export class ExportSchedules extends Construct {
   createAfter(...others: readonly IConstruct[]): void {
     this.group.node.addDependency(...others);
   }
-
-  private start(stateMachine: IStateMachine, input: JsonObject) {
-    return new StepFunctionsStartExecution(stateMachine, {
-      role: this.role,
-      input: ScheduleTargetInput.fromObject(input),
-      retryAttempts: START_RETRIES,
-      maxEventAge: START_WITHIN,
-      deadLetterQueue: this.deadLetterQueue,
-    });
-  }
-}
-
-function expressionOf({ expression, time_zone }: ConfiguredSchedule): ScheduleExpression {
-  return ScheduleExpression.expression(expression, TimeZone.of(time_zone ?? 'UTC'));
 }

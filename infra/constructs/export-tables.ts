@@ -24,7 +24,7 @@ interface ExportTablesProps {
   readonly config: Config;
   readonly bucket: ExportBucket;
   /** A database of the caller. By default, one is created. */
-  readonly database?: IDatabaseRef | undefined;
+  readonly database: IDatabaseRef | undefined;
 }
 
 /**
@@ -38,16 +38,14 @@ export class ExportTables extends Construct {
   /** The ARN of the managed policy for whoever queries the tables. */
   readonly readerPolicy: string;
 
-  constructor(scope: Construct, id: string, props: ExportTablesProps) {
+  constructor(scope: Construct, id: string, { config, bucket, database: given }: ExportTablesProps) {
     super(scope, id);
-    const { config, bucket } = props;
-    const { exports, base_url, revision } = config;
-    this.database = props.database?.databaseRef.databaseName ?? catalogName(config.stack);
-    const database = props.database ? this.database : this.createDatabase(config.stack);
-    this.workgroup = this.workGroup(props).ref;
-    const { database: name, workgroup } = this;
-    const policy = { stack: config.stack, database: name, workgroup, bucket };
-    this.readerPolicy = createReaderPolicy(this, 'Reader', policy).managedPolicyArn;
+    const { stack, exports, base_url, revision } = config;
+    this.database = given?.databaseRef.databaseName ?? catalogName(stack);
+    const database = given ? this.database : this.createDatabase(stack);
+    this.workgroup = this.createWorkgroup(stack, bucket);
+    const reader = { stack, database: this.database, workgroup: this.workgroup, bucket };
+    this.readerPolicy = createReaderPolicy(this, 'Reader', reader).managedPolicyArn;
     const { bucketName } = bucket.bucket;
     warnOfGuesses(this, exports);
     const schemas = tablesOf(exports, { platform: platformName(base_url), revision }, config);
@@ -60,14 +58,15 @@ export class ExportTables extends Construct {
     const ledger = createCatalogTable(LEDGER, LEDGER_COLUMNS, bucketName, tableWords(LEDGER_TABLE));
     createTable(tables, database, ledger);
     const queries = new Construct(this, 'Queries');
+    const { workgroup: workGroup } = this;
     for (const [name, { description, sql }] of Object.entries(savedQueries(schemas, { config })))
-      new CfnNamedQuery(queries, name, {
-        name,
-        description,
-        queryString: sql,
-        database,
-        workGroup: this.workgroup,
-      });
+      new CfnNamedQuery(queries, name, { name, description, queryString: sql, database, workGroup });
+  }
+
+  /** To read the schema of a table. */
+  grantRead(grantee: IGrantable): void {
+    const resourceArns = glueArns(this, this.database);
+    Grant.addToPrincipal({ grantee, actions: ['glue:GetTable'], resourceArns });
   }
 
   /** The name refers to the resource, so that what has it is created later. */
@@ -78,15 +77,9 @@ export class ExportTables extends Construct {
     }).ref;
   }
 
-  /** To read the schema of a table. */
-  grantRead(grantee: IGrantable): void {
-    const resourceArns = glueArns(this, this.database);
-    Grant.addToPrincipal({ grantee, actions: ['glue:GetTable'], resourceArns });
-  }
-
-  private workGroup({ config, bucket: { bucket, key } }: ExportTablesProps): CfnWorkGroup {
+  private createWorkgroup(name: string, { bucket, key }: ExportBucket): string {
     return new CfnWorkGroup(this, 'Workgroup', {
-      name: config.stack,
+      name,
       description: 'Queries of the exports',
       // CloudFormation cannot delete a workgroup that has queries.
       recursiveDeleteOption: true,
@@ -102,7 +95,7 @@ export class ExportTables extends Construct {
             : { encryptionOption: 'SSE_S3' },
         },
       },
-    });
+    }).ref;
   }
 }
 
@@ -118,26 +111,18 @@ function createTable(scope: Construct, DatabaseName: string, TableInput: Catalog
 
 /** Warns about metrics whose type is a guess, while there are no tables that would have to change it. */
 function warnOfGuesses(scope: Construct, exports: readonly ConfiguredExport[]): void {
-  for (const each of exports) {
-    const guessed = guessedMetrics(each);
-    if (guessed.length === 0) continue;
-    const { account, name } = each;
-    Annotations.of(scope).addWarningV2(
-      `ad-report-export:type:${account}.${name}`,
-      `export ${name} of account ${account} stores ${guessed.join(', ')} as double, which rounds, because the names tell no ` +
-        'type. Set each type in columns now: a table never changes a type.',
-    );
+  for (const entry of exports) {
+    const { account, name, columns = {} } = entry;
+    const typed = Object.keys(columns).filter((metric) => columns[metric]?.type);
+    const isGuess = (metric: string) =>
+      !metricType(metric) && !typed.some((other) => other.toLowerCase() === metric.toLowerCase());
+    const { request } = tableSource(entry) ?? {};
+    const guessed = request?.kind === 'report' ? request.metrics.filter(isGuess) : [];
+    if (guessed.length > 0)
+      Annotations.of(scope).addWarningV2(
+        `ad-report-export:type:${account}.${name}`,
+        `export ${name} of account ${account} stores ${guessed.join(', ')} as double, which rounds, because the names tell no ` +
+          'type. Set each type in columns now: a table never changes a type.',
+      );
   }
-}
-
-/** Metrics of an export's table whose type follows neither from the config nor from their name. */
-function guessedMetrics(entry: ConfiguredExport): string[] {
-  const { request } = tableSource(entry) ?? {};
-  if (request?.kind !== 'report') return [];
-  const typed = Object.entries(entry.columns ?? {}).flatMap(([name, { type }]) =>
-    type ? [name.toLowerCase()] : [],
-  );
-  return request.metrics.filter(
-    (name) => metricType(name) === undefined && !typed.includes(name.toLowerCase()),
-  );
 }

@@ -12,13 +12,11 @@ import type { ExportTables } from './export-tables.ts';
 import { createPolicy } from './reader-policy.ts';
 
 interface OperatorPolicyProps {
-  /** The stack in the config. */
   readonly stack: string;
   readonly stateMachine: StateMachine;
   readonly bucket: ExportBucket;
   readonly secrets: AccountSecrets;
   readonly tables: ExportTables | undefined;
-  /** Encrypts the executions. */
   readonly encryptionKey: IKey | undefined;
 }
 

@@ -3,67 +3,45 @@ import { CfnManagedPolicy, CfnPolicy } from 'aws-cdk-lib/aws-iam';
 import type { Construct, IConstruct } from 'constructs';
 
 /** Rules that a child of the construct breaks, and why. */
-const ACKNOWLEDGED: Readonly<Record<string, readonly [rule: string, reason: string]>> = {
-  Exports: [
-    'S1',
-    'CloudTrail data events, which an organization turns on for all its buckets, record who reads a report. Access logs would need a second bucket that is just as readable, and are less complete.',
-  ],
-  Secrets: [
-    'SMG4',
-    'The platform issues credentials and has no way to rotate them. GetToken renews the token when it expires.',
-  ],
-  Schedules: [
-    'SQS3',
-    'It is itself the dead-letter queue of EventBridge Scheduler, which the rule does not consider.',
-  ],
-};
+const ACKNOWLEDGED = [
+  ['Exports', 'S1', 'CloudTrail data events record who reads a report, and miss less than access logs.'],
+  ['Secrets', 'SMG4', 'Only the platform can rotate its credentials. GetToken renews an expired token.'],
+  ['Schedules', 'SQS3', 'It is itself a dead-letter queue: the one of EventBridge Scheduler.'],
+] as const;
 
-/** Resources of policies that end with a wildcard, and why. */
-type Wildcard = readonly [resource: RegExp, reason: string];
+type Wildcard = readonly [resource: RegExp, children: readonly string[], reason: string];
 
-const WINDOWS: Wildcard = [/\/exports\/\*$/, 'The keys contain account, export and dates of each window.'];
-const BESIDES: Wildcard = [
-  /\/exports\/\*\/_\w+(\.json|\/\*)$/,
-  'The objects of this name beside the reports.',
+/** Resources of policies that end with a wildcard, the children that may have them, and why. */
+const WILDCARDS: readonly Wildcard[] = [
+  [/\/exports\/\*$/, ['Functions', 'Operator'], 'The keys contain account, export and dates of a window.'],
+  [/\/exports\/\*\/_\w+(\.json|\/\*)$/, ['Functions'], 'The objects of this name beside the reports.'],
+  [/\/tables\/\*$/, ['Functions', 'Tables', 'Operator'], 'The objects of all tables.'],
+  [/\/leases\/\*$/, ['Functions', 'Operator'], 'The leases of all accounts, one object each.'],
+  [/\/query-results\/\*$/, ['Tables'], 'The results of all queries of the workgroup.'],
+  [/:table\/[^/]+\/\*$/, ['Functions', 'Tables', 'Operator'], 'A list of the tables would be too long.'],
+  [/:secret:[^*]+\/\*\/\w+-\?{6}$/, ['Functions', 'Operator'], 'A list of the accounts would be too long.'],
+  [/:stack\/[^*]+\/\*$/, ['Tables', 'Operator'], 'The id of this stack, which only its creation tells.'],
+  [/^<\w+\.Arn>:\*$/, ['Workflow', 'ReadyChecks'], 'The versions of one function of this stack.'],
+  [/:(execution|mapRun):.+:\*$/, ['Workflow', 'Operator'], 'The executions are named at run time.'],
+  [/^\*$/, ['Workflow', 'ReadyChecks'], 'Log deliveries and X-Ray traces have no resource to name.'],
+  [/^\*$/, ['Tables'], 'Lists of workgroups have no resource. Drivers write catalogs in any case.'],
 ];
-const MONTHS: Wildcard = [/\/tables\/\*$/, 'The objects of all tables: one per account and month.'];
-const LEASES: Wildcard = [/\/leases\/\*$/, 'The leases of all accounts, one object each.'];
-const RESULTS: Wildcard = [/\/query-results\/\*$/, 'The results of all queries of the workgroup.'];
-const SCHEMAS: Wildcard = [/:table\/[^/]+\/\*$/, 'A list of the tables would outgrow the policy.'];
-const SECRETS: Wildcard = [
-  /:secret:[^*]+\/\*\/\w+-\?{6}$/,
-  'A list of the accounts would outgrow the policy.',
-];
-const VERSIONS: Wildcard = [/^<\w+\.Arn>:\*$/, 'The versions of one function of this stack.'];
-const EXECUTIONS: Wildcard = [/:(execution|mapRun):.+:\*$/, 'The executions are named at run time.'];
-const STACK: Wildcard = [/:stack\/[^*]+\/\*$/, 'The id of this stack, which only its creation tells.'];
-const DELIVERIES: Wildcard = [/^\*$/, 'Log deliveries and X-Ray traces have no resource to name.'];
-const INTERFACES: Wildcard = [/^\*$/, 'Lambda makes the network interfaces of functions.'];
-const LISTS: Wildcard = [/^\*$/, 'Lists of workgroups have no resource. Drivers write catalogs in any case.'];
+
+const INTERFACES: Wildcard = [/^\*$/, ['Functions'], 'Lambda makes the network interfaces of functions.'];
 
 /**
  * Acknowledges findings of cdk-nag's AwsSolutions pack in this construct, also for an app that has the pack
  * itself. Without it, this does nothing. Any other wildcard is still a finding.
  */
 export function acknowledgeFindings(scope: Construct, isInVpc: boolean): void {
-  const wildcards: Readonly<Record<string, readonly Wildcard[]>> = {
-    Functions: [WINDOWS, BESIDES, MONTHS, LEASES, SCHEMAS, SECRETS, ...(isInVpc ? [INTERFACES] : [])],
-    Workflow: [VERSIONS, EXECUTIONS, DELIVERIES],
-    ReadyChecks: [VERSIONS, DELIVERIES],
-    Tables: [MONTHS, RESULTS, SCHEMAS, STACK, LISTS],
-    Operator: [WINDOWS, MONTHS, LEASES, SCHEMAS, SECRETS, STACK, EXECUTIONS],
-  };
   const acknowledge = (construct: IConstruct, rule: string, reason: string) =>
     Validations.of(construct).acknowledge({ id: `AwsSolutions::AwsSolutions-${rule}`, reason });
-  for (const [child, [rule, reason]] of Object.entries(ACKNOWLEDGED))
-    acknowledge(scope.node.findChild(child), rule, reason);
+  for (const [child, rule, reason] of ACKNOWLEDGED) acknowledge(scope.node.findChild(child), rule, reason);
   const validate = () => {
-    for (const [child, allowed] of Object.entries(wildcards))
-      for (const policy of scope.node.tryFindChild(child)?.node.findAll() ?? [])
-        for (const resource of resourcesIn(policy)) {
-          const [, reason] = allowed.find(([pattern]) => pattern.test(resource)) ?? [];
-          if (reason !== undefined) acknowledge(policy, `IAM5[Resource::${resource}]`, reason);
-        }
+    for (const [pattern, children, reason] of isInVpc ? [...WILDCARDS, INTERFACES] : WILDCARDS)
+      for (const policy of children.flatMap((id) => scope.node.tryFindChild(id)?.node.findAll() ?? []))
+        for (const resource of resourcesIn(policy))
+          if (pattern.test(resource)) acknowledge(policy, `IAM5[Resource::${resource}]`, reason);
     return [];
   };
   // References to other stacks get their final form just before the validation.

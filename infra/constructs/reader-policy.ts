@@ -34,7 +34,7 @@ export function createPolicy(scope: Construct, id: string, name: string, descrip
   const policy = new ManagedPolicy(scope, id, { managedPolicyName: `${name}-${region}`, description });
   // Commands read the outputs of the stack, and look for it by a resource if it has another name.
   const actions = ['cloudformation:DescribeStacks', 'cloudformation:DescribeStackResources'];
-  const resourceArns = [arnOf(scope, 'cloudformation', 'stack', `${stackName}/*`)];
+  const resourceArns = [arnOf(scope, 'cloudformation', `stack/${stackName}/*`)];
   Grant.addToPrincipal({ grantee: policy, actions, resourceArns });
   return policy;
 }
@@ -48,28 +48,25 @@ export function createReaderPolicy(scope: Construct, id: string, props: ReaderPo
   const { stack, database, workgroup } = props;
   const { bucket, key } = props.bucket;
   const policy = createPolicy(scope, id, `${stack}-reader`, `Queries the tables of ${stack}`);
-  const allow = (
-    actions: string[],
-    resourceArns: string[],
-    conditions: Record<string, Record<string, unknown>> = {},
-  ) => Grant.addToPrincipal({ grantee: policy, actions, resourceArns, conditions });
+  const allow = (actions: string[], ...resourceArns: string[]) =>
+    Grant.addToPrincipal({ grantee: policy, actions, resourceArns });
   const athena = (names: string[]) => names.map((name) => `athena:${name}`);
-  allow(athena(OF_WORKGROUP), [arnOf(scope, 'athena', 'workgroup', workgroup)]);
-  allow(athena(OF_ATHENA), ['*']);
+  allow(athena(OF_WORKGROUP), arnOf(scope, 'athena', `workgroup/${workgroup}`));
+  allow(athena(OF_ATHENA), '*');
   grantCatalog(scope, policy, database);
   // Every query of Athena reads the database `default` too.
-  allow(['glue:GetDatabase', 'glue:GetDatabases'], [arnOf(scope, 'glue', 'database', 'default')]);
-  allow(['s3:GetBucketLocation'], [bucket.bucketArn]);
-  // Without the condition, the keys of all reports could be listed.
-  allow(['s3:ListBucket'], [bucket.bucketArn], {
-    StringLike: { 's3:prefix': [`${TABLES_PREFIX}*`, `${RESULTS_PREFIX}*`] },
+  allow(['glue:GetDatabase', 'glue:GetDatabases'], arnOf(scope, 'glue', 'database/default'));
+  allow(['s3:GetBucketLocation'], bucket.bucketArn);
+  Grant.addToPrincipal({
+    grantee: policy,
+    actions: ['s3:ListBucket'],
+    resourceArns: [bucket.bucketArn],
+    // Without the condition, the keys of all reports could be listed.
+    conditions: { StringLike: { 's3:prefix': [`${TABLES_PREFIX}*`, `${RESULTS_PREFIX}*`] } },
   });
-  allow(
-    ['s3:GetObject'],
-    [bucket.arnForObjects(`${TABLES_PREFIX}*`), bucket.arnForObjects(`${RESULTS_PREFIX}*`)],
-  );
-  const upload = ['s3:PutObject', 's3:AbortMultipartUpload', 's3:ListMultipartUploadParts'];
-  allow(upload, [bucket.arnForObjects(`${RESULTS_PREFIX}*`)]);
+  const results = bucket.arnForObjects(`${RESULTS_PREFIX}*`);
+  allow(['s3:GetObject'], bucket.arnForObjects(`${TABLES_PREFIX}*`), results);
+  allow(['s3:PutObject', 's3:AbortMultipartUpload', 's3:ListMultipartUploadParts'], results);
   grantKey(policy, key, 's3', ['kms:Decrypt', 'kms:GenerateDataKey']);
   return policy;
 }
@@ -82,19 +79,10 @@ export function grantCatalog(scope: Construct, grantee: IGrantable, database: st
 
 /** The tables of a database. Glue checks the catalog and the database too. */
 export function glueArns(scope: Construct, database: string): string[] {
-  return [
-    arnOf(scope, 'glue', 'catalog'),
-    arnOf(scope, 'glue', 'database', database),
-    arnOf(scope, 'glue', 'table', `${database}/*`),
-  ];
+  const resources = ['catalog', `database/${database}`, `table/${database}/*`];
+  return resources.map((resource) => arnOf(scope, 'glue', resource));
 }
 
-function arnOf(scope: Construct, service: string, resource: string, resourceName?: string): string {
-  return Stack.of(scope).formatArn({
-    service,
-    resource,
-    ...(resourceName === undefined
-      ? { arnFormat: ArnFormat.NO_RESOURCE_NAME }
-      : { resourceName, arnFormat: ArnFormat.SLASH_RESOURCE_NAME }),
-  });
+function arnOf(scope: Construct, service: string, resource: string): string {
+  return Stack.of(scope).formatArn({ service, resource, arnFormat: ArnFormat.NO_RESOURCE_NAME });
 }

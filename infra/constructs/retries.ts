@@ -15,28 +15,22 @@ const START_FAILED = [
   'StepFunctions.ThrottlingException',
 ] as const;
 
-type StartErrorName = (typeof START_FAILED)[number];
-
-interface Timing {
-  /** Seconds before the first retry; each later wait is twice as long. */
-  readonly first: number;
-  readonly times: number;
-  /** Seconds. */
-  readonly longest?: number;
-}
-
+/**
+ * @param timing the seconds before the `first` retry, and of the `longest` wait; each wait is twice as long as
+ *   the one before
+ */
 function retry(
-  errors: readonly (ErrorName | ServiceErrorName | StartErrorName)[],
-  { first, times, longest = 300 }: Timing,
+  errors: readonly (ErrorName | ServiceErrorName | (typeof START_FAILED)[number])[],
+  timing: { first: number; times: number; longest?: number; jitter?: JitterType },
 ): RetryProps {
   return {
     errors: [...errors],
-    interval: Duration.seconds(first),
+    interval: Duration.seconds(timing.first),
     backoffRate: 2,
-    maxAttempts: times,
-    maxDelay: Duration.seconds(longest),
+    maxAttempts: timing.times,
+    maxDelay: Duration.seconds(timing.longest ?? 300),
     // FULL jitter draws from 0 up, which could bring two GETs of a report closer than 10 s.
-    jitterStrategy: JitterType.NONE,
+    jitterStrategy: timing.jitter ?? JitterType.NONE,
   };
 }
 
@@ -91,10 +85,12 @@ const killedOnce = retry(KILLED, { first: MIN_WAIT, times: 1 });
  * the platform does not answer, for a minute if that one was killed. 1 + 2 + 4 + 8 + 16 + 20 × 55 = 1,131 s
  * at most, and half of it on average, because FULL jitter spreads calls that arrived together.
  */
-const queued: RetryProps = {
-  ...retry([...NOT_STARTED, 'ServiceUnavailable'], { first: 1, times: 60, longest: 20 }),
-  jitterStrategy: JitterType.FULL,
-};
+const queued = retry([...NOT_STARTED, 'ServiceUnavailable'], {
+  first: 1,
+  times: 60,
+  longest: 20,
+  jitter: JitterType.FULL,
+});
 
 /** Steps that send nothing to the platform: 2 + 4 + 8 + 16 + 32 = 62 s. */
 const internal = retry([...NOT_STARTED, ...KILLED, 'ServiceUnavailable'], { first: 2, times: 5 });
@@ -112,10 +108,7 @@ const announcement = retry(['States.TaskFailed', 'States.Timeout'], { first: 2, 
  * 2 + 4 + 8 + 16 + 32 + 64 = 126 s, and half of it on average: FULL jitter spreads up to 40 starts. A name
  * starts one execution, so a start whose answer was lost finds it.
  */
-const startFailed: RetryProps = {
-  ...retry(START_FAILED, { first: 2, times: 6 }),
-  jitterStrategy: JitterType.FULL,
-};
+const startFailed = retry(START_FAILED, { first: 2, times: 6, jitter: JitterType.FULL });
 
 /** The Retry of each step. All other errors are final. */
 export const retries = {

@@ -4,26 +4,31 @@ import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import type { Construct } from 'constructs';
+import type { Config } from '../../config/config.ts';
 
 interface AlarmTopicProps {
-  /** The stack in the config. */
-  readonly stack: string;
-  /** An existing topic, which stays as it is. By default, one is created. */
-  readonly topic?: ITopic | undefined;
-  /** Each address gets an e-mail that asks for confirmation. */
-  readonly emails: readonly string[];
+  readonly config: Config;
+  /** A topic of the caller, which stays as it is. By default, one is created. */
+  readonly topic: ITopic | undefined;
   /** CloudWatch cannot use the key that AWS manages for SNS. SNS still encrypts its disks. */
-  readonly encryptionKey?: IKey | undefined;
+  readonly encryptionKey: IKey | undefined;
 }
 
 /** The topic that alarms notify. If the stack creates it, nothing but its alarms may publish to it. */
 export function createAlarmTopic(
   scope: Construct,
   id: string,
-  { stack, topic: given, emails, encryptionKey }: AlarmTopicProps,
+  { config: { stack, alarm_emails }, topic: given, encryptionKey }: AlarmTopicProps,
 ): ITopic {
   if (given) {
-    warnOfPolicy(scope, given, stack);
+    // Without the permission, alarms are lost, and only their own history says so. A statement added here would
+    // replace the policy that SNS gives a topic, on which others may rely.
+    Annotations.of(scope).addWarningV2(
+      'ad-report-export:topic',
+      `alarms notify the topic ${given.node.path}, which stays as it is. Unless it has the policy that SNS gives a new topic, it must ` +
+        `allow cloudwatch.amazonaws.com sns:Publish for the alarms ${stack}-*. If it is encrypted, the policy of its key must allow ` +
+        'it kms:Decrypt and kms:GenerateDataKey*, which the key that AWS manages for SNS does not.',
+    );
     return given;
   }
   const topic = new Topic(scope, id, {
@@ -39,22 +44,8 @@ export function createAlarmTopic(
       conditions: ofAlarms(scope, stack),
     }),
   );
-  for (const email of emails) topic.addSubscription(new EmailSubscription(email));
+  for (const email of alarm_emails) topic.addSubscription(new EmailSubscription(email));
   return topic;
-}
-
-/**
- * Without what the policy of an existing topic has to allow, alarms are lost, and only their own history says
- * so. A statement added here would replace the policy that SNS gives a topic, on which others may rely.
- */
-function warnOfPolicy(scope: Construct, { node }: ITopic, stack: string): void {
-  Annotations.of(scope).addWarningV2(
-    'ad-report-export:topic',
-    `alarms notify the topic ${node.path}, which the construct does not change. Unless it still has the policy that SNS gives a new ` +
-      `topic, its policy must allow cloudwatch.amazonaws.com sns:Publish for the alarms ${stack}-*. If it is encrypted, the ` +
-      'policy of its key must allow cloudwatch.amazonaws.com kms:Decrypt and kms:GenerateDataKey*, which the key that AWS ' +
-      'manages for SNS does not.',
-  );
 }
 
 /** Conditions of a policy: CloudWatch speaks for an alarm of this stack. */

@@ -1,12 +1,5 @@
 import { Duration } from 'aws-cdk-lib';
-import {
-  Alarm,
-  type AlarmProps,
-  type IMetric,
-  MathExpression,
-  Metric,
-  TreatMissingData,
-} from 'aws-cdk-lib/aws-cloudwatch';
+import { Alarm, type IMetric, MathExpression, Metric, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
@@ -15,66 +8,54 @@ import { Construct } from 'constructs';
 import { BETWEEN_CHECKS } from '../../../functions/check-ready.ts';
 import { runbookLink } from '../../../functions/decisions/failure-report.ts';
 import { type MetricName, NAMESPACE } from '../../../functions/workflow/measure.ts';
+import type { Config } from '../../config/config.ts';
 
 const PERIOD = Duration.minutes(5);
 
 /** A late run is counted again with each check. Twice the time between them, so that the alarm stays on. */
 const LATE_PERIOD = Duration.seconds(2 * BETWEEN_CHECKS);
 
-interface AlarmCondition extends Partial<AlarmProps> {
-  readonly metric: IMetric;
-  /** One or two sentences for the person on call. */
-  readonly description: string;
-}
-
 interface ExportAlarmsProps {
-  readonly stack: string;
+  readonly config: Config;
   readonly stateMachine: IStateMachine;
   /** Undefined if no run has a time by which it must be ready. */
   readonly readyChecks: IStateMachine | undefined;
   /** The requests that schedules could not start. */
   readonly deadLetterQueue: IQueue;
-  readonly hasTables: boolean;
   readonly topic: ITopic;
-  readonly runbookUrl: string | undefined;
 }
 
 /** Notifies the topic. Each alarm's description says what happened and links to the runbook. */
 export class ExportAlarms extends Construct {
   constructor(scope: Construct, id: string, props: ExportAlarmsProps) {
     super(scope, id);
-    for (const [name, condition] of Object.entries(alarmConditions(props)))
-      this.alarm(name, condition, props);
-  }
-
-  /** @param name the heading of the alarm's section in the runbook */
-  private alarm(
-    name: string,
-    condition: AlarmCondition,
-    { stack, topic, runbookUrl }: ExportAlarmsProps,
-  ): void {
-    const { description, ...props } = condition;
-    const alarm = new Alarm(this, name, {
-      alarmName: `${stack}-${name}`,
-      alarmDescription: `${description} What to do: ${runbookLink(name, runbookUrl)}`,
-      threshold: 1,
-      evaluationPeriods: 1,
-      treatMissingData: TreatMissingData.NOT_BREACHING,
-      ...props,
-    });
-    alarm.addAlarmAction(new SnsAction(topic));
-    alarm.addOkAction(new SnsAction(topic));
+    const { stack, runbook_url } = props.config;
+    const action = new SnsAction(props.topic);
+    for (const [name, { metric, description }] of Object.entries(alarmConditions(props))) {
+      const alarm = new Alarm(this, name, {
+        alarmName: `${stack}-${name}`,
+        alarmDescription: `${description} What to do: ${runbookLink(name, runbook_url)}`,
+        metric,
+        threshold: 1,
+        evaluationPeriods: 1,
+        treatMissingData: TreatMissingData.NOT_BREACHING,
+      });
+      alarm.addAlarmAction(action);
+      alarm.addOkAction(action);
+    }
   }
 }
 
-/** The alarms of a stack, by name. Each has a section in the runbook. */
-function alarmConditions({
-  stack,
-  stateMachine,
-  readyChecks,
-  deadLetterQueue,
-  hasTables,
-}: ExportAlarmsProps): Readonly<Record<string, AlarmCondition>> {
+interface AlarmCondition {
+  readonly metric: IMetric;
+  /** One or two sentences for the person on call. */
+  readonly description: string;
+}
+
+/** The alarms of a stack, by name. Each has a section in the runbook, whose heading is the name. */
+function alarmConditions(props: ExportAlarmsProps): Readonly<Record<string, AlarmCondition>> {
+  const { stateMachine, readyChecks, deadLetterQueue } = props;
+  const { stack, tables } = props.config;
   const period = PERIOD;
   return {
     ExportsFailed: {
@@ -104,7 +85,7 @@ function alarmConditions({
         description: 'A run had not delivered when it was due, or nobody could check. A message names it.',
       },
     }),
-    ...(hasTables && {
+    ...(tables && {
       TableProblems: {
         metric: metricOf('TableProblems', stack),
         description: 'A report was delivered, but its days are missing in the table.',
