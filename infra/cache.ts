@@ -13,7 +13,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { BUILT, ROOT } from './package.ts';
 
-/** `npm ci` empties that of the repository. */
+/** In the repository, `npm ci` empties it. */
 const CACHE = BUILT
   ? join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'ad-report-export')
   : join(ROOT, 'node_modules/.cache/ad-report-export');

@@ -11,12 +11,7 @@ import { ExportStack } from './stack.ts';
 type Json = ReturnType<Template['toJSON']>;
 
 /** The stack as it would be deployed. */
-export interface Synthesized {
-  /** The CloudFormation template with its references unresolved. */
-  readonly template: Json;
-  /** The directory that holds a function's bundled code. */
-  codeOf(functionId: string): string;
-}
+export type Synthesized = ReturnType<typeof synthesize>;
 
 /**
  * Synthesizes the stack in this process, with the feature flags of `cdk synth` and without an AWS account.
@@ -24,22 +19,20 @@ export interface Synthesized {
  * them. Leaves the functions' code where it was bundled and deletes the assembly after reading the template.
  *
  * @param bundles the folder that `bundleFunctions` filled
+ * @returns the template with its references unresolved, and `codeOf` for the folder of a function's bundle
  */
-export function synthesize(config: ConfigInput, bundles: string): Synthesized {
+export function synthesize(config: ConfigInput, bundles: string) {
   const outdir = mkdtempSync(join(tmpdir(), 'ad-report-export-'));
   try {
     const context = { ...readContext(), [DISABLE_ASSET_STAGING_CONTEXT]: true };
     const app = new App({ context, builtinCloudFormationValidation: false, outdir });
     const stack = new ExportStack(app, config, bundles);
     const template: Json = app.synth().getStackByName(stack.stackName).template;
-    return { template, codeOf: codeIn(stack, template) };
+    const assets = stack.node.findAll().filter((construct) => construct instanceof AssetStaging);
+    const folders = new Map(assets.map(({ assetHash, sourcePath }) => [`${assetHash}.zip`, sourcePath]));
+    const codeOf = (id: string) => folders.get(template.Resources[id].Properties.Code.S3Key) ?? '';
+    return { template, codeOf };
   } finally {
     rmSync(outdir, { recursive: true });
   }
-}
-
-function codeIn(stack: ExportStack, template: Json): Synthesized['codeOf'] {
-  const assets = stack.node.findAll().filter((construct) => construct instanceof AssetStaging);
-  const directories = new Map(assets.map(({ assetHash, sourcePath }) => [`${assetHash}.zip`, sourcePath]));
-  return (functionId) => directories.get(template.Resources[functionId].Properties.Code.S3Key) ?? '';
 }

@@ -6,16 +6,11 @@ import { MIN_WAIT } from '../../functions/decisions/waits.ts';
 import type { AccountEnd, WindowState } from '../../functions/workflow/states.ts';
 import { retries } from './retries.ts';
 
-/** The executions that an export starts: one for each account, and one for each window. */
-
 /**
  * A window ends within 24 h in the worst case, so 100 windows, one at a time, end within 100 days. Nearly all
  * exports end within minutes.
  */
 export const EXECUTION_TIMEOUT = Duration.days(100);
-
-/** The execution of this name has ended, or has another input. The name of a running one starts nothing. */
-const ALREADY_STARTED = 'StepFunctions.ExecutionAlreadyExistsException';
 
 /** A window at its start. */
 const PLANNED = {
@@ -65,7 +60,11 @@ export function exportAccounts(scope: Construct): sfn.Map {
     },
   }).itemProcessor(
     exportAccount
-      .addCatch(end('AccountRepeated', 'repeated'), { errors: [ALREADY_STARTED], resultPath })
+      // The execution of this name has ended, or has another input. The name of a running one starts nothing.
+      .addCatch(end('AccountRepeated', 'repeated'), {
+        errors: ['StepFunctions.ExecutionAlreadyExistsException'],
+        resultPath,
+      })
       .addCatch(end('AccountFailed', 'failed'), { resultPath })
       .next(end('AccountDelivered', 'delivered')),
   );
@@ -99,20 +98,16 @@ export function exportWindows(scope: Construct, windowStates: sfn.IChainable): s
  * `<state machine>/<label of the Distributed Map>`.
  */
 export function childExecutions(machine: sfn.StateMachine, resource: 'execution' | 'mapRun'): string {
+  const stack = Stack.of(machine);
   const arnFormat = ArnFormat.COLON_RESOURCE_NAME;
-  const { resourceName: name } = Stack.of(machine).splitArn(machine.stateMachineArn, arnFormat);
-  return Stack.of(machine).formatArn({
-    service: 'states',
-    resource,
-    resourceName: `${name}/*:*`,
-    arnFormat,
-  });
+  const { resourceName: name } = stack.splitArn(machine.stateMachineArn, arnFormat);
+  return stack.formatArn({ service: 'states', resource, resourceName: `${name}/*:*`, arnFormat });
 }
 
 /**
  * CDK lets the Distributed Map redrive the executions of windows, but describe and stop only executions of
- * the state machine itself. Those are also the executions of accounts, of whose end a rule of EventBridge
- * tells.
+ * the state machine itself. Executions of accounts are among these, and a rule of EventBridge tells of their
+ * end.
  */
 export function allowChildExecutions(machine: sfn.StateMachine): void {
   const actions = ['states:DescribeExecution', 'states:StopExecution'];
@@ -121,16 +116,13 @@ export function allowChildExecutions(machine: sfn.StateMachine): void {
     roles: [machine.role],
     statements: [new PolicyStatement({ actions, resources: [childExecutions(machine, 'execution')] })],
   });
-  const rule = Stack.of(machine).formatArn({
-    service: 'events',
-    resource: 'rule',
-    resourceName: 'StepFunctionsGetEventsForStepFunctionsExecutionRule',
-  });
+  const resourceName = 'StepFunctionsGetEventsForStepFunctionsExecutionRule';
+  const resources = [Stack.of(machine).formatArn({ service: 'events', resource: 'rule', resourceName })];
   // In the default policy: Step Functions makes the rule when the state machine is created or updated.
   machine.addToRolePolicy(
     new PolicyStatement({
       actions: ['events:PutTargets', 'events:PutRule', 'events:DescribeRule'],
-      resources: [rule],
+      resources,
     }),
   );
 }

@@ -35,9 +35,6 @@ const TO_UNDO = Duration.days(7);
 /** A result can be fetched again for as long as Athena keeps the query's history. */
 const KEEP_RESULTS = Duration.days(45);
 
-/** Everything that is written lies under these. */
-const PREFIXES = [EXPORTS_PREFIX, LEASES_PREFIX, TABLES_PREFIX, RESULTS_PREFIX];
-
 interface ExportBucketProps {
   readonly config: Config;
   /** A bucket of the caller. By default, one is created. */
@@ -56,7 +53,12 @@ export class ExportBucket extends Construct {
     this.bucket = bucket ?? this.create(config, encryptionKey);
     this.key = this.bucket.encryptionKey ?? encryptionKey;
     if (bucket instanceof Bucket)
-      for (const rule of lifecycleRules(config, PREFIXES))
+      for (const rule of lifecycleRules(config, [
+        EXPORTS_PREFIX,
+        LEASES_PREFIX,
+        TABLES_PREFIX,
+        RESULTS_PREFIX,
+      ]))
         bucket.addLifecycleRule({ ...rule, id: `AdReportExport-${rule.id}` });
     else if (bucket)
       Annotations.of(this).addWarningV2(

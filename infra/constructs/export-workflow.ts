@@ -1,22 +1,26 @@
+import { RemovalPolicy } from 'aws-cdk-lib';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import * as sfn from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
 import type { ErrorName } from '../../functions/workflow/errors.ts';
+import { ALL } from '../../functions/workflow/request/report.ts';
+import type { WindowState } from '../../functions/workflow/states.ts';
+import { type Config, executionLogsOf } from '../config/config.ts';
 import {
   allowChildExecutions,
   EXECUTION_TIMEOUT,
   exportAccounts,
   exportWindows,
 } from './child-executions.ts';
-import {
-  announce,
-  catchAll,
-  caught,
-  invoke,
-  is,
-  isForAllAdvertisers,
-  isKind,
-  type StepFunctions,
-} from './workflow-states.ts';
+import { announce, CAUGHT, catchAll, invoke, type StepFunctions } from './workflow-states.ts';
+
+const { and, isPresent, stringEquals } = sfn.Condition;
+const ADVERTISERS = '$.request.advertiser_ids';
+const isForAllAdvertisers = and(isPresent(ADVERTISERS), stringEquals(ADVERTISERS, ALL));
+const is = (status: WindowState['status']) => stringEquals('$.status', status);
+const isKind = (kind: WindowState['request']['kind']) => stringEquals('$.request.kind', kind);
+const caught = (error: ErrorName) => and(isPresent(CAUGHT), stringEquals(`${CAUGHT}.Error`, error));
 
 interface ExportWorkflowProps extends Partial<sfn.StateMachineProps> {
   readonly functions: StepFunctions;
@@ -76,15 +80,15 @@ export class ExportWorkflow extends Construct {
 
     takeRequest.next(planExport).next(isAnyMissing);
     isAnyMissing
-      .when(sfn.Condition.isPresent('$.accounts'), accountExports)
-      .when(sfn.Condition.isPresent('$.windows[0]'), getToken)
+      .when(isPresent('$.accounts'), accountExports)
+      .when(isPresent('$.windows[0]'), getToken)
       .otherwise(publishExport);
     accountExports.next(areAllExported);
     areAllExported
       .when(sfn.Condition.booleanEquals('$.has_failed', true), accountsFailed)
       .otherwise(exported);
     getToken.next(isForAll);
-    isForAll.when(isForAllAdvertisers(), listAdvertisers).otherwise(windowExports);
+    isForAll.when(isForAllAdvertisers, listAdvertisers).otherwise(windowExports);
     listAdvertisers.next(windowExports);
     windowExports.next(publishExport).next(announceExport).next(exported);
     return takeRequest;
@@ -136,7 +140,7 @@ export class ExportWorkflow extends Construct {
     });
     const isCurated = new sfn.Choice(this, 'IsCurated');
 
-    failed.when(sfn.Condition.isPresent('$.main'), publishWindow).otherwise(describeFailure);
+    failed.when(isPresent('$.main'), publishWindow).otherwise(describeFailure);
     getWindowToken.next(whatNext);
     whatNext
       // Gives the report up, without a GET.
@@ -154,4 +158,24 @@ export class ExportWorkflow extends Construct {
     isCurated.when(is('curated'), publishWindow).otherwise(wait);
     return getWindowToken;
   }
+}
+
+/**
+ * Logs every event of every execution without its input and output. Groups under `/aws/vendedlogs/` do not
+ * use up the limited size of the account's resource policy for log deliveries.
+ */
+export function createExecutionLogs(
+  scope: Construct,
+  id: string,
+  { stack, log_retention_days: retention }: Config,
+  encryptionKey?: IKey,
+): sfn.LogOptions {
+  const destination = new LogGroup(scope, id, {
+    logGroupName: executionLogsOf(stack),
+    retention,
+    ...(encryptionKey && { encryptionKey }),
+    // The name is fixed, so a group left over from a deleted stack would block the next deployment.
+    removalPolicy: RemovalPolicy.DESTROY,
+  });
+  return { destination, level: sfn.LogLevel.ALL, includeExecutionData: false };
 }

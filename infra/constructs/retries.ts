@@ -4,9 +4,6 @@ import type { AWS_ERRORS } from '../../functions/decisions/failure-report.ts';
 import { MIN_WAIT } from '../../functions/decisions/waits.ts';
 import type { ErrorName } from '../../functions/workflow/errors.ts';
 
-/** Errors that Step Functions and Lambda report themselves. The runbook has a section for each. */
-type ServiceErrorName = (typeof AWS_ERRORS)[number];
-
 /** Step Functions refused to start an execution, or its answer was lost. No failure report has these. */
 const START_FAILED = [
   'StepFunctions.AWSStepFunctionsException',
@@ -20,7 +17,7 @@ const START_FAILED = [
  *   the one before
  */
 function retry(
-  errors: readonly (ErrorName | ServiceErrorName | (typeof START_FAILED)[number])[],
+  errors: readonly (ErrorName | (typeof AWS_ERRORS)[number] | (typeof START_FAILED)[number])[],
   timing: { first: number; times: number; longest?: number; jitter?: JitterType },
 ): RetryProps {
   return {

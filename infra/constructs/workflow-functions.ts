@@ -72,8 +72,6 @@ const TIMEOUTS: Readonly<Record<StepName, Duration>> = {
   CheckReady: Duration.minutes(5),
 };
 
-const STEPS = Object.keys(TIMEOUTS) as StepName[];
-
 /**
  * Keeps the memory of a function that copies files low: about 120 MB over http, and 151 MB over TLS, which
  * gets parts whole. A young generation of 16 MiB takes 14 MB more and saves no CPU. Less than 2 GiB for the
@@ -124,17 +122,20 @@ export class WorkflowFunctions extends Construct {
       const securityGroups = [new SecurityGroup(this, 'SecurityGroup', { vpc, description })];
       this.network = { vpc, ...(vpcSubnets && { vpcSubnets }), securityGroups };
     }
-    const functions = STEPS.map((step) => [step, this.function(step, props)]);
+    const steps = Object.keys(TIMEOUTS) as StepName[];
+    const functions = steps.map((step) => [step, this.function(step, props)]);
     this.functions = Object.fromEntries(functions);
     grantPermissions(this.functions, props);
   }
 
   private function(step: StepName, props: WorkflowFunctionsProps): LambdaFunction {
     const { config, bundles } = props;
+    // PlanExport lives in plan-export.ts.
+    const file = step.replace(/(?<!^)[A-Z]/g, (letter) => `-${letter}`).toLowerCase();
     return new LambdaFunction(this, step, {
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
-      code: Code.fromAsset(join(bundles, fileName(step))),
+      code: Code.fromAsset(join(bundles, file)),
       handler: 'index.handler',
       timeout: TIMEOUTS[step],
       memorySize: MEMORY[step],
@@ -186,11 +187,6 @@ export class WorkflowFunctions extends Construct {
     const names: readonly SettingName[] = ['STEP', ...READS[step]];
     return Object.fromEntries(names.flatMap((name) => (settings[name] ? [[name, settings[name]]] : [])));
   }
-}
-
-/** PlanExport lives in plan-export.ts. */
-function fileName(step: StepName): string {
-  return step.replace(/(?<!^)[A-Z]/g, (letter) => `-${letter}`).toLowerCase();
 }
 
 /** A write on the condition that the object has not changed needs s3:GetObject as well. */

@@ -4,8 +4,6 @@ import * as sfn from 'aws-cdk-lib/aws-stepfunctions';
 import { EventBridgePutEvents, LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-tasks';
 import type { Construct } from 'constructs';
 import type { ErrorName } from '../../functions/workflow/errors.ts';
-import { ALL } from '../../functions/workflow/request/report.ts';
-import type { WindowState } from '../../functions/workflow/states.ts';
 import type { Invocation } from '../../functions/workflow/step.ts';
 import { retries, type StepName } from './retries.ts';
 
@@ -17,7 +15,7 @@ const TASK_TIMEOUT = Duration.minutes(16);
 const ANNOUNCE_TIMEOUT = Duration.minutes(1);
 
 /** Where the state machine puts an error that it caught. */
-const CAUGHT = '$.caught';
+export const CAUGHT = '$.caught';
 
 /** States that run a step under another name. */
 const RUNS = {
@@ -28,9 +26,6 @@ const RUNS = {
 
 /** Steps that GET a report. They look at redrives, so that no GET comes early (contract 4.4). */
 const GETS_REPORT: readonly StepName[] = ['CheckReport', 'SaveReport'];
-
-/** States that send an event. */
-type Announcement = 'AnnounceExport' | 'AnnounceFailure' | 'AnnounceLate' | 'AnnounceReady';
 
 export type StepFunctions = Readonly<Record<StepName, IFunction>>;
 
@@ -80,10 +75,10 @@ class OwnEvents extends EventBridgePutEvents {
 /** A state that sends an event. It passes its input on, so an execution's output is its event. */
 export function announce(
   scope: Construct,
-  id: Announcement,
+  id: string,
   detailType: string,
   detail: string,
-): EventBridgePutEvents {
+): sfn.TaskStateBase {
   const task = new OwnEvents(scope, id, {
     entries: [{ source: EVENT_SOURCE, detailType, detail: sfn.TaskInput.fromJsonPathAt(detail) }],
     taskTimeout: sfn.Timeout.duration(ANNOUNCE_TIMEOUT),
@@ -100,24 +95,4 @@ export function catchAll<T extends sfn.TaskStateBase | sfn.Map | sfn.Distributed
 ): T {
   state.addCatch(failed, { resultPath: CAUGHT });
   return state;
-}
-
-export function is(status: WindowState['status']): sfn.Condition {
-  return sfn.Condition.stringEquals('$.status', status);
-}
-
-export function isKind(kind: WindowState['request']['kind']): sfn.Condition {
-  return sfn.Condition.stringEquals('$.request.kind', kind);
-}
-
-export function isForAllAdvertisers(): sfn.Condition {
-  const ids = '$.request.advertiser_ids';
-  return sfn.Condition.and(sfn.Condition.isPresent(ids), sfn.Condition.stringEquals(ids, ALL));
-}
-
-export function caught(error: ErrorName): sfn.Condition {
-  return sfn.Condition.and(
-    sfn.Condition.isPresent(CAUGHT),
-    sfn.Condition.stringEquals(`${CAUGHT}.Error`, error),
-  );
 }

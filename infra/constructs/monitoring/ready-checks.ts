@@ -35,6 +35,7 @@ export class ReadyChecks extends Construct {
     const late = announce(this, 'AnnounceLate', 'Report Late', '$.checked.readiness');
     const ready = announce(this, 'AnnounceReady', 'Report Ready', '$.checked.readiness');
 
+    const is = (status: CheckedRun['status']) => sfn.Condition.stringEquals('$.checked.status', status);
     checkReady.next(isReady);
     isReady.when(is('late'), late).when(is('waiting'), wait).when(is('ready'), ready).otherwise(checked);
     late
@@ -53,11 +54,7 @@ export class ReadyChecks extends Construct {
   }
 }
 
-function is(status: CheckedRun['status']): sfn.Condition {
-  return sfn.Condition.stringEquals('$.checked.status', status);
-}
-
-/** Sends the message for a person. */
+/** A state that sends the message for a person. */
 function tell(scope: Construct, id: string, topic: ITopic): SnsPublish {
   const task = new SnsPublish(scope, id, {
     topic,
