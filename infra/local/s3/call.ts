@@ -18,7 +18,7 @@ const OPERATIONS = {
 export type Operation = (typeof OPERATIONS)[keyof typeof OPERATIONS];
 
 /** `path` is the file that holds the part's bytes. */
-export type Part = { number: number; bytes: number; crc32: number; etag: string; path: string };
+export type Part = { number: number; bytes: number; crc32: string; etag: string; path: string };
 
 export type Upload = {
   id: string;
@@ -48,33 +48,21 @@ export type Endpoint = Required<S3Options> & { uploads: Map<string, Upload> };
 
 /** A request whose body is not read yet. */
 export type Call = Endpoint &
-  Address & {
+  ReturnType<typeof readAddress> & {
     request: IncomingMessage;
     header(name: string): string | undefined;
   };
 
-export type Address = {
-  /** undefined for an operation that this endpoint does not have. */
-  operation: Operation | undefined;
-  bucket: string;
-  key: string;
-  /** Of the object that is read. Default: the newest one. */
-  version: string | undefined;
-  query: URLSearchParams;
-};
-
-/** Reads the operation, bucket and key from a path-style request. */
-export function readAddress({ method = '', url = '' }: IncomingMessage): Address {
+/**
+ * Reads the bucket, the key and perhaps the version from a path-style request, and its operation: undefined
+ * for one that this endpoint does not have.
+ */
+export function readAddress({ method = '', url = '' }: IncomingMessage) {
   const [path = '', search = ''] = url.split('?', 2);
   const [bucket = '', ...rest] = path.split('/').slice(1).map(decodeURIComponent);
   const query = new URLSearchParams(search);
   const markers = ['list-type', 'uploads', 'uploadId'].filter((name) => query.has(name));
   const operations: Readonly<Record<string, Operation>> = OPERATIONS;
-  return {
-    operation: operations[[method, ...markers].join(' ')],
-    bucket,
-    key: rest.join('/'),
-    version: query.get('versionId') ?? undefined,
-    query,
-  };
+  const operation = operations[[method, ...markers].join(' ')];
+  return { operation, bucket, key: rest.join('/'), version: query.get('versionId') ?? undefined, query };
 }

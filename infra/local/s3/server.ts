@@ -23,12 +23,7 @@ export const CREDENTIALS = { accessKeyId: ACCOUNT, secretAccessKey: 'local-secre
 /** Bytes of one read of a file. Smaller reads take more CPU. */
 const READ_BYTES = 512 * 1024;
 
-const DEFAULTS = {
-  now: () => Date.now(),
-  account: ACCOUNT,
-  versioned: false,
-  minPartBytes: 5 * 1024 * 1024,
-};
+const DEFAULTS = { now: Date.now, account: ACCOUNT, versioned: false, minPartBytes: 5 * 1024 * 1024 };
 
 const HANDLERS: Record<Operation, (call: Call) => Promise<Answer>> = {
   PutObject: putObject,

@@ -1,16 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import {
-  linkSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  type Stats,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { glob, readdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { S3Error } from './answers.ts';
 
 export type ObjectPlace = {
@@ -27,6 +18,7 @@ export type ObjectPlace = {
 const META = '.meta';
 export const UPLOADS = '.uploads';
 const VERSIONS = '.versions';
+const OWN_FOLDERS = [META, UPLOADS, VERSIONS];
 
 export type ObjectMeta = {
   bytes: number;
@@ -52,7 +44,7 @@ export function objectPath({ directory, bucket, key, version }: ObjectPlace): st
     segments.some((segment) => ['', '.', '..'].includes(segment)) ||
     key.includes('\0') ||
     key.includes('\\') ||
-    [META, UPLOADS, VERSIONS].includes(segments[0] ?? '');
+    OWN_FOLDERS.includes(segments[0] ?? '');
   if (unsafe) throw new S3Error('InvalidArgument', `The key cannot be used as a file path: ${key}`);
   return join(directory, bucket, ...segments);
 }
@@ -75,17 +67,20 @@ export function temporaryPath({ directory, bucket }: ObjectPlace): string {
   return join(folder, randomUUID());
 }
 
-/**
- * Makes a finished temporary file visible at its key. Writes the metadata first.
- *
- * @returns the header that names the version, if the bucket has versions
- */
+/** Makes a finished temporary file visible at its key. Writes the metadata first. */
 export function publish(
-  place: ObjectPlace,
+  place: ObjectPlace & { readonly now: () => number },
   temporary: string,
-  described: ObjectMeta,
-): Record<string, string> {
-  const meta = place.versioned ? { ...described, versionId: randomUUID() } : described;
+  described: Omit<ObjectMeta, 'etag' | 'lastModified' | 'versionId'>,
+  etagSuffix = '',
+): ObjectMeta {
+  const meta: ObjectMeta = {
+    ...described,
+    // A strong ETag that is not the MD5 of the bytes, as with SSE-KMS, so that no client relies on the MD5.
+    etag: `"${randomUUID()}${etagSuffix}"`,
+    lastModified: new Date(place.now()).toISOString(),
+    ...(place.versioned && { versionId: randomUUID() }),
+  };
   const [path, metadata] = [objectPath(place), metaPath(place)];
   for (const file of [path, metadata]) mkdirSync(dirname(file), { recursive: true });
   writeFileSync(`${temporary}.json`, JSON.stringify(meta));
@@ -98,20 +93,12 @@ export function publish(
   }
   renameSync(`${temporary}.json`, metadata);
   renameSync(temporary, path);
-  return versionHeader(meta);
-}
-
-export function versionHeader({ versionId }: ObjectMeta): Record<string, string> {
-  return versionId === undefined ? {} : { 'x-amz-version-id': versionId };
-}
-
-export function exists(place: ObjectPlace): boolean {
-  return statFile(objectPath(place))?.isFile() ?? false;
+  return meta;
 }
 
 /** @throws S3Error NoSuchKey, NoSuchVersion */
 export function readMeta(place: ObjectPlace): ObjectMeta {
-  const file = statFile(objectPath(place));
+  const file = statSync(objectPath(place), { throwIfNoEntry: false });
   const meta = readMetaFile(metaPath(place));
   if (file?.isFile() && meta?.bytes === file.size) return meta;
   if (place.version !== undefined)
@@ -128,29 +115,23 @@ export function remove(place: ObjectPlace): void {
   rmSync(metaPath(place), { force: true });
 }
 
-/**
- * The bucket's keys with this prefix after another one, in S3's order (by their UTF-8 bytes). Folders that
- * have no such key are not read.
- */
+/** The bucket's keys with this prefix after another one, in S3's order (by their UTF-8 bytes). */
 export async function listKeys(
   directory: string,
   bucket: string,
   prefix: string,
   after = '',
 ): Promise<string[]> {
-  const walk = async (folder: string): Promise<string[]> => {
-    const entries = await readdir(join(directory, bucket, folder), { withFileTypes: true });
-    const found = entries.map((entry) => {
-      const key = `${folder}${entry.name}`;
-      if (entry.isFile()) return key.startsWith(prefix) && key > after ? [key] : [];
-      const inside = `${key}/`;
-      const isWanted = inside.startsWith(prefix) || prefix.startsWith(inside);
-      const isPassed = inside < after && !after.startsWith(inside);
-      return isWanted && !isPassed && ![META, UPLOADS, VERSIONS].includes(key) ? walk(inside) : [];
-    });
-    return (await Promise.all(found)).flat();
-  };
-  return (await walk('')).sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+  const root = join(directory, bucket);
+  const folder = join(root, prefix.slice(0, prefix.lastIndexOf('/') + 1));
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  return entries
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => relative(root, join(parentPath, name)))
+    .filter(
+      (key) => key.startsWith(prefix) && key > after && !OWN_FOLDERS.includes(key.split('/', 1)[0] ?? ''),
+    )
+    .sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
 }
 
 /**
@@ -172,13 +153,5 @@ function readMetaFile(path: string): ObjectMeta | undefined {
     return JSON.parse(readFileSync(path, 'utf8'));
   } catch {
     return undefined;
-  }
-}
-
-function statFile(path: string): Stats | undefined {
-  try {
-    return statSync(path, { throwIfNoEntry: false });
-  } catch {
-    return undefined; // A part of the path is a file.
   }
 }

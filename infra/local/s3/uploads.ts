@@ -6,10 +6,9 @@ import { text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { type Answer, readXml, S3Error, xml } from './answers.ts';
-import { base64Crc, checkCrc, receiveFile } from './body.ts';
 import type { Call, Part, Upload } from './call.ts';
-import { checkConditions, describedBy, etagOf } from './objects.ts';
-import { type ObjectMeta, objectPath, publish, temporaryPath } from './store.ts';
+import { base64Crc, checkConditions, checkCrc, describedBy, receiveFile, versionHeader } from './objects.ts';
+import { objectPath, publish, temporaryPath } from './store.ts';
 
 const PARTS_MAX = 10_000;
 
@@ -23,19 +22,9 @@ export async function createUpload(call: Call): Promise<Answer> {
     throw new S3Error('NotImplemented', 'Only the checksum CRC32 of the whole object is supported');
   const folder = temporaryPath(call);
   mkdirSync(folder);
-  const upload: Upload = {
-    id: randomUUID(),
-    bucket,
-    key,
-    folder,
-    described: describedBy(call),
-    parts: new Map(),
-  };
-  uploads.set(upload.id, upload);
-  return {
-    headers: { 'x-amz-checksum-algorithm': 'CRC32', 'x-amz-checksum-type': 'FULL_OBJECT' },
-    body: xml('InitiateMultipartUploadResult', { Bucket: bucket, Key: key, UploadId: upload.id }),
-  };
+  const id = randomUUID();
+  uploads.set(id, { id, bucket, key, folder, described: describedBy(call), parts: new Map() });
+  return { body: xml('InitiateMultipartUploadResult', { Bucket: bucket, Key: key, UploadId: id }) };
 }
 
 export async function uploadPart(call: Call): Promise<Answer> {
@@ -43,13 +32,13 @@ export async function uploadPart(call: Call): Promise<Answer> {
   const number = Number(call.query.get('partNumber'));
   if (!Number.isInteger(number) || number < 1 || number > PARTS_MAX) throw new S3Error('InvalidArgument');
   const path = join(upload.folder, randomUUID());
-  return receiveFile(call, path, ({ bytes, crc32 }) => {
+  return receiveFile(call, path, (bytes, crc) => {
     findUpload(call); // The upload may have been aborted in the meantime.
     const previous = upload.parts.get(number);
-    const etag = etagOf(`${upload.id}-${number}-${bytes}-${crc32}`);
-    upload.parts.set(number, { number, bytes, crc32, etag, path });
+    const part: Part = { number, bytes, crc32: base64Crc(crc), etag: `"${randomUUID()}"`, path };
+    upload.parts.set(number, part);
     if (previous !== undefined) rmSync(previous.path, { force: true });
-    return { headers: { ETag: etag, 'x-amz-checksum-crc32': base64Crc(crc32) } };
+    return { headers: { ETag: part.etag, 'x-amz-checksum-crc32': part.crc32 } };
   });
 }
 
@@ -60,7 +49,7 @@ export async function listParts(call: Call): Promise<Answer> {
     PartNumber: number,
     ETag: etag,
     Size: bytes,
-    ChecksumCRC32: base64Crc(crc32),
+    ChecksumCRC32: crc32,
   }));
   return { body: xml('ListPartsResult', { IsTruncated: false, Part }) };
 }
@@ -99,16 +88,14 @@ async function joinParts(call: Call, upload: Upload, listed: readonly CompletedP
   if (claimedBytes !== undefined && Number(claimedBytes) !== bytes) throw new S3Error('InvalidRequest');
   const file = join(upload.folder, 'object');
   const crc = await concatenate(parts, file);
-  checkCrc(header('x-amz-checksum-crc32'), crc);
+  checkCrc(header, crc);
   checkConditions(call);
-  const crc32 = base64Crc(crc);
-  const etag = etagOf(`${upload.id}-complete`, `-${parts.length}`);
-  const lastModified = new Date(call.now()).toISOString();
-  const meta: ObjectMeta = { ...upload.described, bytes, etag, crc32, lastModified };
-  const headers = publish(call, file, meta);
+  const described = { ...upload.described, bytes, crc32: base64Crc(crc) };
+  const meta = publish(call, file, described, `-${parts.length}`);
   await rm(upload.folder, { recursive: true, force: true });
-  const result = { Bucket: bucket, Key: key, ETag: etag, ChecksumCRC32: crc32, ChecksumType: 'FULL_OBJECT' };
-  return { headers, body: xml('CompleteMultipartUploadResult', result) };
+  const { etag: ETag, crc32: ChecksumCRC32 } = meta;
+  const result = { Bucket: bucket, Key: key, ETag, ChecksumCRC32, ChecksumType: 'FULL_OBJECT' };
+  return { headers: versionHeader(meta), body: xml('CompleteMultipartUploadResult', result) };
 }
 
 /** The parts that the Complete document lists: ascending, as uploaded, and only the last may be too small. */
@@ -116,7 +103,7 @@ function listedParts(upload: Upload, listed: readonly CompletedPart[], minPartBy
   if (listed.length === 0) throw new S3Error('MalformedXML');
   const parts = listed.map(({ PartNumber, ETag, ChecksumCRC32: crc }) => {
     const part = upload.parts.get(Number(PartNumber));
-    if (part && part.etag === ETag && (crc === undefined || crc === base64Crc(part.crc32))) return part;
+    if (part && part.etag === ETag && (crc === undefined || crc === part.crc32)) return part;
     throw new S3Error(
       'InvalidPart',
       'One or more of the specified parts could not be found or did not match',

@@ -11,7 +11,7 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
-import { base64Crc } from '../../../../infra/local/s3/body.ts';
+import { base64Crc } from '../../../../infra/local/s3/objects.ts';
 import { ACCOUNT } from '../../../../infra/local/s3/server.ts';
 import { BUCKET, startTestS3 } from '../../../support/s3.ts';
 
