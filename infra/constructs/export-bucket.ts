@@ -52,13 +52,9 @@ export class ExportBucket extends Construct {
     super(scope, id);
     this.bucket = bucket ?? this.create(config, encryptionKey);
     this.key = this.bucket.encryptionKey ?? encryptionKey;
+    const prefixes = [EXPORTS_PREFIX, LEASES_PREFIX, TABLES_PREFIX, RESULTS_PREFIX];
     if (bucket instanceof Bucket)
-      for (const rule of lifecycleRules(config, [
-        EXPORTS_PREFIX,
-        LEASES_PREFIX,
-        TABLES_PREFIX,
-        RESULTS_PREFIX,
-      ]))
+      for (const rule of lifecycleRules(config, prefixes))
         bucket.addLifecycleRule({ ...rule, id: `AdReportExport-${rule.id}` });
     else if (bucket)
       Annotations.of(this).addWarningV2(
@@ -113,11 +109,7 @@ export class ExportBucket extends Construct {
     this.grant(grantee, keys, ['s3:GetObject', 's3:GetObjectVersion']);
   }
 
-  /**
-   * To list and read reports and tables. The bucket's policy admits a role of another AWS account.
-   *
-   * @throws Error if the bucket is imported, and the role belongs to another AWS account or to an unknown one
-   */
+  /** To list and read reports and tables. The bucket's policy admits a role of another AWS account. */
   grantConsume(grantee: IGrantable): void {
     const { bucket } = this;
     const { principalAccount: account } = grantee.grantPrincipal;

@@ -46,28 +46,24 @@ export class ExportAlarms extends Construct {
   }
 }
 
-interface AlarmCondition {
-  readonly metric: IMetric;
-  /** One or two sentences for the person on call. */
-  readonly description: string;
-}
-
-/** The alarms of a stack, by name. Each has a section in the runbook, whose heading is the name. */
-function alarmConditions(props: ExportAlarmsProps): Readonly<Record<string, AlarmCondition>> {
+/** Alarms by name, with one or two sentences for the person on call. The runbook has a section of each name. */
+function alarmConditions(props: ExportAlarmsProps): Record<string, { metric: IMetric; description: string }> {
   const { stateMachine, readyChecks, deadLetterQueue } = props;
   const { stack, tables } = props.config;
-  const period = PERIOD;
   return {
     ExportsFailed: {
-      metric: stateMachine.metricFailed({ period }),
+      metric: stateMachine.metricFailed({ period: PERIOD }),
       description: 'An export failed: at least one of its windows was not delivered.',
     },
     ExportsTimedOut: {
-      metric: stateMachine.metricTimedOut({ period }),
+      metric: stateMachine.metricTimedOut({ period: PERIOD }),
       description: 'An export was still running when it reached its time limit.',
     },
     ExportsNotStarted: {
-      metric: deadLetterQueue.metricApproximateNumberOfMessagesVisible({ period, statistic: 'Maximum' }),
+      metric: deadLetterQueue.metricApproximateNumberOfMessagesVisible({
+        period: PERIOD,
+        statistic: 'Maximum',
+      }),
       description:
         'A schedule could not start its export within an hour. The request is in the dead-letter queue.',
     },
