@@ -75,26 +75,20 @@ async function prepare(command: Command): Promise<Command> {
 /** Prints an error, also as a JSON document with `--json`, and returns the exit status. */
 function reportError(thrown: unknown): number {
   const error = explainStepError(thrown);
-  const print = (message: string, document: object) => {
-    if (message) printMessage(message);
-    if (process.argv.includes('--json')) printDocument({ outcome: 'failed', ...document });
-  };
+  const print = (document: object) =>
+    process.argv.includes('--json') && printDocument({ outcome: 'failed', ...document });
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return 0; // --help, --version
     // Commander has already printed the message.
-    print('', { error: 'InvalidInput', faults: [error.message.replace(/^error: /, '')] });
+    print({ error: 'InvalidInput', faults: [error.message.replace(/^error: /, '')] });
     return BAD_USAGE;
   }
-  if (error instanceof UsageError) {
-    print(error.message, { error: 'InvalidInput', faults: error.faults });
-    return BAD_USAGE;
-  }
-  if (error instanceof CommandFailed) {
-    print(error.message, { error: error.name, happened: error.happened, todo: error.todo });
-    return FAILED;
-  }
-  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-  return FAILED;
+  const isOurs = error instanceof UsageError || error instanceof CommandFailed;
+  printMessage(isOurs ? error.message : String((error as Error).stack ?? error));
+  if (error instanceof UsageError) print({ error: 'InvalidInput', faults: error.faults });
+  if (error instanceof CommandFailed)
+    print({ error: error.name, happened: error.happened, todo: error.todo });
+  return error instanceof UsageError ? BAD_USAGE : FAILED;
 }
 
 /**

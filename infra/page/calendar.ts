@@ -1,6 +1,6 @@
 import { lackOf, REASONS } from '../knowledge/missing-days.ts';
 import type { PageDay } from '../knowledge/page-contents.ts';
-import { count, monthName } from './format.ts';
+import { count, dayName, monthName } from './format.ts';
 import { type Html, html } from './html.ts';
 
 type State = PageDay['state'];
@@ -51,7 +51,7 @@ function drawDay(day: PageDay): Html {
   const { date, state } = day;
   const kind = classOf(state);
   const mark = MARKS[state] ?? (day.corrections ? CORRECTED : undefined);
-  return html`<li${kind && html` class=${kind}`} title="${Number(date.slice(8))} ${monthName(date)}: ${describeDay(day)}">${mark}`;
+  return html`<li${kind && html` class=${kind}`} title="${dayName(date)}: ${describeDay(day)}">${mark}`;
 }
 
 /** The style sheet has a colour for each thing that a day may lack. */
@@ -63,14 +63,9 @@ function describeDay({ state, rows, corrections = 0 }: PageDay): string {
   const parts = [
     ...(state === 'present' ? [] : [WORDS[state]]),
     ...(rows ? [count(rows, 'row')] : []),
-    ...(corrections > 0 ? [`corrected ${describeTimes(corrections)}`] : []),
+    ...(corrections > 0 ? [`corrected ${count(corrections, 'time')}`] : []),
   ];
   return parts.join(', ');
-}
-
-/** `once` or `2 times`. */
-export function describeTimes(times: number): string {
-  return times === 1 ? 'once' : count(times, 'time');
 }
 
 function drawLegend(days: readonly PageDay[]): Html {

@@ -1,6 +1,6 @@
 import type { CurvePoint } from '../knowledge/ledger-days.ts';
 import type { PageDay, PageMetric } from '../knowledge/page-contents.ts';
-import { count, formatNumber, monthName, nameUnit } from './format.ts';
+import { count, dayName, formatNumber, nameUnit } from './format.ts';
 import { type Html, html, isolate } from './html.ts';
 
 /** Units of the drawings' coordinates: a day is 1 wide. The style sheet gives the sizes on the page. */
@@ -21,7 +21,7 @@ export function drawChart({ name, unit }: PageMetric, days: readonly PageDay[]):
   const sum = values.reduce((total: number, value) => total + (value ?? 0), 0);
   const caption = html`<b>${isolate(name)}</b> <span class=unit>${nameUnit(unit)} per day</span> <span class=sum>${formatNumber(sum, unit)}</span>`;
   const label = `${name} for each day from ${days[0]?.date}. The table below says the same.`;
-  return drawBars(caption, label, values, dateLabels(days));
+  return drawBars(caption, label, values, (at) => dayName(days[at]?.date ?? ''));
 }
 
 /** The restatement curve of a metric: in percent, a bar for each age, or a stripe if nothing was read. */
@@ -43,7 +43,7 @@ function drawBars(
   caption: Html,
   label: string,
   values: readonly (number | undefined)[],
-  labelOf: (at: number, step: number) => string,
+  labelOf: (at: number) => string,
 ): Html {
   const { lines, place } = createScale(values.filter((value) => value !== undefined));
   const gaps = values.map((value, at) => value === undefined && `M${at + 0.5} 0V${HEIGHT}`);
@@ -83,19 +83,8 @@ function createScale(values: readonly number[]): Scale {
 }
 
 /** Some of the labels of the bars. */
-function drawLabels(bars: number, labelOf: (at: number, step: number) => string): Html[] {
+function drawLabels(bars: number, labelOf: (at: number) => string): Html[] {
   const step = Math.ceil(bars / MAX_LABELS);
   const places = Array.from({ length: Math.ceil(bars / step) }, (_, at) => at * step);
-  return places.map(
-    (at) => html`<text x="${((100 * at) / bars).toFixed(1)}%" y="12">${labelOf(at, step)}</text>`,
-  );
-}
-
-/** Such as `26 Oct 2026`. */
-function dateLabels(days: readonly PageDay[]): (at: number, step: number) => string {
-  return (at, step) => {
-    const date = days[at]?.date ?? '';
-    const isNewYear = days[at - step]?.date.slice(0, 4) !== date.slice(0, 4);
-    return `${Number(date.slice(8))} ${monthName(date)}${isNewYear ? ` ${date.slice(0, 4)}` : ''}`;
-  };
+  return places.map((at) => html`<text x="${((100 * at) / bars).toFixed(1)}%" y="12">${labelOf(at)}</text>`);
 }

@@ -31,3 +31,8 @@ const months = new Intl.DateTimeFormat('en', { month: 'short', timeZone: 'UTC' }
 export function monthName(date: string): string {
   return months.format(new Date(date));
 }
+
+/** Such as `26 Oct`. */
+export function dayName(date: string): string {
+  return `${Number(date.slice(8))} ${monthName(date)}`;
+}

@@ -62,17 +62,5 @@ function toMarkup(value: Content): string {
   if (value === undefined || value === false) return '';
   if (value instanceof Markup) return value.markup;
   if (Array.isArray(value)) return value.map(toMarkup).join('');
-  return escapeMarkup(toPrintable(String(value)));
-}
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-function escapeMarkup(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
+  return toPrintable(String(value)).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

@@ -76,35 +76,31 @@ function describeExport(each: PageExport): string {
   const { days = 0, counts } = each.missing ?? {};
   const trouble = findTrouble(each);
   const fine = days > 0 ? `Nothing is missing from ${count(days, 'day')}` : 'Nothing is missing';
-  const older = counts?.older_request
-    ? [`${count(counts.older_request, 'day')} ${LACK_WORDS.older_request}`]
-    : [];
-  return [...(trouble.length > 0 ? trouble : [fine]), ...older].join(', ');
+  const older = counts?.older_request ?? 0;
+  const words = older > 0 ? [`${count(older, 'day')} ${LACK_WORDS.older_request}`] : [];
+  return [...(trouble.length > 0 ? trouble : [fine]), ...words].join(', ');
 }
 
 /** The days of an older request are shown, so they are no trouble. */
 function findTrouble({ missing, failure, delivered_at }: PageExport): string[] {
-  const lacking = LACKS.filter((lack) => lack !== 'older_request' && missing?.counts[lack]);
+  const { counts, days = 0 } = missing ?? {};
+  const lacking = LACKS.flatMap((lack) => {
+    const many = counts?.[lack] ?? 0;
+    if (many === 0 || lack === 'older_request') return [];
+    if (lack === 'not_delivered') return `${formatNumber(many)} of ${count(days, 'day')} missing`;
+    return `${count(many, 'day')} ${LACK_WORDS[lack]}`;
+  });
   return [
     ...(failure ? ['The last run failed'] : []),
-    ...lacking.map((lack) => {
-      const { counts, days = 0 } = missing ?? {};
-      const many = counts?.[lack] ?? 0;
-      return lack === 'not_delivered'
-        ? `${formatNumber(many)} of ${count(days, 'day')} missing`
-        : `${count(many, 'day')} ${LACK_WORDS[lack]}`;
-    }),
+    ...lacking,
     ...(delivered_at === undefined && !failure ? ['No delivery yet'] : []),
   ];
 }
 
-const HEADS: Readonly<Record<Lack, string>> = {
-  not_delivered: 'Missing',
-  not_in_table: 'Not in table',
-  not_renewed: 'To renew',
-  held: 'Held',
-  older_request: 'Older request',
-};
+/** Such as `Not in table`. */
+function headOf(lack: Lack): string {
+  return `${lack.charAt(0).toUpperCase()}${lack.slice(1).replaceAll('_', ' ')}`;
+}
 
 function compareExports(exports: readonly PageExport[]): Html {
   const lacks = LACKS.filter(
@@ -125,7 +121,7 @@ function compareExports(exports: readonly PageExport[]): Html {
       failure ? html`<span class=bad>${end}</span>` : end,
     ];
   });
-  const columns = ['Export', 'Newest day', 'Days behind', ...lacks.map((lack) => HEADS[lack]), 'Last run'];
+  const columns = ['Export', 'Newest day', 'Days behind', ...lacks.map(headOf), 'Last run'];
   const numbers = columns.map((_, at) => at).slice(2, -1);
   return tabulate({ title: 'The exports, worst first', columns, numbers, optional: [1] }, rows);
 }

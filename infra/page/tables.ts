@@ -6,7 +6,6 @@ import { describeClose, describeFinality, type MonthFinality } from '../knowledg
 import type { ClosedMonth, ComparedMetric } from '../knowledge/ledger-days.ts';
 import type { PageDay, PageExport, PageMetric } from '../knowledge/page-contents.ts';
 import type { Remedy } from '../knowledge/remedies.ts';
-import { describeTimes } from './calendar.ts';
 import { count, formatNumber, monthName, nameUnit } from './format.ts';
 import { type Content, copyable, dated, fold, type Html, html, isolate } from './html.ts';
 
@@ -47,34 +46,29 @@ export function tabulate(
 
 /** The days that lack something, and the command that mends them. */
 export function drawRemedies(remedies: readonly Remedy[]): Html {
-  const items = remedies.map(({ ranges, command }) => {
-    const lines = ranges.map(
-      (range) =>
-        html`<p><b>${dated(describeDays(range))}</b> ${count(range.days, 'day')}: ${range.reason}</p>`,
-    );
-    return html`<li>${lines}${drawCommand(command)}</li>
-`;
-  });
+  const drawRange = (range: Remedy['ranges'][number]) =>
+    html`<p><b>${dated(describeDays(range))}</b> ${count(range.days, 'day')}: ${range.reason}</p>`;
+  const items = remedies.map(
+    ({ ranges, command }) => html`<li>${ranges.map(drawRange)}${drawCommand(command)}</li>\n`,
+  );
   return html`<ul class=ranges>${items}</ul>`;
 }
 
 /** One line for the final months, and one for each of the others with the command that verifies it. */
 export function drawMonths(months: readonly MonthFinality[], closed: readonly ClosedMonth[]): Html {
   const nameOf = ({ month }: { readonly month: string }) => `${monthName(month)} ${month.slice(0, 4)}`;
+  const draw = (name: string, words: Content, more?: Content) =>
+    html`<li><p><b>${name}</b>: ${words}</p>${more}</li>\n`;
   const isFinal = (each: MonthFinality) => describeFinality(each) === 'final';
   const final = months.filter(isFinal).map(nameOf).join(', ');
-  const others = months
-    .filter((each) => !isFinal(each))
-    .map((each) => {
-      const { command, from } = each.verify ?? {};
-      return html`<li><p><b>${nameOf(each)}</b>: ${describeFinality(each)}</p>${command && html`<p class=note>To read the unverified days again, from ${dated(from ?? '')} on:</p>${drawCommand(command)}`}</li>
-`;
-    });
-  const closes = closed.map(
-    (each) => html`<li><p><b>${nameOf(each)}</b>: ${dated(describeClose(each))}</p></li>
-`,
-  );
-  return html`<ul class=ranges>${final && html`<li><p><b>${final}</b>: final</p></li>`}${others}${closes}</ul>`;
+  const drawOther = (each: MonthFinality) => {
+    const { command, from = '' } = each.verify ?? {};
+    const note = html`<p class=note>To read the unverified days again, from ${dated(from)} on:</p>`;
+    return draw(nameOf(each), describeFinality(each), command && [note, drawCommand(command)]);
+  };
+  const others = months.filter((each) => !isFinal(each)).map(drawOther);
+  const closes = closed.map((each) => draw(nameOf(each), dated(describeClose(each))));
+  return html`<ul class=ranges>${final && draw(final, 'final')}${others}${closes}</ul>`;
 }
 
 /** The newest day first. A correction is beside the value that it led to. */
@@ -85,7 +79,7 @@ export function drawDays(metrics: readonly PageMetric[], days: readonly PageDay[
       dated(day.date),
       day.rows === undefined ? '–' : formatNumber(day.rows),
       ...metrics.map((metric) => drawValue(metric, day)),
-      day.corrections ? describeTimes(day.corrections) : '',
+      day.corrections ? count(day.corrections, 'time') : '',
     ]);
   const heads = metrics.map(({ name, unit }) => html`${isolate(name)} ${nameUnit(unit)}`);
   const columns = ['Day', 'Rows', ...heads, 'Corrected'];

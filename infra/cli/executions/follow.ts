@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { ExecutionDoesNotExist, type SFN } from '@aws-sdk/client-sfn';
+import type { SFN } from '@aws-sdk/client-sfn';
 import { isOfAccounts } from '../../../functions/workflow/request/accounts.ts';
 import { CommandFailed, refuse } from '../../knowledge/errors.ts';
 import { createStepFunctions, hasEnded, readEnd } from '../../knowledge/executions/deployed.ts';
@@ -12,9 +12,6 @@ import { executionName, futureFaults } from '../requests/request.ts';
 
 /** DescribeExecution costs nothing, and an export takes minutes. */
 const FOLLOW_EVERY_MS = 5_000;
-
-/** Polls that may be too early: Step Functions may not know a new execution yet. */
-const MAX_UNKNOWN = 3;
 
 /**
  * Starts an execution and follows it until it ends.
@@ -48,57 +45,33 @@ async function follow(
 ): Promise<Outcome> {
   using interrupt = catchInterrupt();
   const { signal } = interrupt;
+  const execution = executionArn.split(':').at(-1) ?? '';
+  const next = commandFor(['explain', execution]);
   let shown = '';
-  const describe = async () => {
-    const execution = await sfn.describeExecution({ executionArn });
-    if (hasEnded(execution)) return outcomeOf(await readEnd(sfn, execution));
-    const progress = accounts ? `exporting ${accounts} accounts` : await describeProgress(sfn, executionArn);
-    if (progress !== shown) process.stderr.write(`${new Date().toISOString()} ${progress}\n`);
-    shown = progress;
-    return undefined;
-  };
-  for (let polls = 1; ; polls += 1) {
-    const outcome = await describe().catch((error) => {
-      if (!(error instanceof CommandFailed)) throw error;
-      const isUnknown = error.cause instanceof ExecutionDoesNotExist && polls <= MAX_UNKNOWN;
-      if (!isUnknown) throw describeUnseen(error, executionArn);
-    });
-    if (outcome) return outcome;
-    await wait(every, undefined, { signal }).catch(() => undefined);
-    if (signal.aborted) return toInterrupted(executionArn);
+  try {
+    for (;;) {
+      // At first, Step Functions may not know a new execution yet.
+      await wait(every, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) return { outcome: 'interrupted', version: '1', execution, continues: true, next };
+      const described = await sfn.describeExecution({ executionArn });
+      if (hasEnded(described)) return outcomeOf(await readEnd(sfn, described));
+      const progress = accounts
+        ? `exporting ${accounts} accounts`
+        : await describeProgress(sfn, executionArn);
+      if (progress !== shown) process.stderr.write(`${new Date().toISOString()} ${progress}\n`);
+      shown = progress;
+    }
+  } catch (error) {
+    if (!(error instanceof CommandFailed)) throw error;
+    const todo = `${error.todo} The export continues without this command. To follow it: ${next}`;
+    throw new CommandFailed(error.happened, todo, { cause: error.cause });
   }
-}
-
-function describeUnseen({ happened, todo, cause }: CommandFailed, executionArn: string): CommandFailed {
-  const next = commandFor(['explain', nameOf(executionArn)]);
-  return new CommandFailed(
-    happened,
-    `${todo} The export continues without this command. To follow it: ${next}`,
-    { cause },
-  );
-}
-
-function nameOf(executionArn: string): string {
-  return executionArn.split(':').at(-1) ?? '';
 }
 
 async function describeProgress(sfn: SFN, executionArn: string): Promise<string> {
   const { mapRuns = [] } = await sfn.listMapRuns({ executionArn });
   const mapRunArn = mapRuns[0]?.mapRunArn;
   if (!mapRunArn) return 'planning';
-  const { itemCounts } = await sfn.describeMapRun({ mapRunArn });
-  return itemCounts
-    ? `${itemCounts.succeeded} of ${itemCounts.total} windows done, ${itemCounts.running} running`
-    : 'planning';
-}
-
-function toInterrupted(executionArn: string): Outcome {
-  const execution = nameOf(executionArn);
-  return {
-    outcome: 'interrupted',
-    version: '1',
-    execution,
-    continues: true,
-    next: commandFor(['explain', execution]),
-  };
+  const { itemCounts: counts } = await sfn.describeMapRun({ mapRunArn });
+  return `${counts?.succeeded ?? 0} of ${counts?.total ?? 0} windows done, ${counts?.running ?? 0} running`;
 }

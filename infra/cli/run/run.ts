@@ -35,13 +35,9 @@ export function createCommand(): Command {
     .action(run);
 }
 
+/** The last lines of a local run are a query and the page of the folder. With --json, they go to stderr. */
 async function run(name: string | undefined, options: RunOptions): Promise<void> {
-  if (options.local) return runAndPrintLocal(name, options);
-  printOutcome(await runDeployed(name, options), options);
-}
-
-/** The last lines are a query and the page of the folder. With --json, they go to stderr. */
-async function runAndPrintLocal(name: string | undefined, options: RunOptions): Promise<void> {
+  if (!options.local) return printOutcome(await runDeployed(name, options), options);
   const { outcome, query } = await runLocal(name, options);
   printOutcome(outcome, options);
   const page = outcome.outcome === 'interrupted' ? [] : await writePageOf(options.out);

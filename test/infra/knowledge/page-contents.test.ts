@@ -108,7 +108,7 @@ it('shows what missing, status and query show of overlapping, restated, held and
   expect(corrected.map(({ date, first, values }) => [date, first?.spend, values?.spend])).toEqual(
     changes.map(([date, ...values]) => [date, ...values.map(Number)]),
   );
-  expect(find(/(\d+ Oct): [^"]*corrected once"/g)).toEqual(['5 Oct', '6 Oct']);
+  expect(find(/(\d+ Oct): [^"]*corrected 1 time"/g)).toEqual(['5 Oct', '6 Oct']);
   expect(find(/<small>(\+0.75)<\/small> 2\.25</g)).toHaveLength(2);
 });
 

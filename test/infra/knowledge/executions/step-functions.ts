@@ -30,11 +30,9 @@ interface Options {
   readonly end?: Readonly<Record<string, unknown>>;
   /** Polls that see a started execution running, before it ends. */
   readonly polls?: number;
-  /** Polls before the first that fails. */
-  readonly failedPolls?: number;
   /** The events of every execution. */
   readonly history?: readonly object[];
-  /** Their error. Default: the execution is not visible yet. */
+  /** The error of each poll of a started execution. Default: none. */
   readonly pollError?: string;
 }
 
@@ -56,14 +54,7 @@ export async function startExecutions(executions: readonly FakeExecution[], opti
   await startCloudFormation('exports');
   setTarget({ stack: 'exports' });
   onTestFinished(() => setTarget({}));
-  const {
-    denied = '',
-    end = {},
-    history = [],
-    polls = 2,
-    failedPolls = 0,
-    pollError = 'ExecutionDoesNotExist',
-  } = options;
+  const { denied = '', end = {}, history = [], polls = 2, pollError } = options;
   const started: { name: string; input: string; stateMachineArn: string }[] = [];
   const arnOf = (name: string) => `${STATE_MACHINE.replace('stateMachine', 'execution')}:${name}`;
   const all = executions.flatMap((execution) => [execution, ...(execution.windows ?? [])]);
@@ -85,12 +76,12 @@ export async function startExecutions(executions: readonly FakeExecution[], opti
   const describeStarted = (executionArn: string) => {
     const execution = started.find(({ name }) => arnOf(name) === executionArn);
     if (execution) poll += 1;
-    if (!execution || poll <= failedPolls) return undefined;
+    if (!execution || pollError) return undefined;
     const common = { executionArn, name: execution.name, stateMachineArn: STATE_MACHINE, startDate: 1 };
-    return poll <= failedPolls + polls ? { ...common, status: 'RUNNING' } : { ...common, ...end };
+    return poll <= polls ? { ...common, status: 'RUNNING' } : { ...common, ...end };
   };
   const called = await serve(
-    { denied, otherwise: pollError },
+    { denied, otherwise: pollError ?? 'ExecutionDoesNotExist' },
     {
       StartExecution: ({ name = '', input = '', stateMachineArn = '' }) => {
         started.push({ name, input, stateMachineArn });
