@@ -5,16 +5,15 @@ import { checkUrl } from '../../functions/platform/safe-hosts.ts';
 import { DownloadRefused } from '../../functions/workflow/errors.ts';
 import { isCalendarDate } from '../../functions/workflow/request/dates.ts';
 import { CONFIG_FILE } from '../config/read-config.ts';
+import type { Folder } from '../knowledge/bucket.ts';
 import { UsageError } from '../knowledge/errors.ts';
 import { PLATFORM_FLAGS, type PlatformOptions } from '../knowledge/platform.ts';
 import { PROGRAM } from '../package.ts';
 import { warn } from './layout.ts';
 
 /** The values of options that several commands have. */
-export interface CommonOptions {
+export interface CommonOptions extends Folder {
   readonly json?: true;
-  readonly local?: true;
-  readonly out: string;
 }
 
 /** The heading of the options that need --local. */
@@ -26,12 +25,9 @@ export const option = {
     new Option('--account <name>', why).conflicts('input'),
   json: () => new Option('--json', 'print one JSON document on stdout and everything else on stderr'),
   config: () =>
-    new Option(
-      '--config <file>',
-      `a config: JSON, or a module that has it (default: ${basename(CONFIG_FILE)})`,
-    ),
+    new Option('--config <file>', `JSON, or a module that has it (default: ${basename(CONFIG_FILE)})`),
   stack: () =>
-    new Option('--stack <name>', 'the deployed stack (default: that of the config)').conflicts('local'),
+    new Option('--stack <name>', "the deployed stack (default: the config's)").conflicts('local'),
   region: () =>
     new Option('--region <region>', "the stack's Region (default: the environment's)").conflicts('local'),
   baseUrl: (more = '') => localOption('--base-url <url>', `the platform's URL${more}`, parseUrl),
@@ -62,13 +58,11 @@ export function examples(...lines: string[]): string {
   return ['', 'Examples:', ...lines.map((line) => `  ${PROGRAM} ${line}`)].join('\n');
 }
 
-/** Parses the value of an option. */
 export function parseDate(text: string): string {
   if (!isCalendarDate(text)) throw new InvalidArgumentError('It must be a date that exists, YYYY-MM-DD.');
   return text;
 }
 
-/** Parses the value of an option. */
 export function wholeNumber(min: number, max: number): (text: string) => number {
   return (text) => {
     const number = Number(text);

@@ -1,4 +1,4 @@
-import { rename, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import type { Folder } from '../knowledge/bucket.ts';
@@ -20,7 +20,7 @@ export function createCommand(): Command {
     .addHelpText('after', examples('page --to exports.html', 'page --local'))
     .action(async ({ to, ...folder }: PageOptions) => {
       if (!folder.local && to === undefined)
-        throw new UsageError(['the page of a stack needs --to FILE; for that of this machine, use --local']);
+        throw new UsageError(['the page of a stack needs --to FILE; for the page of this machine, use --local']);
       printLines([await writePage(folder, to)]);
     });
 }
@@ -33,14 +33,8 @@ export function createCommand(): Command {
  */
 export async function writePage(folder: Folder, file = join(folder.out, 'index.html')): Promise<string> {
   const page = renderPage(await readPage(folder, new Date()));
-  // A browser that reloads never sees half a page.
-  const draft = `${file}.${process.pid}.draft`;
-  try {
-    await writeFile(draft, page);
-    await rename(draft, file);
-  } catch (error) {
-    await rm(draft, { force: true });
-    throw new UsageError([`${file} cannot be written (${(error as NodeJS.ErrnoException).code})`]);
-  }
+  await writeFile(file, page).catch(({ code }: NodeJS.ErrnoException) => {
+    throw new UsageError([`${file} cannot be written (${code})`]);
+  });
   return `See it: ${file}`;
 }

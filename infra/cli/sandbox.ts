@@ -10,12 +10,7 @@ import { commandFor } from '../knowledge/next-command.ts';
 import { scaledClock } from '../local/clock.ts';
 import { parseFault } from '../sandbox/faults.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
-import {
-  type Credential,
-  createCredential,
-  EXAMPLE_ADVERTISERS,
-  type SandboxOptions,
-} from '../sandbox/settings.ts';
+import { type Credential, createCredential, EXAMPLE_ADVERTISERS } from '../sandbox/settings.ts';
 import { catchInterrupt } from './interrupt.ts';
 import { printDocument } from './layout.ts';
 import { option, wholeNumber } from './options.ts';
@@ -52,17 +47,13 @@ async function sandbox(options: SandboxCommandOptions): Promise<void> {
     ...(credential !== undefined && { credentials: [await keepClient(credential)] }),
     faults: fault,
     now: clock.now,
-  }).catch(refusePort);
-  const settings = {
-    base_url: platform.baseUrl,
-    client_id: platform.clientId,
-    client_secret: platform.clientSecret,
-    revision: platform.revision,
-    advertiser_ids: platform.advertiserIds,
-  };
-  const { baseUrl: url, revision } = platform;
+  }).catch((error: NodeJS.ErrnoException) => {
+    throw error.syscall === 'listen' ? new UsageError([`--port cannot be used (${error.code})`]) : error;
+  });
+  const { baseUrl: base_url, clientId: client_id, clientSecret: client_secret, revision } = platform;
+  const settings = { base_url, client_id, client_secret, revision, advertiser_ids: platform.advertiserIds };
   const [{ name, account } = {}] = exports;
-  const flags = { account, local: true, 'base-url': url, credential, revision };
+  const flags = { account, local: true, 'base-url': base_url, credential, revision };
   const isKept = credential !== undefined && name !== undefined;
   const lines = [
     ...Object.entries(settings).map(([name, value]) => `${name.padEnd(14)} ${[value].flat().join(' ')}`),
@@ -96,15 +87,9 @@ const TOKEN_SECONDS = 3_600;
 const MIN_REAL_TOKEN_SECONDS = 10;
 
 /** @param requests whose advertisers the sandbox has besides its own */
-export function servingOptions(
-  speed: number,
-  requests: readonly object[],
-): Pick<SandboxOptions, 'tokenSeconds' | 'advertiserIds'> {
-  const ids = requests.flatMap((request) => {
-    const { advertiser_ids = [], advertiser_id = [] } = request as {
-      readonly advertiser_ids?: 'all' | readonly string[];
-      readonly advertiser_id?: string;
-    };
+export function servingOptions(speed: number, requests: readonly object[]) {
+  const ids = requests.flatMap((request): readonly string[] => {
+    const { advertiser_ids = [], advertiser_id = [] } = Object(request);
     return [advertiser_ids === ALL ? [] : advertiser_ids, advertiser_id].flat();
   });
   return {
@@ -120,9 +105,4 @@ function collectFault(rule: string, earlier: string[] = []): string[] {
     throw new InvalidArgumentError((error as Error).message);
   }
   return [...earlier, rule];
-}
-
-function refusePort(error: NodeJS.ErrnoException): never {
-  if (error.syscall !== 'listen') throw error;
-  throw new UsageError([`--port cannot be used (${error.code})`]);
 }

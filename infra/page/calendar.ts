@@ -33,7 +33,7 @@ const FEW_MONTHS = 6;
 export function drawCalendar(days: readonly PageDay[]): Html {
   const months = [...Map.groupBy(days, ({ date }) => date.slice(0, 7))];
   const label = `A calendar of the days from ${days[0]?.date} to ${days.at(-1)?.date}. Which days lack something, and why, is said below.`;
-  const few = months.length <= FEW_MONTHS && html` few`;
+  const few = months.length <= FEW_MONTHS && ' few';
   return html`<div class="months${few}" role=img aria-label="${label}"><div class=weekdays><b>&nbsp;</b><ol><li>Mon<li><li>Wed<li><li>Fri</ol></div>${months.map(drawMonth)}</div>
 ${drawLegend(days)}`;
 }

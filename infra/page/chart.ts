@@ -63,15 +63,12 @@ function drawBars(
 /** 50000 is `50K`. */
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 });
 
-interface Scale {
-  /** Round numbers, the highest first. */
-  readonly lines: readonly number[];
-  /** From the top. */
-  readonly place: (value: number) => number;
-}
-
-/** From zero, or from a round number below the least value, to a round number above the largest one. */
-function createScale(values: readonly number[]): Scale {
+/**
+ * From zero, or from a round number below the least value, to a round number above the largest one.
+ *
+ * @returns round numbers, the highest first, and the place of a value from the top
+ */
+function createScale(values: readonly number[]) {
   const [least, most] = [Math.min(0, ...values), Math.max(0, ...values)];
   const span = most - least || 1;
   const magnitude = 10 ** Math.floor(Math.log10(span / MAX_LINES));

@@ -70,15 +70,10 @@ function describeCheck(account: string, { check, status, found, todo }: Check): 
   return todo === undefined ? [line] : [line, `${' '.repeat(8)}What to do: ${todo}`];
 }
 
-/** The needs of an account's exports. */
-export interface Needs {
-  readonly revisions: readonly string[];
-  readonly scopes: readonly string[];
-  /** Additional parameters of a refresh request. */
-  readonly refreshParameters: Readonly<Record<string, string>>;
-}
+export type Needs = ReturnType<typeof readNeeds>;
 
-function readNeeds(account: string, { revision }: DoctorOptions): Needs {
+/** The needs of an account's exports, with the additional parameters of a refresh request. */
+function readNeeds(account: string, { revision }: DoctorOptions) {
   const config = loadConfig();
   const exports = config.exports.filter((entry) => entry.account === account);
   const own = exports.flatMap((entry) => (typeof entry.revision === 'string' ? entry.revision : []));

@@ -81,11 +81,9 @@ function showUrl(url: string): void {
 export interface AuthorizeOptions {
   /** Space-separated. */
   readonly scope: string;
-  /** The registered redirect URI. */
   readonly redirectUri: string;
   /** Has the redirected address in a line. */
   readonly input: Readable;
-  /** Shows the consent screen's URL to the user. */
   showUrl(url: string): void;
   /** Ends the wait for the address. */
   readonly signal: AbortSignal;
@@ -108,7 +106,8 @@ export async function authorize(
   const asked = { client_id: client.client_id, redirect_uri: redirectUri, scope, state };
   showUrl(consentUrl(account.platform, asked).href);
   const code = readCode(await readLine(input, signal), state);
-  return exchangeAndStore(account, client, { code, redirect_uri: redirectUri });
+  const form = { grant_type: 'authorization_code', code, redirect_uri: redirectUri };
+  return exchangeAndStore(account, client, form);
 }
 
 async function readLine(input: Readable, signal: AbortSignal): Promise<string> {
@@ -136,13 +135,9 @@ export async function readClient(account: Account): Promise<OAuthCredential> {
   );
 }
 
-async function exchangeAndStore(
-  account: Account,
-  client: OAuthCredential,
-  grant: { code: string; redirect_uri: string },
-): Promise<string | undefined> {
-  const request = { grant_type: 'authorization_code', ...grant } as const;
-  const { scope, refreshToken } = await requestToken(account.platform, client, request).catch((error) => {
+/** @returns the granted scopes */
+async function exchangeAndStore(account: Account, client: OAuthCredential, form: Record<string, string>) {
+  const { scope, refreshToken } = await requestToken(account.platform, client, form).catch((error) => {
     if (!(error instanceof ExportError)) throw error;
     throw new CommandFailed(
       `${sayPlatformFailure(error)} Nothing was stored.`,

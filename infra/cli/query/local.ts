@@ -57,10 +57,8 @@ export async function runLocalQuery(sql: string, out: string): Promise<QueryResu
 /** The saved queries for the tables of a folder. Its clock, which --speed sets ahead, says what is today. */
 export async function readSavedQueries(out: string, dates: Pick<QueryOptions, 'day' | 'at'>) {
   const tables = [...findTables(out).values()];
-  const { rows } = await runLocalQuery(
-    'SELECT table_name, column_name, data_type FROM duckdb_columns()',
-    out,
-  );
+  const sql = 'SELECT table_name, column_name, data_type FROM duckdb_columns()';
+  const { rows } = await runLocalQuery(sql, out);
   const columns = Map.groupBy((await Array.fromAsync(rows)).flat(), ([table]) => table);
   const reports = tables.flatMap(({ name, table }) =>
     describeReport(

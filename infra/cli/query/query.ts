@@ -49,8 +49,15 @@ async function query(given: string | undefined, options: QueryOptions): Promise<
     throw new UsageError(['give one SQL statement, or --saved NAME']);
   if (saved === true) return listSaved(options);
   const sql = saved === undefined ? await readStatement(given) : await findSaved(saved, options);
-  const result = await (options.local ? queryLocal(sql, options.out) : queryDeployed(sql));
+  const result = await runQuery(sql, options);
   if (result) await printResult(result, options.json ? 'json' : options.csv ? 'csv' : 'table');
+}
+
+/** Only the engine that runs the query is loaded: DuckDB takes 46 ms. */
+async function runQuery(sql: string, { local, out }: QueryOptions): Promise<QueryResult | undefined> {
+  if (local) return (await import('./local.ts')).runLocalQuery(sql, out);
+  const { readAthenaPlace, runAthenaQuery } = await import('./athena.ts');
+  return runAthenaQuery(sql, await readAthenaPlace());
 }
 
 async function readStatement(given = ''): Promise<string> {
@@ -83,15 +90,4 @@ async function readSaved({ local, out, day, at }: QueryOptions): Promise<ReturnT
   if (local) return (await import('./local.ts')).readSavedQueries(out, { day, at });
   const config = loadConfig();
   return savedQueries(tablesOf(config.exports, { platform: '', revision: '' }, config), { day, at, config });
-}
-
-/** Only the engine that runs the query is loaded: DuckDB takes 46 ms. */
-async function queryLocal(sql: string, out: string): Promise<QueryResult> {
-  const { runLocalQuery } = await import('./local.ts');
-  return runLocalQuery(sql, out);
-}
-
-async function queryDeployed(sql: string): Promise<QueryResult | undefined> {
-  const { readAthenaPlace, runAthenaQuery } = await import('./athena.ts');
-  return runAthenaQuery(sql, await readAthenaPlace());
 }

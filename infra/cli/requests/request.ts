@@ -39,7 +39,6 @@ function findConfiguredRequest(name: string, account?: string): unknown {
 /** The options that say what to export. */
 export interface RequestOptions {
   readonly input?: string;
-  /** The account of a named export. */
   readonly account?: string;
   /** Replaces the dates or the period. */
   readonly from?: string;

@@ -10,7 +10,7 @@ import { refuse, UsageError } from '../../knowledge/errors.ts';
 import { type FoundExport, findExport, findExports, listExports } from '../../knowledge/exports.ts';
 import { lastPlatform, type PlatformOptions, targetOf } from '../../knowledge/platform.ts';
 import { checkOneAccount, checkRequests } from '../../knowledge/request.ts';
-import { platformFaults } from '../options.ts';
+import { type CommonOptions, platformFaults } from '../options.ts';
 import {
   EXAMPLE,
   exampleRequest,
@@ -20,9 +20,7 @@ import {
   withOptions,
 } from '../requests/request.ts';
 
-export interface LocalRunOptions extends PlatformOptions, RequestOptions {
-  readonly json?: true;
-  readonly out: string;
+export interface LocalRunOptions extends PlatformOptions, RequestOptions, CommonOptions {
   readonly speed: number;
   /** For the sandbox of the run. */
   readonly restatedDays?: number;
@@ -93,16 +91,14 @@ function columnFaults(input: unknown): string[] {
 
 /** Without --base-url, the platform is a sandbox, which has its own credential and revision. */
 async function findPlatformFaults(options: LocalRunOptions): Promise<string[]> {
-  if (options.baseUrl !== undefined)
-    return [
-      ...(await platformFaults(options, '--base-url', ['revision', 'credential'])),
-      ...(options.restatedDays === undefined
-        ? []
-        : ['--restated-days changes the sandbox, which --base-url replaces']),
-    ];
-  return (['credential', 'revision'] as const)
-    .filter((name) => options[name] !== undefined)
-    .map((name) => `--${name} needs --base-url`);
+  const { baseUrl, restatedDays } = options;
+  if (baseUrl === undefined) {
+    const given = (['credential', 'revision'] as const).filter((name) => options[name] !== undefined);
+    return given.map((name) => `--${name} needs --base-url`);
+  }
+  const faults = await platformFaults(options, '--base-url', ['revision', 'credential']);
+  const sandboxOnly = '--restated-days changes the sandbox, which --base-url replaces';
+  return restatedDays === undefined ? faults : [...faults, sandboxOnly];
 }
 
 /** The request of --input or the config, or else the folder's last one of this name, or else the example. */

@@ -10,9 +10,9 @@ const SQLITE_BUSY = 5;
 
 /**
  * Reserves a folder for this command until it is disposed of. A second run is refused, and not only warned:
- * each run has an S3 of its own on the folder, whose conditional writes do not see those of the other, so an
- * older report could replace a newer one (P7); and both would write history.json. The lock is that of an
- * empty SQLite database: the operating system releases it when the process ends in any way, and other
+ * each run has an S3 of its own on the folder, whose conditional writes do not see the other's, so an older
+ * report could replace a newer one (P7); and both would write history.json. The lock is on an empty SQLite
+ * database: the operating system releases it when the process ends in any way, and other
  * containers on the same disk see it. Removes the scratch files of a run that was killed.
  *
  * @throws UsageError if another run uses the folder, or nobody can write to it

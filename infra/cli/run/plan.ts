@@ -4,20 +4,18 @@ import { isOfAccounts, requestsIn } from '../../../functions/workflow/request/ac
 import { describeDays } from '../../../functions/workflow/request/dates.ts';
 import { splitRequest } from '../../../functions/workflow/request/request.ts';
 import { costOf, PRICES } from '../../config/cost.ts';
-import { type Folder, openToRead } from '../../knowledge/bucket.ts';
+import { openToRead } from '../../knowledge/bucket.ts';
 import { loadConfig } from '../../knowledge/config.ts';
 import { lastPlatform, targetOf } from '../../knowledge/platform.ts';
 import { checkOneAccount, checkRequest } from '../../knowledge/request.ts';
 import { printDocument, printLines } from '../layout.ts';
-import { examples, option } from '../options.ts';
+import { type CommonOptions, examples, option } from '../options.ts';
 import { findRequest, type RequestOptions } from '../requests/request.ts';
 
 /** Assumed of each report, from its creation to its manifest. */
 const SECONDS_PER_REPORT = 180;
 
-interface PlanOptions extends RequestOptions, Folder {
-  readonly json?: true;
-}
+type PlanOptions = RequestOptions & CommonOptions;
 
 export function createCommand(): Command {
   return new Command('plan')

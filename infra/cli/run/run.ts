@@ -3,12 +3,12 @@ import { readStateMachineArn } from '../../knowledge/deployment.ts';
 import type { Outcome } from '../../knowledge/executions/outcome.ts';
 import { printOutcome } from '../executions/outcome.ts';
 import { printLines, warn } from '../layout.ts';
-import { type CommonOptions, LOCAL_GROUP, localOption, option, wholeNumber } from '../options.ts';
+import { LOCAL_GROUP, localOption, option, wholeNumber } from '../options.ts';
 import { findRequest, type RequestOptions } from '../requests/request.ts';
 import type { LocalRunOptions } from './check-run.ts';
 import { runLocal } from './run-local.ts';
 
-type RunOptions = LocalRunOptions & CommonOptions & { readonly strict?: true };
+type RunOptions = LocalRunOptions & { readonly strict?: true };
 
 export function createCommand(): Command {
   return new Command('run')
