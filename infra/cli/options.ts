@@ -26,8 +26,7 @@ export const option = {
   json: () => new Option('--json', 'print one JSON document on stdout and everything else on stderr'),
   config: () =>
     new Option('--config <file>', `JSON, or a module that has it (default: ${basename(CONFIG_FILE)})`),
-  stack: () =>
-    new Option('--stack <name>', "the deployed stack (default: the config's)").conflicts('local'),
+  stack: () => new Option('--stack <name>', "the deployed stack (default: the config's)").conflicts('local'),
   region: () =>
     new Option('--region <region>', "the stack's Region (default: the environment's)").conflicts('local'),
   baseUrl: (more = '') => localOption('--base-url <url>', `the platform's URL${more}`, parseUrl),

@@ -15,7 +15,7 @@ const COMMANDS: Readonly<Record<string, readonly [description: string, load: Loa
   check: ['Compare a table with the files, manifests and ledger.', () => import('./days/check.ts')],
   plan: ['Show the windows, the time and the cost of an export.', () => import('./run/plan.ts')],
   resume: ['Export the windows that an execution did not deliver.', () => import('./executions/resume.ts')],
-  rebuild: ["Write an export's table again from the delivered files.", () => import('./rebuild/rebuild.ts')],
+  rebuild: ["Write an export's table again from the delivered files.", () => import('./rebuild.ts')],
   query: ['Run SQL on the tables of the exports.', () => import('./query/query.ts')],
   status: ['Show what runs, how the last runs ended, and what is missing.', () => import('./days/status.ts')],
   page: ['Write one HTML file that shows all exports.', () => import('./page.ts')],

@@ -8,7 +8,7 @@ import { commandFor } from '../../knowledge/next-command.ts';
 import { checkRequests } from '../../knowledge/request.ts';
 import { catchInterrupt } from '../interrupt.ts';
 import { warn } from '../layout.ts';
-import { executionName, futureFaults } from '../requests/request.ts';
+import { executionName, futureFaults } from '../run/request.ts';
 
 /** DescribeExecution costs nothing, and an export takes minutes. */
 const FOLLOW_EVERY_MS = 5_000;

@@ -18,7 +18,7 @@ import {
   futureFaults,
   type RequestOptions,
   withOptions,
-} from '../requests/request.ts';
+} from './request.ts';
 
 export interface LocalRunOptions extends PlatformOptions, RequestOptions, CommonOptions {
   readonly speed: number;

@@ -10,7 +10,7 @@ import { lastPlatform, targetOf } from '../../knowledge/platform.ts';
 import { checkOneAccount, checkRequest } from '../../knowledge/request.ts';
 import { printDocument, printLines } from '../layout.ts';
 import { type CommonOptions, examples, option } from '../options.ts';
-import { findRequest, type RequestOptions } from '../requests/request.ts';
+import { findRequest, type RequestOptions } from './request.ts';
 
 /** Assumed of each report, from its creation to its manifest. */
 const SECONDS_PER_REPORT = 180;

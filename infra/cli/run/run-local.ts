@@ -15,10 +15,10 @@ import { PROGRAM } from '../../package.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import { catchInterrupt } from '../interrupt.ts';
 import { warn } from '../layout.ts';
-import { executionName } from '../requests/request.ts';
 import { servingOptions } from '../sandbox.ts';
 import { checkRun, type LocalRunOptions } from './check-run.ts';
 import { lockFolder } from './out-lock.ts';
+import { executionName } from './request.ts';
 
 /**
  * Runs the workflow on this machine, against the platform that the options name or against a sandbox.

@@ -4,8 +4,8 @@ import type { Outcome } from '../../knowledge/executions/outcome.ts';
 import { printOutcome } from '../executions/outcome.ts';
 import { printLines, warn } from '../layout.ts';
 import { LOCAL_GROUP, localOption, option, wholeNumber } from '../options.ts';
-import { findRequest, type RequestOptions } from '../requests/request.ts';
 import type { LocalRunOptions } from './check-run.ts';
+import { findRequest, type RequestOptions } from './request.ts';
 import { runLocal } from './run-local.ts';
 
 type RunOptions = LocalRunOptions & { readonly strict?: true };

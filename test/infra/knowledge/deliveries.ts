@@ -9,7 +9,7 @@ import { planKey } from '../../../functions/workflow/keys.ts';
 import { addDays } from '../../../functions/workflow/request/dates.ts';
 import { parseRequest } from '../../../functions/workflow/request/request.ts';
 import { runLocalQuery } from '../../../infra/cli/query/local.ts';
-import type { RebuildResult } from '../../../infra/cli/rebuild/rebuild.ts';
+import type { RebuildResult } from '../../../infra/cli/rebuild.ts';
 import { base64Crc } from '../../../infra/local/s3/objects.ts';
 import { ACCOUNT } from '../../../infra/local/s3/server.ts';
 import { runCommand } from '../../support/cli.ts';

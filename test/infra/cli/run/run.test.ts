@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { executionName } from '../../../../infra/cli/requests/request.ts';
+import { executionName } from '../../../../infra/cli/run/request.ts';
 import { runDeployed } from '../../../../infra/cli/run/run.ts';
 import { REPORT as REQUEST } from '../../../support/requests.ts';
 import { STATE_MACHINE, startExecutions } from '../../knowledge/executions/step-functions.ts';

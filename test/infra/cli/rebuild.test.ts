@@ -1,16 +1,8 @@
 import { readFile, rm, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { runCommand } from '../../../support/cli.ts';
-import {
-  BUCKET,
-  dateOf,
-  deliver,
-  openFolder,
-  queryRows,
-  rebuild,
-  spendIn,
-} from '../../knowledge/deliveries.ts';
+import { runCommand } from '../../support/cli.ts';
+import { BUCKET, dateOf, deliver, openFolder, queryRows, rebuild, spendIn } from '../knowledge/deliveries.ts';
 
 const MONTH = join(BUCKET, 'tables/daily/acme.2026-10.parquet');
 

@@ -1,13 +1,13 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { platformName } from '../../../../functions/decisions/request-hash.ts';
-import { catalogTable } from '../../../../functions/workflow/catalog-table.ts';
-import { tablesOf } from '../../../../infra/config/exports.ts';
-import { readConfig } from '../../../../infra/config/read-config.ts';
-import { ACCOUNT, CREDENTIALS } from '../../../../infra/local/s3/server.ts';
-import { runCommand } from '../../../support/cli.ts';
-import { startFaultyGlue } from '../../../support/faulty-services.ts';
-import { BUCKET, deliver, type Folder, openFolder, rebuild, spendIn } from '../../knowledge/deliveries.ts';
-import { startCloudFormation } from '../../knowledge/executions/step-functions.ts';
+import { platformName } from '../../../functions/decisions/request-hash.ts';
+import { catalogTable } from '../../../functions/workflow/catalog-table.ts';
+import { tablesOf } from '../../../infra/config/exports.ts';
+import { readConfig } from '../../../infra/config/read-config.ts';
+import { ACCOUNT, CREDENTIALS } from '../../../infra/local/s3/server.ts';
+import { runCommand } from '../../support/cli.ts';
+import { startFaultyGlue } from '../../support/faulty-services.ts';
+import { BUCKET, deliver, type Folder, openFolder, rebuild, spendIn } from '../knowledge/deliveries.ts';
+import { startCloudFormation } from '../knowledge/executions/step-functions.ts';
 
 // A delivery of the config's first export.
 const { base_url, revision, exports } = readConfig();
