@@ -1,5 +1,5 @@
 /** Ctrl-C, and the signal that schedulers and containers send. */
-export const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 /** npm sends SIGTERM to the shell that it started, which ends without passing it on. */
 const CHECK_PARENT_MS = 1_000;

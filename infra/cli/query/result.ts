@@ -17,7 +17,7 @@ export interface QueryResult {
 
 type Rows = readonly (readonly Value[])[];
 
-export type Format = 'table' | 'json' | 'csv';
+type Format = 'table' | 'json' | 'csv';
 
 /** Prints the result on stdout as it comes, and the number of rows and the notes on stderr. */
 export async function printResult(result: QueryResult, format: Format): Promise<void> {
