@@ -6,7 +6,6 @@ export function printLines(lines: readonly string[], to: NodeJS.WritableStream =
   if (lines.length > 0) to.write(`${lines.map(toPrintable).join('\n')}\n`);
 }
 
-/** Writes a message of one or more lines on stderr. */
 export function printMessage(message: string): void {
   printLines(message.split('\n'), process.stderr);
 }

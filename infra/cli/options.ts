@@ -11,12 +11,10 @@ import { PLATFORM_FLAGS, type PlatformOptions } from '../knowledge/platform.ts';
 import { PROGRAM } from '../package.ts';
 import { warn } from './layout.ts';
 
-/** The values of options that several commands have. */
 export interface CommonOptions extends Folder {
   readonly json?: true;
 }
 
-/** The heading of the options that need --local. */
 export const LOCAL_GROUP = 'With --local:';
 
 /** Options that several commands have. */

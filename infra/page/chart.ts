@@ -79,7 +79,6 @@ function createScale(values: readonly number[]) {
   return { lines, place };
 }
 
-/** Some of the labels of the bars. */
 function drawLabels(bars: number, labelOf: (at: number) => string): Html[] {
   const step = Math.ceil(bars / MAX_LABELS);
   const places = Array.from({ length: Math.ceil(bars / step) }, (_, at) => at * step);

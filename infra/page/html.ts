@@ -46,7 +46,6 @@ export function copyable(text: string): Html {
   return html`<pre class=copy>${text}</pre>`;
 }
 
-/** Details that a click opens. */
 export function fold(summary: string, content: Html): Html {
   return html`<details><summary>${summary}</summary>${content}</details>
 `;

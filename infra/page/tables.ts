@@ -15,7 +15,6 @@ const MAX_ROWS = 8;
 interface Table {
   readonly title: string;
   readonly columns: readonly Content[];
-  /** The columns that are aligned to the right. */
   readonly numbers?: readonly number[];
   /** The columns that a phone leaves out. */
   readonly optional?: readonly number[];

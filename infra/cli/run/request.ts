@@ -40,11 +40,9 @@ function findConfiguredRequest(name: string, account?: string): unknown {
 export interface RequestOptions {
   readonly input?: string;
   readonly account?: string;
-  /** Replaces the dates or the period. */
   readonly from?: string;
   /** Exclusive. */
   readonly to?: string;
-  /** Replaces them too. */
   readonly period?: string;
   readonly onlyMissing?: true;
 }

@@ -57,7 +57,6 @@ async function writePageOf(out: string): Promise<string[]> {
   }
 }
 
-/** Starts the export in the deployed state machine and follows it. */
 export async function runDeployed(
   name: string | undefined,
   options: RequestOptions,
