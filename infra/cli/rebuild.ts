@@ -24,7 +24,7 @@ import { type ExportPlace, type FoundExport, findExports } from '../knowledge/ex
 import type { AskedDays } from '../knowledge/missing-days.ts';
 import { type Month, readMonths, shownReader } from '../knowledge/months.ts';
 import { findSchema } from '../knowledge/tables.ts';
-import { SCRATCH } from '../local/lambda/lambda-instance.ts';
+import { SCRATCH } from '../local/lambda/lambda.ts';
 import { DELIVERED, FAILED } from './exit-status.ts';
 import { printDocument, printLines } from './layout.ts';
 import { option } from './options.ts';

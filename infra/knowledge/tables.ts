@@ -52,7 +52,7 @@ export async function findSchema(
 ): Promise<TableSchema | undefined> {
   if (exports) {
     const tables = new Map<string, CatalogTable>();
-    const define = createRequestTables({ tables }, '', loadConfig());
+    const define = createRequestTables(tables, '', loadConfig());
     for (const { input, target } of exports) define(input, target);
     return readSchema(tables.get(catalogName(table)) ?? {});
   }

@@ -1,15 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { appendFile } from 'node:fs/promises';
-
-/** An event as EventBridge delivers it. */
-export type BusEvent = ReturnType<typeof toEvent>;
-
-export interface EventBus {
-  /** All events so far, in order. */
-  readonly events: readonly BusEvent[];
-  /** The task `events:putEvents`. */
-  putEvents(input: unknown): Promise<void>;
-}
+import { ACCOUNT, REGION } from './s3/server.ts';
 
 interface Entry {
   readonly Source: string;
@@ -17,30 +8,35 @@ interface Entry {
   readonly Detail: unknown;
 }
 
+export type EventBus = ReturnType<typeof createEventBus>;
+
 /** An event bus that appends each event to a file, one per line. */
-export function createEventBus(
-  file: string,
-  place: { readonly account: string; readonly region: string },
-  now: () => number,
-): EventBus {
+export function createEventBus(file: string, now: () => number) {
   const events: BusEvent[] = [];
   return {
-    events,
-    async putEvents(input) {
+    /** All events so far, in order. */
+    events: events as readonly BusEvent[],
+    /** The task `events:putEvents`. */
+    async putEvents(input: unknown): Promise<void> {
       const { Entries } = input as { Entries: readonly Entry[] };
-      const put = Entries.map((entry) => ({ ...toEvent(entry, now()), ...place }));
+      const put = Entries.map((entry) => toEvent(entry, now()));
       await appendFile(file, put.map((event) => `${JSON.stringify(event)}\n`).join(''));
       events.push(...put);
     },
   };
 }
 
+export type BusEvent = ReturnType<typeof toEvent>;
+
+/** An event as EventBridge delivers it. */
 function toEvent({ Source, DetailType, Detail }: Entry, now: number) {
   return {
     version: '0',
     id: randomUUID(),
     'detail-type': DetailType,
     source: Source,
+    account: ACCOUNT,
+    region: REGION,
     // EventBridge writes whole seconds.
     time: new Date(now).toISOString().replace(/\.\d+Z$/, 'Z'),
     resources: [],

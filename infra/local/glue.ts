@@ -10,22 +10,15 @@ import {
   withColumns,
 } from '../config/exports.ts';
 import { JsonServiceError, startJsonService } from './json-service.ts';
-import type { LoopbackServer } from './loopback.ts';
 
-/** The Glue Data Catalog on 127.0.0.1, with GetTable only: CurateReport calls nothing else (AWS JSON 1.1). */
-export interface Glue extends LoopbackServer {
-  readonly database: string;
+export type Glue = Awaited<ReturnType<typeof startGlue>>;
+
+/**
+ * Starts the Glue Data Catalog on 127.0.0.1, with GetTable only: CurateReport calls nothing else (AWS JSON
+ * 1.1). It has one database.
+ */
+export async function startGlue(database = 'local', now = Date.now) {
   /** By name. Tables may be added, changed and removed at any time. */
-  readonly tables: Map<string, CatalogTable>;
-}
-
-export interface GlueOptions {
-  /** The name of its only database. Default: `local`. */
-  readonly database?: string | undefined;
-  readonly now?: () => number;
-}
-
-export async function startGlue({ database = 'local', now = Date.now }: GlueOptions = {}): Promise<Glue> {
   const tables = new Map<string, CatalogTable>();
   const GetTable = ({ DatabaseName, Name = '' }: { DatabaseName?: string; Name?: string }) => {
     const table = DatabaseName === database ? tables.get(Name) : undefined;
@@ -48,7 +41,7 @@ export interface TableConfig {
  * request. Requests of several accounts may share a table.
  */
 export function createRequestTables(
-  { tables }: Pick<Glue, 'tables'>,
+  tables: Map<string, CatalogTable>,
   bucket: string,
   config: TableConfig,
 ): (request: unknown, target: RequestTarget) => void {

@@ -4,16 +4,15 @@ import { platformName } from '../../functions/decisions/request-hash.ts';
 import type { JsonObject } from '../../functions/workflow/json.ts';
 import type { Settings } from '../../functions/workflow/settings.ts';
 import { type Assembly, loadAssembly, prepareAssembly } from './assembly/assembly.ts';
-import { type Clock, scaledClock } from './clock.ts';
-import { createEventBus, type EventBus } from './events.ts';
-import { createRequestTables, type Glue, startGlue, type TableConfig } from './glue.ts';
-import { createFunction, type LocalFunction } from './lambda/lambda.ts';
-import { type FunctionSpec, SCRATCH } from './lambda/lambda-instance.ts';
-import { ACCOUNT, CREDENTIALS, REGION, startS3 } from './s3/server.ts';
+import type { Clock } from './clock.ts';
+import { createEventBus } from './events.ts';
+import { createRequestTables, startGlue, type TableConfig } from './glue.ts';
+import { createFunction, type FunctionSpec, type LocalFunction, SCRATCH } from './lambda/lambda.ts';
+import { TaskError } from './lambda/task-error.ts';
+import { CREDENTIALS, startS3 } from './s3/server.ts';
 import { UPLOADS } from './s3/store.ts';
-import { createSecret, type Secret, type SecretSource, startSecretsManager } from './secrets-manager.ts';
-import { createHistory, type History } from './step-functions/history.ts';
-import { runExecution, START_EXECUTION, type Start, startOnce } from './step-functions/starts.ts';
+import { createSecret, type SecretSource, startSecretsManager } from './secrets-manager.ts';
+import { createHistory } from './step-functions/history.ts';
 import { createStateMachine, type Execution, type RunTask } from './step-functions/step-functions.ts';
 
 /** Settings of the functions, which are environment variables. */
@@ -26,8 +25,8 @@ export interface LocalOptions {
   readonly credentials: Readonly<Record<string, SecretSource>>;
   /** The folder for objects, events.jsonl and history.json. */
   readonly out: string;
-  /** Default: real time. A platform on this machine must use the same clock. */
-  readonly clock?: Clock;
+  /** A platform on this machine must use the same clock. */
+  readonly clock: Clock;
   /** The run has a table for each request, as if this config contained it. Default: an empty config. */
   readonly config?: TableConfig;
   /** The file of the config whose other settings the functions have. Default: the app's. */
@@ -46,26 +45,8 @@ const EMPTY: TableConfig = { exports: [], accounts: {} };
 
 type OnStart = (execution: Execution, input: JsonObject) => void;
 
-/**
- * The stack, running on this machine. Disposing of it aborts all executions, writes history.json, and ends
- * every process and server.
- */
-export interface LocalRun extends AsyncDisposable {
-  readonly bucket: string;
-  readonly clock: Clock;
-  readonly assembly: Assembly;
-  readonly glue: Glue;
-  readonly bus: EventBus;
-  readonly history: History;
-  /** The lines that the functions wrote. */
-  readonly logs: readonly string[];
-  /** @param step such as SaveReport @throws RangeError */
-  functionOf(step: string): LocalFunction;
-  /** Starts an execution with the request as its input. */
-  export(request: unknown, name?: string): Execution;
-  /** Tells of each execution that starts from now on, such as the executions of the accounts of an export. */
-  onStart(listen: OnStart): void;
-}
+/** The stack, running on this machine. */
+export type LocalRun = Awaited<ReturnType<typeof startLocal>>;
 
 /**
  * Starts the stack on this machine. The platform is the only thing outside that it talks to.
@@ -75,39 +56,42 @@ export interface LocalRun extends AsyncDisposable {
  * a function's time count real time, whatever the clock's speed; each try of a state is its first one in the
  * log; there is no redrive, IAM, KMS or lifecycle rule; and make-assembly.ts replaces the config's platform,
  * accounts and exports, so that one assembly serves every run.
+ *
+ * Disposing of the run aborts all executions, writes history.json, and ends every process and server.
  */
-export async function startLocal(options: LocalOptions): Promise<LocalRun> {
+export async function startLocal(options: LocalOptions) {
   await using started = new AsyncDisposableStack();
-  const { clock = scaledClock(1), out, configFile } = options;
-  const { assembly = loadAssembly(prepareAssembly(configFile)) } = options;
-  const { bucket } = assembly;
+  const { baseUrl, revision, clock, out, versioned = false } = options;
+  const { assembly = loadAssembly(prepareAssembly(options.configFile)) } = options;
+  const { bucket, stack } = assembly;
   await mkdir(out, { recursive: true });
   // Nobody can continue the uploads of a killed run, nor the uploads of this one when it has stopped.
   const removeUploads = () => rm(join(out, bucket, UPLOADS), { recursive: true, force: true });
   await removeUploads();
   started.defer(removeUploads);
-  const s3 = started.use(
-    await startS3({
-      directory: out,
-      buckets: [bucket],
-      now: clock.now,
-      versioned: options.versioned ?? false,
-    }),
-  );
-  const stored = createSecrets(options.credentials, assembly.stack);
-  const secrets = started.use(await startSecretsManager({ secrets: stored, now: clock.now }));
+  const { now } = clock;
+  const s3 = started.use(await startS3({ directory: out, buckets: [bucket], now, versioned }));
+  const stored = Object.entries(options.credentials).flatMap(([account, source]) => [
+    [`${stack}/${account}/credential`, createSecret(source)] as const,
+    [`${stack}/${account}/token`, createSecret()] as const,
+  ]);
+  const secrets = started.use(await startSecretsManager(new Map(stored), now));
 
   const database = assembly.functions.map(({ environment }) => environment.GLUE_DATABASE).find(Boolean);
-  const glue = started.use(await startGlue({ database, now: clock.now }));
-  const defineTable = createRequestTables(glue, bucket, options.config ?? EMPTY);
-  const target = { platform: platformName(options.baseUrl), revision: options.revision };
+  const glue = started.use(await startGlue(database, now));
+  const defineTable = createRequestTables(glue.tables, bucket, options.config ?? EMPTY);
+  const target = { platform: platformName(baseUrl), revision };
 
   const logs: string[] = [];
-  const environment = environmentOf(options, {
+  /** The platform, its accounts, and the AWS services' endpoints. */
+  const environment = {
+    ...settingsOf(options),
+    AWS_ACCESS_KEY_ID: CREDENTIALS.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey,
     AWS_ENDPOINT_URL_S3: s3.endpoint,
     AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.endpoint,
     AWS_ENDPOINT_URL_GLUE: glue.endpoint,
-  });
+  };
   const { changeFunction = (spec) => spec } = options;
   const functions = assembly.functions.map((each) => {
     const spec = {
@@ -118,10 +102,9 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
     return started.use(createFunction(changeFunction(spec), clock, (line) => void logs.push(line)));
   });
 
-  const bus = createEventBus(join(out, 'events.jsonl'), { account: ACCOUNT, region: REGION }, clock.now);
+  const bus = createEventBus(join(out, 'events.jsonl'), now);
   const history = createHistory(out);
   started.defer(() => history.save().catch(warnOfHistory));
-  const { stateMachine, interpreter } = assembly;
   const listeners: OnStart[] = [];
   const start = startOnce((name, input) => {
     defineTable(input, target);
@@ -130,7 +113,15 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
     for (const listen of listeners) listen(execution, Object(input));
     return execution;
   });
-  const runTask = createTaskRunner(functions, bus, start);
+  const byArn = new Map(functions.map((each) => [each.arn, each]));
+  const runTask: RunTask = async (resource, input) => {
+    if (resource === PUT_EVENTS) return bus.putEvents(input);
+    if (resource === START_EXECUTION) return runExecution(start, input);
+    const target = byArn.get(resource);
+    if (!target) throw new Error(`The local run does not support ${resource}`);
+    return target.invoke(input);
+  };
+  const { stateMachine, interpreter } = assembly;
   const machine = started.use(createStateMachine({ ...stateMachine, interpreter, clock, runTask }));
   const running = started.move();
   let unnamed = 0;
@@ -141,68 +132,67 @@ export async function startLocal(options: LocalOptions): Promise<LocalRun> {
     glue,
     bus,
     history,
-    logs,
-    functionOf: (step) => findFunction(functions, step),
-    export: (request, name = `export-${++unnamed}`) => start(name, request),
-    onStart: (listen) => void listeners.push(listen),
+    /** The lines that the functions wrote. */
+    logs: logs as readonly string[],
+    /** @param step such as SaveReport @throws RangeError */
+    functionOf(step: string): LocalFunction {
+      const found = functions.find(({ name }) => name.endsWith(step));
+      if (!found) throw new RangeError(`The stack has no function ${step}`);
+      return found;
+    },
+    /** Starts an execution with the request as its input. */
+    export: (request: unknown, name = `export-${++unnamed}`) => start(name, request),
+    /** Tells of each execution that starts from now on, such as the executions of the accounts of an export. */
+    onStart: (listen: OnStart) => void listeners.push(listen),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
 
-function createSecrets(credentials: LocalOptions['credentials'], prefix: string): Map<string, Secret> {
-  const secrets = new Map<string, Secret>();
-  for (const [account, source] of Object.entries(credentials)) {
-    secrets.set(`${prefix}/${account}/credential`, createSecret(source));
-    secrets.set(`${prefix}/${account}/token`, createSecret());
-  }
-  return secrets;
-}
-
-/** The variables that depend on this run: the platform, its accounts, and the AWS services' endpoints. */
-function environmentOf(
-  options: LocalOptions,
-  endpoints: Readonly<Record<string, string>>,
-): Record<string, string> {
-  const { baseUrl, revision, settings } = options;
-  const platform: SettingTexts = {
+/** The settings of the functions that depend on the platform of this run. */
+function settingsOf({ baseUrl, revision, settings }: LocalOptions): SettingTexts {
+  const isLoopback = /^(localhost|\[::1\]|127\.[\d.]+)$/.test(new URL(baseUrl).hostname);
+  return {
     PLATFORM_BASE_URL: baseUrl.replace(/\/+$/, ''),
     PLATFORM_REVISION: revision,
-    ...(isLoopback(baseUrl) && { ALLOW_LOOPBACK: 'true' }),
+    ...(isLoopback && { ALLOW_LOOPBACK: 'true' }),
     ...settings,
   };
-  return {
-    ...platform,
-    AWS_ACCESS_KEY_ID: CREDENTIALS.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey,
-    ...endpoints,
-  };
-}
-
-function isLoopback(url: string): boolean {
-  return /^(localhost|\[::1\]|127\.[\d.]+)$/.test(new URL(url).hostname);
 }
 
 const PUT_EVENTS = 'arn:aws:states:::events:putEvents';
 
-/** Runs what the stack's Task states name: its functions, or what sends events or starts executions. */
-function createTaskRunner(functions: readonly LocalFunction[], bus: EventBus, start: Start): RunTask {
-  const byArn = new Map(functions.map((each) => [each.arn, each]));
-  return async (resource, input) => {
-    if (resource === PUT_EVENTS) return bus.putEvents(input);
-    if (resource === START_EXECUTION) return runExecution(start, input);
-    const target = byArn.get(resource);
-    if (!target) throw new Error(`The local run does not support ${resource}`);
-    return target.invoke(input);
+/** The Resource of a Task state that starts an execution and waits for its end. */
+const START_EXECUTION = 'arn:aws:states:::states:startExecution.sync:2';
+
+type Start = (name: string, input: unknown) => Execution;
+
+/** Starts each name once. The name of a running execution with the same input gives that execution. */
+function startOnce(begin: Start): Start {
+  const started = new Map<string, { readonly input: string; readonly execution: Execution }>();
+  return (name, input) => {
+    const text = JSON.stringify(input);
+    const earlier = started.get(name);
+    if (earlier?.input === text && !earlier.execution.history.result) return earlier.execution;
+    if (earlier)
+      throw new TaskError({
+        error: 'StepFunctions.ExecutionAlreadyExistsException',
+        cause: `Execution Already Exists: '${name}'`,
+      });
+    const execution = begin(name, input);
+    started.set(name, { input: text, execution });
+    return execution;
   };
+}
+
+/** Runs a task of {@link START_EXECUTION}. @throws TaskError unless the execution succeeds */
+async function runExecution(start: Start, input: unknown): Promise<unknown> {
+  const { Name, Input } = input as { Name: string; Input: unknown };
+  const { status, ...end } = await start(Name, Input).result;
+  if (status === 'SUCCEEDED') return { Name, Status: status };
+  throw new TaskError({ error: 'States.TaskFailed', cause: JSON.stringify({ Status: status, ...end }) });
 }
 
 /** Only warns, for example on a full disk, so that the command still reports how the export ended. */
 function warnOfHistory({ code, message }: NodeJS.ErrnoException): void {
   process.stderr.write(`warning: history.json could not be written (${code ?? message})\n`);
-}
-
-function findFunction(functions: readonly LocalFunction[], step: string): LocalFunction {
-  const found = functions.find(({ name }) => name.endsWith(step));
-  if (!found) throw new RangeError(`The stack has no function ${step}`);
-  return found;
 }

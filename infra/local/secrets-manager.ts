@@ -1,29 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { JsonServiceError, startJsonService } from './json-service.ts';
-import type { LoopbackServer } from './loopback.ts';
-
-export interface SecretVersion {
-  readonly id: string;
-  readonly text: string;
-}
-
-export interface Secret {
-  /** Oldest first. The last version is AWSCURRENT. */
-  versions(): readonly SecretVersion[];
-  /** Adds a version as AWSCURRENT. A known id changes nothing: the SDK repeats a lost call. */
-  put(id: string, text: string): void;
-}
 
 /** The file of a secret, or the text that it has at first. */
 export type SecretSource = { readonly file: string } | { readonly text?: string | undefined };
+
+export type Secret = ReturnType<typeof createSecret>;
 
 /**
  * Creates a secret. One of a file keeps AWSCURRENT there, so that a rotated refresh token survives the run.
  * Other programs may change the file at any time: each call reads it again and adds a new text as a version.
  */
-export function createSecret(source: SecretSource = {}): Secret {
-  const known: SecretVersion[] = [];
+export function createSecret(source: SecretSource = {}) {
+  const known: { readonly id: string; readonly text: string }[] = [];
+  /** Oldest first. The last version is AWSCURRENT. */
   const versions = () => {
     const text = 'file' in source ? readIfThere(source.file) : known.length === 0 ? source.text : undefined;
     if (text !== undefined && text !== known.at(-1)?.text) known.push({ id: randomUUID(), text });
@@ -31,7 +21,8 @@ export function createSecret(source: SecretSource = {}): Secret {
   };
   return {
     versions,
-    put(id, text) {
+    /** Adds a version as AWSCURRENT. A known id changes nothing: the SDK repeats a lost call. */
+    put(id: string, text: string) {
       if (versions().some((version) => version.id === id)) return;
       known.push({ id, text });
       if ('file' in source) replaceFile(source.file, text);
@@ -51,49 +42,37 @@ export function replaceFile(file: string, text: string): void {
   renameSync(draft, file);
 }
 
-export interface SecretsManagerOptions {
-  /** By name. */
-  readonly secrets: ReadonlyMap<string, Secret>;
-  readonly now?: () => number;
-}
-
-/** Starts Secrets Manager on 127.0.0.1, with the operations that an export needs. */
-export function startSecretsManager({
-  secrets,
-  now = Date.now,
-}: SecretsManagerOptions): Promise<LoopbackServer> {
-  const find = ({ SecretId = '' }: Parameters) => {
-    const secret = secrets.get(SecretId);
-    if (!secret) throw notFound("Secrets Manager can't find the specified secret.");
-    return secret;
-  };
-  return startJsonService<Parameters>(
-    {
-      /** The version of this id, or AWSCURRENT. */
-      GetSecretValue(parameters) {
-        const { VersionId } = parameters;
-        const versions = find(parameters).versions();
-        const version =
-          VersionId === undefined ? versions.at(-1) : versions.find(({ id }) => id === VersionId);
-        if (version) return { SecretString: version.text, VersionId: version.id };
-        throw notFound(`Secrets Manager can't find the specified secret value ${VersionId ?? 'AWSCURRENT'}`);
-      },
-      PutSecretValue(parameters) {
-        const { ClientRequestToken: VersionId = randomUUID(), SecretString = '' } = parameters;
-        find(parameters).put(VersionId, SecretString);
-        return { VersionId };
-      },
-    },
-    now,
-  );
-}
-
 /** The parameters of all operations. */
 interface Parameters {
   readonly SecretId?: string;
   readonly VersionId?: string;
   readonly ClientRequestToken?: string;
   readonly SecretString?: string;
+}
+
+/** Starts Secrets Manager on 127.0.0.1, with the operations that an export needs. @param secrets by name */
+export function startSecretsManager(secrets: ReadonlyMap<string, Secret>, now = Date.now) {
+  const find = ({ SecretId = '' }: Parameters) => {
+    const secret = secrets.get(SecretId);
+    if (!secret) throw notFound("Secrets Manager can't find the specified secret.");
+    return secret;
+  };
+  const operations = {
+    /** The version of this id, or AWSCURRENT. */
+    GetSecretValue(parameters: Parameters) {
+      const { VersionId } = parameters;
+      const versions = find(parameters).versions();
+      const version = VersionId === undefined ? versions.at(-1) : versions.find(({ id }) => id === VersionId);
+      if (version) return { SecretString: version.text, VersionId: version.id };
+      throw notFound(`Secrets Manager can't find the specified secret value ${VersionId ?? 'AWSCURRENT'}`);
+    },
+    PutSecretValue(parameters: Parameters) {
+      const { ClientRequestToken: VersionId = randomUUID(), SecretString = '' } = parameters;
+      find(parameters).put(VersionId, SecretString);
+      return { VersionId };
+    },
+  };
+  return startJsonService<Parameters>(operations, now);
 }
 
 function notFound(message: string): JsonServiceError {

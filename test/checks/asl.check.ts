@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { CONFIG_KEY } from '../../infra/config/config.ts';
 import { readContext } from '../../infra/config/read-config.ts';
 import { readTemplate, type Template } from '../../infra/local/assembly/template.ts';
-import { type Definition, mapStates } from '../../infra/local/step-functions/definition.ts';
+import { type Definition, mapStates } from '../../infra/local/step-functions/step-functions.ts';
 import { synthesize } from '../../infra/synthesize.ts';
 import { BUNDLES } from '../support/stack.ts';
 

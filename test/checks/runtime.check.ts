@@ -6,7 +6,7 @@ import { expect, it, vi } from 'vitest';
 import { cachedFolder } from '../../infra/cache.ts';
 import { installForLambda } from '../../infra/constructs/bundle.ts';
 import { loadAssembly, prepareAssembly } from '../../infra/local/assembly/assembly.ts';
-import type { FunctionSpec } from '../../infra/local/lambda/lambda-instance.ts';
+import type { FunctionSpec } from '../../infra/local/lambda/lambda.ts';
 import { awsEnvironment, SETTINGS } from '../support/lambda.ts';
 import { listen } from '../support/listen.ts';
 import { NORMALIZED_REPORT } from '../support/requests.ts';

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { Agent, createServer, type IncomingMessage, request as open, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
-import { type GlueOptions, startGlue } from '../../infra/local/glue.ts';
+import { startGlue } from '../../infra/local/glue.ts';
 import { errorXml, readXml, S3Error } from '../../infra/local/s3/answers.ts';
 import { readAddress } from '../../infra/local/s3/call.ts';
-import { type SecretsManagerOptions, startSecretsManager } from '../../infra/local/secrets-manager.ts';
+import { startSecretsManager } from '../../infra/local/secrets-manager.ts';
 import { startServer } from './listen.ts';
 
 /** The statuses of errors that the local services never give. */
@@ -106,13 +106,13 @@ export async function startJsonProxy(target: () => string): Promise<Faulty<JsonC
 }
 
 /** Starts Secrets Manager behind a proxy. */
-export function startFaultySecrets(options: SecretsManagerOptions) {
-  return startFaulty(startSecretsManager(options));
+export function startFaultySecrets(secrets: Parameters<typeof startSecretsManager>[0]) {
+  return startFaulty(startSecretsManager(secrets));
 }
 
 /** Starts Glue behind a proxy. */
-export function startFaultyGlue(options: GlueOptions = {}) {
-  return startFaulty(startGlue(options));
+export function startFaultyGlue() {
+  return startFaulty(startGlue());
 }
 
 async function startFaulty<Service extends AsyncDisposable & { readonly endpoint: string }>(

@@ -15,12 +15,12 @@ export const LOGIN = { client_id: 'client', client_secret: 'canary-secret', refr
 /** The secrets of one account in a local Secrets Manager. */
 export async function startAccount({ credential, token }: { credential?: string; token?: string } = {}) {
   const stored = { credential: createSecret({ text: credential }), token: createSecret({ text: token }) };
-  const manager = await startFaultySecrets({
-    secrets: new Map([
+  const manager = await startFaultySecrets(
+    new Map([
       [CREDENTIAL, stored.credential],
       [TOKEN, stored.token],
     ]),
-  });
+  );
   onTestFinished(() => manager.close());
   setEnvironment(awsEnvironment({ SECRETS_MANAGER: manager.endpoint }));
   const textOf = async (secret: keyof typeof stored) => stored[secret].versions().at(-1)?.text;

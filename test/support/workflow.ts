@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { type Assembly, loadAssembly, prepareAssembly } from '../../infra/local/assembly/assembly.ts';
 import { scaledClock } from '../../infra/local/clock.ts';
 import type { EventBus } from '../../infra/local/events.ts';
-import type { FunctionSpec } from '../../infra/local/lambda/lambda-instance.ts';
+import type { FunctionSpec } from '../../infra/local/lambda/lambda.ts';
 import { TaskError } from '../../infra/local/lambda/task-error.ts';
 import { type LocalRun, type SettingTexts, startLocal } from '../../infra/local/run.ts';
 import type { ExecutionResult, HistoryEvent } from '../../infra/local/step-functions/history.ts';

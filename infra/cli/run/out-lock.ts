@@ -3,7 +3,7 @@ import { access, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { UsageError } from '../../knowledge/errors.ts';
-import { SCRATCH } from '../../local/lambda/lambda-instance.ts';
+import { SCRATCH } from '../../local/lambda/lambda.ts';
 
 const LOCK = '.lock';
 const SQLITE_BUSY = 5;

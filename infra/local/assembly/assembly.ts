@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { cachedFolder } from '../../cache.ts';
 import { CONFIG_FILE, readConfigFile } from '../../config/read-config.ts';
 import { BUILT, moduleBeside, ROOT } from '../../package.ts';
-import type { FunctionSpec } from '../lambda/lambda-instance.ts';
-import type { Definition } from '../step-functions/definition.ts';
+import type { FunctionSpec } from '../lambda/lambda.ts';
+import type { Definition } from '../step-functions/step-functions.ts';
 import { INTERPRETER_FILE } from './interpreter.ts';
 
 /** The synthesized stack, as far as the local run needs it. A run adds account, platform and port. */

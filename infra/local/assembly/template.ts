@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { FunctionSpec } from '../lambda/lambda-instance.ts';
+import type { FunctionSpec } from '../lambda/lambda.ts';
 import { ACCOUNT, REGION } from '../s3/server.ts';
 import type { Assembly } from './assembly.ts';
 

@@ -41,8 +41,7 @@ delete process.env.NODE_COMPILE_CACHE;
 const send = (answer: Answer) => process.send?.(answer);
 
 /** Lambda's runtime uses `import`, which first scans the module for exports: a sixth of the load time. */
-const load = async () => createRequire(import.meta.url)(file) as { handler: Handler };
-const loaded = load();
+const loaded = (async (): Promise<{ handler: Handler }> => createRequire(import.meta.url)(file))();
 // Every invocation says why.
 loaded.catch(() => {});
 

@@ -1,4 +1,4 @@
-/** A task's failure as Step Functions reports it. Plain data, because it crosses threads. */
+/** A task's failure as Step Functions reports it. Plain data, because it crosses processes. */
 export interface TaskFailure {
   readonly error: string;
   readonly cause: string;
@@ -20,10 +20,4 @@ export function functionFailure(
   trace: readonly string[] = [],
 ): TaskFailure {
   return { error: errorType, cause: JSON.stringify({ errorType, errorMessage, trace }) };
-}
-
-/** Any other error than a TaskError is a fault of the local run itself: States.TaskFailed. */
-export function taskFailure(error: unknown): TaskFailure {
-  if (error instanceof TaskError) return { error: error.name, cause: error.message };
-  return { error: 'States.TaskFailed', cause: error instanceof Error ? error.message : String(error) };
 }

@@ -3,8 +3,7 @@ import { createRequire } from 'node:module';
 import { compileFunction } from 'node:vm';
 import type * as Interpreter from 'aws-local-stepfunctions';
 import { type ClockAnchor, createScaledDate, createScaledTimers } from '../clock.ts';
-import { TaskError, taskFailure } from '../lambda/task-error.ts';
-import { adapt, type Definition, mapStates } from './definition.ts';
+import { TaskError } from '../lambda/task-error.ts';
 import type { ExecutionHistory, ExecutionResult, HistoryEvent, InterpreterEvent } from './history.ts';
 
 /** The largest input or output of a state or an execution (Step Functions quota). */
@@ -30,7 +29,31 @@ export interface Execution {
  */
 export type RunTask = (resource: string, input: unknown) => Promise<unknown>;
 
-export interface StateMachineOptions {
+/** A state machine's definition in the Amazon States Language. Ignored fields have no type. */
+export interface Definition {
+  readonly StartAt: string;
+  readonly TimeoutSeconds?: number;
+  readonly States: Readonly<Record<string, State>>;
+}
+
+export interface State {
+  readonly Type: string;
+  readonly Resource?: string;
+  readonly TimeoutSeconds?: number;
+  readonly Parameters?: Readonly<Record<string, unknown>>;
+  readonly ItemProcessor?: Definition;
+  readonly [field: string]: unknown;
+}
+
+export type LocalStateMachine = ReturnType<typeof createStateMachine>;
+
+type Json = Parameters<Interpreter.StateMachine['run']>[0];
+
+/**
+ * Runs a state machine by a scaled clock, any number of executions at once. Disposing of it aborts all
+ * executions.
+ */
+export function createStateMachine(options: {
   readonly arn: string;
   readonly name: string;
   readonly definition: Definition;
@@ -38,18 +61,7 @@ export interface StateMachineOptions {
   readonly interpreter: string;
   readonly clock: ClockAnchor;
   readonly runTask: RunTask;
-}
-
-/** Disposing of it aborts all executions. */
-export interface LocalStateMachine extends AsyncDisposable {
-  /** @throws RangeError if the input is larger than StartExecution accepts */
-  start(name: string, input: unknown): Execution;
-}
-
-type Json = Parameters<Interpreter.StateMachine['run']>[0];
-
-/** Runs a state machine by a scaled clock, any number of executions at once. */
-export function createStateMachine(options: StateMachineOptions): LocalStateMachine {
+}) {
   const { arn, name: machineName, clock, runTask } = options;
   const timers = createScaledTimers(clock);
   const definition = adapt(options.definition, clock.speed);
@@ -63,6 +75,7 @@ export function createStateMachine(options: StateMachineOptions): LocalStateMach
   });
   const running = new Set<Execution>();
 
+  /** @throws RangeError if the input is larger than StartExecution accepts */
   const start = (name: string, input: unknown): Execution => {
     if (jsonBytes(input) > MAX_STATE_BYTES)
       throw new RangeError(`The input is over ${MAX_STATE_BYTES} bytes, more than an execution accepts`);
@@ -98,6 +111,26 @@ export function createStateMachine(options: StateMachineOptions): LocalStateMach
   };
 }
 
+/** Changes every state, including those inside a Map. Only a state has a Type. */
+export function mapStates(definition: Definition, change: (state: State, name: string) => State): Definition {
+  return JSON.parse(JSON.stringify(definition), (name, value) =>
+    typeof value?.Type === 'string' ? change(value, name) : value,
+  );
+}
+
+/**
+ * Adapts a definition to the interpreter. Its clock is `speed` times faster, but a task takes as long as
+ * ever, so time-outs of tasks are multiplied. It has no `$$.State.RetryCount`, so each parameter that is one
+ * becomes 0: the functions only name it in their log.
+ */
+export function adapt(definition: Definition, speed: number): Definition {
+  const scaled = mapStates(definition, (state) =>
+    state.TimeoutSeconds === undefined ? state : { ...state, TimeoutSeconds: state.TimeoutSeconds * speed },
+  );
+  const text = JSON.stringify(scaled);
+  return JSON.parse(text.replaceAll(/"(\w+)\.\$":"\$\$\.State\.RetryCount"/g, '"$1":0'));
+}
+
 /** Evaluates the interpreter with a Date and timers of its own in place of this process's. */
 function loadInterpreter(file: string, globals: Readonly<Record<string, unknown>>): typeof Interpreter {
   const module = { exports: {} };
@@ -110,14 +143,19 @@ function loadInterpreter(file: string, globals: Readonly<Record<string, unknown>
 function createTask(runTask: RunTask, resource: string, ended: AbortSignal): (input: Json) => Promise<Json> {
   return async (input) => {
     // An abort wakes the interpreter from the wait of a Retry, and it would then start the next try.
-    if (ended.aborted) throw new TaskError({ error: 'States.TaskFailed', cause: 'The execution has ended.' });
+    if (ended.aborted) throw taskFailed('The execution has ended.');
     if (jsonBytes(input) > MAX_STATE_BYTES) throw new DataLimitExceeded('input');
-    const output = await runTask(resource, input).catch((error: unknown) => {
-      throw new TaskError(taskFailure(error));
+    const output = await runTask(resource, input).catch((error: Error) => {
+      // Any other error is a fault of the local run itself.
+      throw error instanceof TaskError ? error : taskFailed(error.message);
     });
     if (jsonBytes(output) > MAX_STATE_BYTES) throw new DataLimitExceeded('output');
     return output as Json;
   };
+}
+
+function taskFailed(cause: string): TaskError {
+  return new TaskError({ error: 'States.TaskFailed', cause });
 }
 
 /** Neither a Retry nor a Catch sees this error, not even through States.ALL. */

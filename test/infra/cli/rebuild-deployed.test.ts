@@ -18,7 +18,7 @@ const delivery = { name, account, request, fields, platform: platformName(base_u
 
 /** Stands for AWS: the catalog with the tables of cdk.json, and the outputs of a deployment. */
 async function deployTables({ endpoint }: Folder) {
-  const glue = await startFaultyGlue({});
+  const glue = await startFaultyGlue();
   for (const schema of tablesOf(exports, { platform: platformName(base_url), revision }, readConfig())) {
     const table = catalogTable(schema, BUCKET, { description: '', comments: {} });
     glue.tables.set(table.Name, table);

@@ -48,7 +48,7 @@ export async function startDeployedTables(): Promise<void> {
 export async function startDeployedAccount(content: string) {
   const secret = createSecret({ text: content });
   const secrets = new Map([[`${readConfig().stack}/acme/credential`, secret]]);
-  const server = await startFaultySecrets({ secrets });
+  const server = await startFaultySecrets(secrets);
   await startCloudFormation(readConfig().stack);
   vi.stubEnv('AWS_ENDPOINT_URL_SECRETS_MANAGER', server.endpoint);
   vi.stubEnv('AWS_REGION', 'eu-west-1');

@@ -17,7 +17,7 @@ describe('the table of a request', () => {
   async function define(requests: readonly unknown[], config: Partial<TableConfig> = {}) {
     await using glue = await startGlue();
     const target = { platform: 'api.example/v1', revision: '2026-09-01' };
-    const defineTable = createRequestTables(glue, BUCKET, { exports: [], accounts: {}, ...config });
+    const defineTable = createRequestTables(glue.tables, BUCKET, { exports: [], accounts: {}, ...config });
     for (const request of requests) defineTable(request, target);
     return [...glue.tables.values()].map(readSchema);
   }

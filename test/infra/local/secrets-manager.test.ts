@@ -18,7 +18,7 @@ async function startFileClient(initial?: string) {
   const folder = temporaryDirectory();
   const file = join(folder, 'credential.json');
   if (initial !== undefined) await writeFile(file, initial, { mode: 0o644 });
-  const server = await startSecretsManager({ secrets: new Map([[NAME, createSecret({ file })]]) });
+  const server = await startSecretsManager(new Map([[NAME, createSecret({ file })]]));
   const client = new SecretsManagerClient({
     endpoint: server.endpoint,
     region: 'eu-west-1',

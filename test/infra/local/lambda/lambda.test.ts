@@ -2,8 +2,8 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { scaledClock } from '../../../../infra/local/clock.ts';
+import type { FunctionSpec } from '../../../../infra/local/lambda/lambda.ts';
 import { createFunction, type LocalFunction } from '../../../../infra/local/lambda/lambda.ts';
-import type { FunctionSpec } from '../../../../infra/local/lambda/lambda-instance.ts';
 import { TaskError } from '../../../../infra/local/lambda/task-error.ts';
 import { errorOf } from '../../../support/platform.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
@@ -69,7 +69,7 @@ describe('a handler', () => {
     vi.stubEnv('LOCAL_CANARY', 'must stay here');
     const environment = { BUCKET: 'exports', NODE_OPTIONS: '--max-semi-space-size=1' };
     await using step = create({ environment });
-    const own = { AWS_LAMBDA_FUNCTION_MEMORY_SIZE: '256', TMPDIR: expect.any(String) };
+    const own = { TMPDIR: expect.any(String) };
     expect(await step.invoke({ do: 'environment' })).toEqual({ ...environment, ...own });
   });
 

@@ -4,7 +4,7 @@ import { prepareAssembly } from '../../../../infra/local/assembly/assembly.ts';
 import { INTERPRETER_FILE } from '../../../../infra/local/assembly/interpreter.ts';
 import { scaledClock } from '../../../../infra/local/clock.ts';
 import { functionFailure, TaskError } from '../../../../infra/local/lambda/task-error.ts';
-import type { Definition } from '../../../../infra/local/step-functions/definition.ts';
+import type { Definition } from '../../../../infra/local/step-functions/step-functions.ts';
 import {
   createStateMachine,
   type LocalStateMachine,
