@@ -36,7 +36,6 @@ export function createScaledDate(anchor: ClockAnchor): DateConstructor {
   return new Proxy(RealDate, {
     construct: (target, args, newTarget) =>
       Reflect.construct(target, args.length === 0 ? [now()] : args, newTarget),
-    apply: () => new RealDate(now()).toString(),
     get: (target, property) => (property === 'now' ? now : Reflect.get(target, property)),
   });
 }

@@ -34,7 +34,7 @@ export function createState(options: SandboxOptions) {
     now,
     startedAt,
     credentials,
-    /** Of every account. */
+    /** Every account has them. */
     advertisers: createAdvertisers(options.advertiserIds ?? EXAMPLE_ADVERTISERS, startedAt),
     accessTokens: new Map<string, Grant & { expiresAt: number }>(),
     refreshTokens: new Map<string, Grant>(),

@@ -1,12 +1,8 @@
 import { createRequire } from 'node:module';
 import languageService from 'amazon-states-language-service';
 import { expect, it } from 'vitest';
-import { CONFIG_KEY } from '../../infra/config/config.ts';
-import { readContext } from '../../infra/config/read-config.ts';
-import { readTemplate, type Template } from '../../infra/local/assembly/template.ts';
+import { loadAssembly, prepareAssembly } from '../../infra/local/assembly/assembly.ts';
 import { type Definition, mapStates } from '../../infra/local/step-functions/step-functions.ts';
-import { synthesize } from '../../infra/synthesize.ts';
-import { BUNDLES } from '../support/stack.ts';
 
 interface Validation {
   readonly errors: readonly { readonly 'Error code': string; readonly Message: string }[];
@@ -17,8 +13,7 @@ const validate: (definition: object, options: object) => Validation = createRequ
   'asl-validator',
 );
 
-const { template } = synthesize(Object(readContext()[CONFIG_KEY]), BUNDLES);
-const { definition } = readTemplate(template as Template, 'stack', () => '').stateMachine;
+const { definition } = loadAssembly(prepareAssembly()).stateMachine;
 
 /** The findings of asl-validator. It changes its input, hence the copy. */
 function validatorFindings(definition: Definition): string[] {

@@ -1,7 +1,6 @@
 import { createLogUpdate } from 'log-update';
 import prettyBytes from 'pretty-bytes';
 import prettyMilliseconds from 'pretty-ms';
-import type { AccountsPlan } from '../../../functions/plan-export.ts';
 import { type ErrorName, readCause } from '../../../functions/workflow/errors.ts';
 import { describeDays } from '../../../functions/workflow/request/dates.ts';
 import type { ExportPlan, WindowResult, WindowState } from '../../../functions/workflow/states.ts';
@@ -21,15 +20,14 @@ interface Activity {
 const TOKEN_REFUSED: ErrorName = 'TokenRefused';
 
 /** The words for an event; undefined if it changes nothing. */
-function nameChange(event: HistoryEvent): string | undefined {
-  const { type, state, stateType, error = '', input, output } = event;
-  if (type === 'StateExited' && state === 'PlanExport') {
-    const { accounts, windows = [] } = output as Partial<AccountsPlan & ExportPlan>;
-    return accounts ? `planned, accounts: ${accounts.length}` : `planned, windows: ${windows.length}`;
-  }
+function nameChange({ type, state, stateType, error = '', cause = '', output }: HistoryEvent) {
   // A Fail state fails too, and a Map fails with its windows. A token that is renewed is no failure.
-  if (type === 'StateFailed' && stateType === 'Task' && error !== TOKEN_REFUSED)
-    return `${state}: ${nameError(event)}`;
+  if (type === 'StateFailed' && stateType === 'Task' && error !== TOKEN_REFUSED) {
+    // The code of a lost connection or the status of an answer.
+    const { code, host, status } = readCause(cause).facts;
+    const about = [code ?? status, host].filter((fact) => fact !== undefined).join(' ');
+    return `${state}: ${error}${about && ` (${about})`}`;
+  }
   if (type === 'MapIterationFailed') return `failed: ${error}`;
   if (type === 'MapIterationSucceeded') {
     const result = output as WindowResult;
@@ -38,17 +36,7 @@ function nameChange(event: HistoryEvent): string | undefined {
   }
   // CheckReport is over at once, and belongs to the wait before it.
   const takesTime = (stateType === 'Task' || stateType === 'Wait') && state !== 'CheckReport';
-  if (type !== 'StateEntered' || !takesTime) return undefined;
-  const { throttled = 0, wait_seconds = 0 } = Object(input) as Partial<WindowState>;
-  if (stateType !== 'Wait' || throttled === 0) return state;
-  return `${state}, ${duration(wait_seconds * 1000)} after too many requests (429)`;
-}
-
-/** The error, and the code of a lost connection or the status of an answer. */
-function nameError({ error = '', cause = '' }: HistoryEvent): string {
-  const { code, host, status } = readCause(cause).facts;
-  const about = [code ?? status, host].filter((fact) => fact !== undefined).join(' ');
-  return about === '' ? error : `${error} (${about})`;
+  return type === 'StateEntered' && takesTime ? state : undefined;
 }
 
 /** @returns undefined for an account of an export: it has an execution of its own */
@@ -66,9 +54,9 @@ export type Screen = Pick<NodeJS.WriteStream, 'write'> &
 const REDRAW_MS = 200;
 
 /**
- * Shows the progress of an execution until it ends, with those of its accounts. A terminal that knows its
- * width has a line for each window that runs or failed, and a last line that counts. Any other screen gets a
- * line for each change.
+ * Shows the progress of an execution and of its accounts until it ends. A terminal that knows its width has a
+ * line for each window that runs or failed, and a last line that counts. Any other screen gets a line for
+ * each change.
  */
 export async function showProgress(
   execution: Pick<Execution, 'name' | 'listen' | 'result'>,

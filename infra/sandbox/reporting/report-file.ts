@@ -34,7 +34,7 @@ type Block = {
   seed: number;
   /** The part of the metrics that is known by now: from about 0.5 to 1. */
   growth: number;
-  /** Of a total: the rows of each advertiser that it adds up. */
+  /** In a total: the rows of each advertiser that it adds up. */
   addsUp?: readonly Block[];
 };
 

@@ -28,13 +28,13 @@ const planned = (output: object): HistoryEvent[] => [
   { ...PLAN, type: 'StateEntered' },
   { ...PLAN, type: 'StateExited', output },
 ];
-const entered = (seconds: number, state: string, input: object = {}): HistoryEvent => ({
+const entered = (seconds: number, state: string): HistoryEvent => ({
   type: 'StateEntered',
   time: at(seconds),
   state,
   stateType: state === 'WaitForReport' ? 'Wait' : 'Task',
   window: 0,
-  input: { ...WINDOW, ...input },
+  input: WINDOW,
 });
 const ended = (output: object): HistoryEvent => ({
   type: 'MapIterationSucceeded',
@@ -80,7 +80,7 @@ test('an export of several accounts shows the account with each window', async (
   const lines = await written(planned({ accounts: [{}, {}] }), {}, accounts);
   expect(lines.map((line) => line.replace(/^\S+ /, '').trimEnd())).toEqual(
     expect.arrayContaining([
-      'export  planned, accounts: 2',
+      'export  PlanExport',
       expect.stringMatching(/^acme {2}.* to 2026-11-14 {2}SaveReport$/),
       expect.stringMatching(/^globex {2}.* to 2026-11-14 {2}WaitForReport$/),
     ]),
@@ -114,11 +114,6 @@ describe('without a terminal', () => {
         entered(3, 'RenewToken'),
       ],
       ['WaitForReport', 'RenewToken'],
-    ],
-    [
-      'a 429 is shown with the time of its wait',
-      [entered(1, 'WaitForReport', { throttled: 1, wait_seconds: 900 })],
-      ['WaitForReport, 15m after too many requests (429)'],
     ],
     [
       'a status is shown, and how the window ended',
