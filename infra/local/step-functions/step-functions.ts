@@ -9,17 +9,6 @@ import type { ExecutionHistory, ExecutionResult, HistoryEvent, InterpreterEvent 
 /** The largest input or output of a state or an execution (Step Functions quota). */
 const MAX_STATE_BYTES = 256 * 1024;
 
-export interface Execution {
-  readonly name: string;
-  /** The history so far, and all of it once there is a result. */
-  readonly history: ExecutionHistory;
-  /** Calls back for each event of the history, from its beginning. */
-  listen(callback: (event: HistoryEvent) => void): void;
-  /** Never rejects. */
-  readonly result: Promise<ExecutionResult>;
-  abort(): void;
-}
-
 /**
  * Runs a task.
  *
@@ -40,8 +29,6 @@ export interface State {
   readonly Type: string;
   readonly Resource?: string;
   readonly TimeoutSeconds?: number;
-  readonly Parameters?: Readonly<Record<string, unknown>>;
-  readonly ItemProcessor?: Definition;
   readonly [field: string]: unknown;
 }
 
@@ -64,15 +51,18 @@ export function createStateMachine(options: {
 }) {
   const { arn, name: machineName, clock, runTask } = options;
   const timers = createScaledTimers(clock);
-  const definition = adapt(options.definition, clock.speed);
   const { StateMachine } = loadInterpreter(options.interpreter, { Date: createScaledDate(clock), ...timers });
-  const machine = new StateMachine(definition as never, { validationOptions: { noValidate: true } });
   /** The Resource of every Task state, by the state's name. Names are unique in a state machine. */
   const resources = new Map<string, string>();
-  mapStates(definition, (state, name) => {
+  const scaled = mapStates(options.definition, (state, name) => {
     if (state.Type === 'Task') resources.set(name, state.Resource ?? '');
-    return state;
+    // The interpreter's clock is faster, but a task takes as long as ever.
+    const { TimeoutSeconds: seconds } = state;
+    return seconds === undefined ? state : { ...state, TimeoutSeconds: seconds * clock.speed };
   });
+  // The interpreter has no `$$.State.RetryCount`. The functions only name it in their log.
+  const text = JSON.stringify(scaled).replaceAll(/"(\w+)\.\$":"\$\$\.State\.RetryCount"/g, '"$1":0');
+  const machine = new StateMachine(JSON.parse(text), { validationOptions: { noValidate: true } });
   const running = new Set<Execution>();
 
   /** @throws RangeError if the input is larger than StartExecution accepts */
@@ -80,10 +70,8 @@ export function createStateMachine(options: {
     if (jsonBytes(input) > MAX_STATE_BYTES)
       throw new RangeError(`The input is over ${MAX_STATE_BYTES} bytes, more than an execution accepts`);
     const ended = new AbortController();
-    const handlers = Array.from(resources, ([state, resource]) => [
-      state,
-      createTask(runTask, resource, ended.signal),
-    ]);
+    const taskOf = (resource: string) => createTask(runTask, resource, ended.signal);
+    const handlers = Array.from(resources, ([state, resource]) => [state, taskOf(resource)]);
     const run = machine.run(input as Json, {
       overrides: { taskResourceLocalHandlers: Object.fromEntries(handlers) },
       context: {
@@ -116,19 +104,6 @@ export function mapStates(definition: Definition, change: (state: State, name: s
   return JSON.parse(JSON.stringify(definition), (name, value) =>
     typeof value?.Type === 'string' ? change(value, name) : value,
   );
-}
-
-/**
- * Adapts a definition to the interpreter. Its clock is `speed` times faster, but a task takes as long as
- * ever, so time-outs of tasks are multiplied. It has no `$$.State.RetryCount`, so each parameter that is one
- * becomes 0: the functions only name it in their log.
- */
-export function adapt(definition: Definition, speed: number): Definition {
-  const scaled = mapStates(definition, (state) =>
-    state.TimeoutSeconds === undefined ? state : { ...state, TimeoutSeconds: state.TimeoutSeconds * speed },
-  );
-  const text = JSON.stringify(scaled);
-  return JSON.parse(text.replaceAll(/"(\w+)\.\$":"\$\$\.State\.RetryCount"/g, '"$1":0'));
 }
 
 /** Evaluates the interpreter with a Date and timers of its own in place of this process's. */
@@ -171,9 +146,11 @@ class DataLimitExceeded extends TaskError {
 
 type Run = ReturnType<Interpreter.StateMachine['run']>;
 
-function follow(name: string, run: Run, ended: AbortController): Execution {
+export type Execution = ReturnType<typeof follow>;
+
+function follow(name: string, run: Run, ended: AbortController) {
   const history: ExecutionHistory = { execution: name, events: [] };
-  const listeners: Parameters<Execution['listen']>[0][] = [];
+  const listeners: ((event: HistoryEvent) => void)[] = [];
   const logged = (async () => {
     for await (const event of run.eventLogs) {
       const ofHistory = toHistoryEvent(event);
@@ -189,15 +166,22 @@ function follow(name: string, run: Run, ended: AbortController): Execution {
       history.result = ending;
       return ending;
     });
-  const listen: Execution['listen'] = (callback) => {
-    for (const event of history.events) callback(event);
-    listeners.push(callback);
+  return {
+    name,
+    /** The history so far, and all of it once there is a result. */
+    history,
+    /** Never rejects. */
+    result,
+    /** Calls back for each event of the history, from its beginning. */
+    listen(callback: (event: HistoryEvent) => void): void {
+      for (const event of history.events) callback(event);
+      listeners.push(callback);
+    },
+    abort(): void {
+      ended.abort();
+      run.abort();
+    },
   };
-  const abort = () => {
-    ended.abort();
-    run.abort();
-  };
-  return { name, history, listen, result, abort };
 }
 
 function toFailedResult(error: unknown): ExecutionResult {
