@@ -94,13 +94,14 @@ export class AdReportExport extends Construct {
     const topic = createAlarmTopic(this, 'AlarmTopic', { config, topic: props.alarmTopic, encryptionKey });
     const checked = runsToCheck(exports);
     const readyChecks =
-      checked.length > 0 ? new ReadyChecks(this, 'ReadyChecks', { functions, logs, topic }) : undefined;
+      checked.length > 0
+        ? new ReadyChecks(this, 'ReadyChecks', { functions, logs, topic }).stateMachine
+        : undefined;
     if (readyChecks) {
-      encryptExecutions(readyChecks.stateMachine, encryptionKey);
-      schedules.add(readyChecks.stateMachine, checked, 'checked_at');
+      encryptExecutions(readyChecks, encryptionKey);
+      schedules.add(readyChecks, checked, 'checked_at');
     }
-    const watched = { stateMachine, readyChecks: readyChecks?.stateMachine, deadLetterQueue };
-    new ExportAlarms(this, 'Alarms', { config, topic, ...watched });
+    new ExportAlarms(this, 'Alarms', { config, stateMachine, readyChecks, deadLetterQueue, topic });
     const operator = { stack, stateMachine, bucket, secrets, tables, encryptionKey };
     const operatorPolicy = createOperatorPolicy(this, 'Operator', operator).managedPolicyArn;
     schedules.createAfter(...this.node.children.filter((other) => other !== schedules));

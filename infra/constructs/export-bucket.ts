@@ -152,14 +152,18 @@ export class ExportBucket extends Construct {
 function lifecycleRules({ keep_reports_days, tables }: Config, prefixes = ['']): LifecycleRule[] {
   const rules = prefixes.flatMap((prefix): LifecycleRule[] => {
     const under = prefix && { prefix };
-    const replaced = { noncurrentVersionExpiration: KEEP_REPLACED, expiredObjectDeleteMarker: true };
     return [
       {
         id: `UnfinishedUploads${prefix}`,
         ...under,
         abortIncompleteMultipartUploadAfter: ABORT_UPLOADS_AFTER,
       },
-      { id: `ReplacedObjects${prefix}`, ...under, ...replaced },
+      {
+        id: `ReplacedObjects${prefix}`,
+        ...under,
+        noncurrentVersionExpiration: KEEP_REPLACED,
+        expiredObjectDeleteMarker: true,
+      },
     ];
   });
   // S3 takes the shorter time of two rules for an object.

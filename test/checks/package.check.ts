@@ -89,6 +89,12 @@ it('the tarball has the built code, the bundles, the templates and the documents
   expect(paths.filter((path) => !built.test(path))).toEqual([]);
 });
 
+it('the licences of bundled packages go with their code', () => {
+  const licences = readFileSync(join(folder, 'node_modules/ad-report-export/dist/licences.txt'), 'utf8');
+  for (const name of ['commander', '@aws-sdk/client-s3', 'aws-local-stepfunctions'])
+    expect(licences).toMatch(new RegExp(`^${name} [\\d.]+ \\(.+\\)$`, 'm'));
+});
+
 it('the tarball is as small as its bundles allow', () => {
   expect(tarball.size).toBeLessThan(8_000_000);
   expect(tarball.files.length).toBeLessThan(300);
