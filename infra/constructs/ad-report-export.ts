@@ -103,7 +103,7 @@ export class AdReportExport extends Construct {
     }
     new ExportAlarms(this, 'Alarms', { config, stateMachine, readyChecks, deadLetterQueue, topic });
     const operator = { stack, stateMachine, bucket, secrets, tables, encryptionKey };
-    const operatorPolicy = createOperatorPolicy(this, 'Operator', operator).managedPolicyArn;
+    const operatorPolicy = createOperatorPolicy(this, 'Operator', operator);
     schedules.createAfter(...this.node.children.filter((other) => other !== schedules));
 
     this.exportBucket = bucket;

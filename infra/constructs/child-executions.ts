@@ -118,11 +118,7 @@ export function allowChildExecutions(machine: sfn.StateMachine): void {
   });
   const resourceName = 'StepFunctionsGetEventsForStepFunctionsExecutionRule';
   const resources = [Stack.of(machine).formatArn({ service: 'events', resource: 'rule', resourceName })];
+  const ofRule = ['events:PutTargets', 'events:PutRule', 'events:DescribeRule'];
   // In the default policy: Step Functions makes the rule when the state machine is created or updated.
-  machine.addToRolePolicy(
-    new PolicyStatement({
-      actions: ['events:PutTargets', 'events:PutRule', 'events:DescribeRule'],
-      resources,
-    }),
-  );
+  machine.addToRolePolicy(new PolicyStatement({ actions: ofRule, resources }));
 }

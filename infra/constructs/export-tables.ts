@@ -45,7 +45,7 @@ export class ExportTables extends Construct {
     const database = given ? this.database : this.createDatabase(stack);
     this.workgroup = this.createWorkgroup(stack, bucket);
     const reader = { stack, database: this.database, workgroup: this.workgroup, bucket };
-    this.readerPolicy = createReaderPolicy(this, 'Reader', reader).managedPolicyArn;
+    this.readerPolicy = createReaderPolicy(this, 'Reader', reader);
     const { bucketName } = bucket.bucket;
     warnOfGuesses(this, exports);
     const schemas = tablesOf(exports, { platform: platformName(base_url), revision }, config);
@@ -65,8 +65,11 @@ export class ExportTables extends Construct {
 
   /** To read the schema of a table. */
   grantRead(grantee: IGrantable): void {
-    const resourceArns = glueArns(this, this.database);
-    Grant.addToPrincipal({ grantee, actions: ['glue:GetTable'], resourceArns });
+    Grant.addToPrincipal({
+      grantee,
+      actions: ['glue:GetTable'],
+      resourceArns: glueArns(this, this.database),
+    });
   }
 
   /** The name refers to the resource, so that what has it is created later. */

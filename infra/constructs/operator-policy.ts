@@ -1,4 +1,4 @@
-import { Grant, type ManagedPolicy } from 'aws-cdk-lib/aws-iam';
+import { Grant } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { StateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import type { Construct } from 'constructs';
@@ -23,12 +23,10 @@ interface OperatorPolicyProps {
 /**
  * Creates a policy that allows the calls of all commands but `query`, for which the reader's policy is. The
  * owner of the AWS account attaches it to the people who operate the exports.
+ *
+ * @returns its ARN
  */
-export function createOperatorPolicy(
-  scope: Construct,
-  id: string,
-  props: OperatorPolicyProps,
-): ManagedPolicy {
+export function createOperatorPolicy(scope: Construct, id: string, props: OperatorPolicyProps): string {
   const { stack, stateMachine, bucket, secrets, tables, encryptionKey } = props;
   const policy = createPolicy(scope, id, `${stack}-operator`, `Operates the exports of ${stack}`);
   const allow = (actions: string[], ...resourceArns: string[]) =>
@@ -45,5 +43,5 @@ export function createOperatorPolicy(
   tables?.grantRead(policy);
   secrets.grantStoreCredentials(policy);
   grantKey(policy, encryptionKey, 'states', ['kms:Decrypt']);
-  return policy;
+  return policy.managedPolicyArn;
 }

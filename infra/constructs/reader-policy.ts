@@ -43,8 +43,10 @@ export function createPolicy(scope: Construct, id: string, name: string, descrip
  * Creates a policy that allows queries of the tables in Athena. The owner of the AWS account attaches it to a
  * person or a tool. Readers see each other's results, because a workgroup that enforces where results go has
  * one place for all.
+ *
+ * @returns its ARN
  */
-export function createReaderPolicy(scope: Construct, id: string, props: ReaderPolicyProps): ManagedPolicy {
+export function createReaderPolicy(scope: Construct, id: string, props: ReaderPolicyProps): string {
   const { stack, database, workgroup } = props;
   const { bucket, key } = props.bucket;
   const policy = createPolicy(scope, id, `${stack}-reader`, `Queries the tables of ${stack}`);
@@ -68,7 +70,7 @@ export function createReaderPolicy(scope: Construct, id: string, props: ReaderPo
   allow(['s3:GetObject'], bucket.arnForObjects(`${TABLES_PREFIX}*`), results);
   allow(['s3:PutObject', 's3:AbortMultipartUpload', 's3:ListMultipartUploadParts'], results);
   grantKey(policy, key, 's3', ['kms:Decrypt', 'kms:GenerateDataKey']);
-  return policy;
+  return policy.managedPolicyArn;
 }
 
 /** To list and read the schemas of a database's tables. */

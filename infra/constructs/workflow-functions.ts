@@ -164,10 +164,8 @@ export class WorkflowFunctions extends Construct {
   }
 
   /** The settings that the step reads, and no others. */
-  private settings(
-    step: StepName,
-    { config, bucket, tables }: WorkflowFunctionsProps,
-  ): Record<string, string> {
+  private settings(step: StepName, props: WorkflowFunctionsProps): Record<string, string> {
+    const { config, bucket, tables } = props;
     const { advertisers_list, refresh_parameters, runbook_url, download_hosts } = config;
     const settings: Settings = {
       STEP: step,
@@ -193,10 +191,8 @@ export class WorkflowFunctions extends Construct {
 const REPLACE = ['s3:GetObject', 's3:PutObject'] as const;
 
 /** Lets each step's function use the secrets, the bucket and the tables as far as its calls need. */
-function grantPermissions(
-  functions: WorkflowFunctions['functions'],
-  { secrets, bucket, tables }: WorkflowFunctionsProps,
-): void {
+function grantPermissions(functions: WorkflowFunctions['functions'], props: WorkflowFunctionsProps): void {
+  const { secrets, bucket, tables } = props;
   const callPlatform = (step: IGrantable) => secrets.grantReadTokens(step);
   const storeReport = (step: IGrantable) => {
     secrets.grantReadTokens(step);
