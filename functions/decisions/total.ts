@@ -1,5 +1,7 @@
+import type { ReportRequest } from '../workflow/request/request.ts';
 import type { Comparison, ReportRef } from '../workflow/state-parts.ts';
 import type { AuthorizedWindow, SavedWindow } from '../workflow/states.ts';
+import { columnName } from '../workflow/table.ts';
 import { MIN_WAIT } from './waits.ts';
 
 /** The platform's own total of a window, which the same states poll and copy once the rows are read. */
@@ -21,6 +23,23 @@ export function sayNoTotal(reason: string): string {
 }
 
 export type Compared = Comparison['metrics'][number];
+
+/** A sum of the rows of a day, beside the platform's own total. */
+export interface ComparedDay extends Compared {
+  readonly date: string;
+}
+
+/** The sums that differ by more than the request tolerates, the largest share of the total first. */
+export function aboveTolerance(
+  days: readonly ComparedDay[],
+  tolerance: ReportRequest['reconcile_tolerance'] = {},
+): ComparedDay[] {
+  const shares = new Map(Object.entries(tolerance).map(([name, share]) => [columnName(name), share]));
+  const shareOf = ({ difference, platform_total }: Compared) => Math.abs(difference / platform_total);
+  return days
+    .filter((day) => shareOf(day) > (shares.get(day.metric) ?? Number.POSITIVE_INFINITY))
+    .toSorted((one, other) => shareOf(other) - shareOf(one));
+}
 
 /** Adds up what was compared, by metric. */
 export function addByMetric(all: readonly Compared[]): Compared[] {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { addByMetric, type Compared } from '../decisions/total.ts';
+import { aboveTolerance, addByMetric, type ComparedDay } from '../decisions/total.ts';
 import { comparedMetrics } from '../workflow/request/report.ts';
 import type { ReportRequest } from '../workflow/request/request.ts';
 import type { Curated } from '../workflow/state-parts.ts';
@@ -10,11 +10,6 @@ import { literal } from './database.ts';
 import { type LedgerDay, mergeLedger } from './ledger.ts';
 import { mergeObject, parquet, timestamp } from './merge.ts';
 import { TableProblem } from './report.ts';
-
-/** A sum of the rows of a day, beside the platform's own total. */
-interface ComparedDay extends Compared {
-  readonly date: string;
-}
 
 /**
  * Writes the platform's total of each day into the ledger, beside the sums of the rows, and compares them.
@@ -44,7 +39,7 @@ export async function curateTotal(
   return describe(days, request.reconcile_tolerance, { report_id, key: object.key });
 }
 
-/** What the ledger of a month says about a report and its total. No value counts as 0. */
+/** Reads a report's sums and its total from the ledger of a month. No value counts as 0. */
 async function compare(
   work: Work,
   request: ReportRequest,
@@ -74,20 +69,15 @@ function describe(
   tolerance: ReportRequest['reconcile_tolerance'],
   total: { readonly report_id: string; readonly key: string },
 ) {
-  const shares = new Map(Object.entries(tolerance ?? {}).map(([name, share]) => [columnName(name), share]));
-  const shareOf = ({ difference, platform_total }: ComparedDay) => Math.abs(difference / platform_total);
-  const above = days.filter((day) => shareOf(day) > (shares.get(day.metric) ?? Number.POSITIVE_INFINITY));
-  const [worst] = above.toSorted((one, other) => shareOf(other) - shareOf(one));
+  const above = aboveTolerance(days, tolerance);
+  const [worst] = above;
+  const [first] = above.map(({ date }) => date).sort();
   const reconciled = {
     ...total,
     days: new Set(days.map(({ date }) => date)).size,
     ...(tolerance && { above_tolerance: above.length }),
     metrics: addByMetric(days),
   };
-  const warnings = worst
-    ? [
-        `sums of days that differ from the platform's total by more than reconcile_tolerance: ${above.length}, from ${above[0]?.date} on; most of all ${worst.metric} of ${worst.date}: ${worst.rows_sum} in the rows, ${worst.platform_total} in the total`,
-      ]
-    : [];
-  return { reconciled, warnings };
+  const warning = `sums of days that differ from the platform's total by more than reconcile_tolerance: ${above.length}, from ${first} on; most of all ${worst?.metric} of ${worst?.date}: ${worst?.rows_sum} in the rows, ${worst?.platform_total} in the total`;
+  return { reconciled, warnings: worst ? [warning] : [] };
 }

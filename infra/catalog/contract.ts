@@ -1,9 +1,8 @@
 import { catalogName } from '../../functions/workflow/table.ts';
 import project from '../../package.json' with { type: 'json' };
 import type { Config } from '../config/config.ts';
-import type { ConfiguredExport } from '../config/exports.ts';
 import { freshness, loadedAt, ONE_REPORT } from './quality.ts';
-import { commentOf, type DocumentedColumn, type DocumentedTable } from './table-words.ts';
+import { commentOf, type DocumentedTable } from './table-words.ts';
 
 /**
  * A contract of the Open Data Contract Standard.
@@ -30,18 +29,22 @@ export function createContract(
       usage: 'Sum only metrics that add up, and never amounts of different currencies.',
     },
     servers: [server],
-    // The CLI of the standard takes the name for a folder, and the physical name for SQL.
-    schema: tables.map((table) => ({
-      name: table.table,
-      ...(server.type === 'athena' && { physicalName: catalogName(table.table) }),
-      ...describeSchema(table),
-    })),
-    slaProperties: tables.flatMap((table) => serviceLevels(table, exports)),
+    schema: tables.map((table) => describeTable(table, server.type === 'athena')),
+    slaProperties: tables.flatMap((table) => {
+      const promised = freshness(table, exports);
+      if (!promised) return [];
+      const { hours, readyBy } = promised;
+      const description = `The newest report is at most ${hours} hours old: a run delivers by ${readyBy}.`;
+      const element = `${table.table}.${loadedAt(table)}`;
+      return [{ property: 'freshness', value: hours, unit: 'h', element, description }];
+    }),
   };
 }
 
-function describeSchema(table: DocumentedTable) {
-  const { kind, description, key, time_zones, currencies, columns } = table;
+const LOGICAL_TYPES: Readonly<Record<string, string>> = { bigint: 'integer', double: 'number' };
+
+function describeTable(table: DocumentedTable, inAthena: boolean) {
+  const { kind, description, key, time_zones: timeZones, currencies, columns } = table;
   const { name, meaning, breaches } = ONE_REPORT;
   const oneReport = {
     name,
@@ -52,43 +55,25 @@ function describeSchema(table: DocumentedTable) {
     query: `SELECT count(*) FROM (${breaches(`\${table}`)}) AS breaches`,
     mustBe: 0,
   };
+  const amounts = Object.keys(currencies).length > 0 && { currencies };
   return {
+    // The CLI of the standard takes the name for a folder, and the physical name for SQL.
+    name: table.table,
+    ...(inAthena && { physicalName: catalogName(table.table) }),
     physicalType: 'table',
     description,
-    properties: columns.map(describeProperty),
-    ...(kind === 'report' && {
-      customProperties: customProperties({
-        key,
-        timeZones: time_zones,
-        ...(Object.keys(currencies).length > 0 && { currencies }),
-      }),
-      quality: [oneReport],
-    }),
-  };
-}
-
-const LOGICAL_TYPES: Readonly<Record<string, string>> = { bigint: 'integer', double: 'number' };
-
-function describeProperty(column: DocumentedColumn) {
-  const { name, type, unit, adds_up: addsUp, required = false } = column;
-  return {
-    name,
-    logicalType: LOGICAL_TYPES[type] ?? type.replace(/^decimal.*/, 'number'),
-    physicalType: type,
-    description: commentOf(column),
-    required,
-    ...(unit !== undefined && { customProperties: customProperties({ unit, addsUp }) }),
+    properties: columns.map((column) => ({
+      name: column.name,
+      logicalType: LOGICAL_TYPES[column.type] ?? column.type.replace(/^decimal.*/, 'number'),
+      physicalType: column.type,
+      description: commentOf(column),
+      required: column.required ?? false,
+      ...(column.unit && customProperties({ unit: column.unit, addsUp: column.adds_up })),
+    })),
+    ...(kind === 'report' && { ...customProperties({ key, timeZones, ...amounts }), quality: [oneReport] }),
   };
 }
 
 function customProperties(values: Readonly<Record<string, unknown>>) {
-  return Object.entries(values).map(([property, value]) => ({ property, value }));
-}
-
-function serviceLevels(table: DocumentedTable, exports: readonly ConfiguredExport[]) {
-  const promised = freshness(table, exports);
-  if (!promised) return [];
-  const description = `The newest report is at most ${promised.hours} hours old: a run delivers by ${promised.readyBy}.`;
-  const element = `${table.table}.${loadedAt(table)}`;
-  return [{ property: 'freshness', value: promised.hours, unit: 'h', element, description }];
+  return { customProperties: Object.entries(values).map(([property, value]) => ({ property, value })) };
 }

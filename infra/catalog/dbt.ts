@@ -16,18 +16,18 @@ interface DbtFacts {
   readonly exports: readonly ConfiguredExport[];
 }
 
-interface Model {
-  readonly name: string;
-  readonly description: string;
-  readonly sql: string;
-}
-
-/** By path: SQL, or what YAML is made of. */
+/** By path: SQL, or the content of a YAML file. */
 export type DbtFiles = Readonly<Record<string, string | object>>;
 
 export function createDbtProject(tables: readonly DocumentedTable[], facts: DbtFacts): DbtFiles {
   const { project, platform, profile, source } = facts;
-  const models = [...tables.flatMap(stagingModel), ...campaignReport(tables, `${project}__campaign_report`)];
+  const reports = tables.filter(({ kind }) => kind === 'report');
+  const models = [
+    ...tables.filter(({ kind }) => kind !== 'ledger').map(stagingModel),
+    ...campaignReport(reports, `${project}__campaign_report`),
+  ];
+  const { name: rule, meaning, breaches } = ONE_REPORT;
+  const test = (table: DocumentedTable) => `-- ${meaning}.\n${breaches(sourceOf(table))}\n`;
   return {
     'dbt_project.yml': {
       name: project,
@@ -41,7 +41,9 @@ export function createDbtProject(tables: readonly DocumentedTable[], facts: DbtF
     },
     'models/models.yml': { models: models.map(({ name, description }) => ({ name, description })) },
     ...Object.fromEntries(models.map(({ name, sql }) => [`models/${name}.sql`, sql])),
-    ...Object.fromEntries(tables.filter(({ kind }) => kind === 'report').map(testOf)),
+    ...Object.fromEntries(
+      reports.map((each) => [`tests/${catalogName(each.table)}_${rule}.sql`, test(each)]),
+    ),
   };
 }
 
@@ -64,11 +66,6 @@ function describeSource(table: DocumentedTable, { exports, location }: DbtFacts)
   };
 }
 
-function testOf(table: DocumentedTable): [path: string, sql: string] {
-  const { name, meaning, breaches } = ONE_REPORT;
-  return [`tests/${catalogName(table.table)}_${name}.sql`, `-- ${meaning}.\n${breaches(sourceOf(table))}\n`];
-}
-
 function sourceOf({ table }: DocumentedTable): string {
   return `{{ source('exports', '${catalogName(table)}') }}`;
 }
@@ -77,44 +74,42 @@ function stagingName({ table }: DocumentedTable): string {
   return `stg_${catalogName(table)}`;
 }
 
-function stagingModel(table: DocumentedTable): Model[] {
-  if (table.kind === 'ledger') return [];
+function stagingModel(table: DocumentedTable) {
   const columns = table.columns.map(({ name }) => `  "${name}"`).join(',\n');
   const sql = `SELECT\n${columns}\nFROM ${sourceOf(table)}\n`;
-  return [{ name: stagingName(table), description: table.description, sql }];
+  return { name: stagingName(table), description: table.description, sql };
 }
 
 /** Columns that packages about advertising share, and the columns of a report from which they are made. */
-const SHARED: readonly (readonly [name: string, type: string, from: readonly string[]])[] = [
-  ['campaign_id', 'varchar', ['campaign_id']],
-  ['campaign_name', 'varchar', ['campaign_name']],
-  ['currency', 'varchar', ['currency']],
-  ['clicks', 'bigint', ['clicks']],
-  ['impressions', 'bigint', ['impressions']],
-  ['spend', 'decimal(38,6)', ['spend', 'cost']],
-  ['conversions', 'double', ['conversions', 'number_of_purchases']],
+const SHARED: readonly (readonly [name: string, type: string, ...from: string[]])[] = [
+  ['campaign_id', 'varchar', 'campaign_id'],
+  ['campaign_name', 'varchar', 'campaign_name'],
+  ['currency', 'varchar', 'currency'],
+  ['clicks', 'bigint', 'clicks'],
+  ['impressions', 'bigint', 'impressions'],
+  ['spend', 'decimal(38,6)', 'spend', 'cost'],
+  ['conversions', 'double', 'conversions', 'number_of_purchases'],
 ];
 
-/** The shared columns, each with the column that it is made from. Dimensions are of type varchar. */
+/** The shared columns in SQL. Dimensions are of type varchar. Undefined for a column that the table lacks. */
 function sharedColumns({ columns }: DocumentedTable) {
-  return SHARED.map(([name, type, from]) => {
+  return SHARED.map(([name, type, ...from]) => {
     const known = columns.filter((column) => type === 'varchar' || column.adds_up);
     const own = from.find((each) => known.some((column) => column.name === each));
-    return { name, type, own: own && `"${own}"` };
+    return { name, type, own: own && (type === 'varchar' ? `"${own}"` : `sum("${own}")`) };
   });
 }
 
 /** Takes each account from the table with most of the columns, so that a sum counts nothing twice. */
-function campaignReport(tables: readonly DocumentedTable[], name: string): Model[] {
-  const wealth = (table: DocumentedTable) => sharedColumns(table).filter(({ own }) => own).length;
-  const reports = tables
-    .filter(({ kind }) => kind === 'report')
-    .toSorted((one, other) => wealth(other) - wealth(one));
-  const accounts = new Set(reports.flatMap(({ time_zones }) => Object.keys(time_zones)));
-  const byTable = Map.groupBy(accounts, (account) =>
-    reports.find(({ time_zones }) => Object.hasOwn(time_zones, account)),
-  );
-  const selects = [...byTable].flatMap(([table, each]) => (table ? [selectShared(table, each)] : []));
+function campaignReport(reports: readonly DocumentedTable[], name: string) {
+  const lacking = (table: DocumentedTable) => sharedColumns(table).filter(({ own }) => !own).length;
+  const best = reports.toSorted((one, other) => lacking(one) - lacking(other));
+  const selects = best.flatMap((table, at) => {
+    const isTaken = (account: string) =>
+      best.slice(0, at).some(({ time_zones }) => Object.hasOwn(time_zones, account));
+    const accounts = Object.keys(table.time_zones).filter((account) => !isTaken(account));
+    return accounts.length > 0 ? [selectShared(table, accounts)] : [];
+  });
   if (selects.length === 0) return [];
   const description =
     'Spend and results per day, account and campaign, in the shape that packages about advertising share. source_relation is the account of the config, and account_id the advertiser, if the report has it.';
@@ -122,24 +117,22 @@ function campaignReport(tables: readonly DocumentedTable[], name: string): Model
 }
 
 function selectShared(table: DocumentedTable, accounts: readonly string[]): string {
-  const shared = sharedColumns(table);
-  const advertiser = table.key.includes(ADVERTISER_COLUMN) ? [`"${ADVERTISER_COLUMN}"`] : [];
-  const dimensions = shared.flatMap(({ type, own }) => (own && type === 'varchar' ? [own] : []));
-  const columns = [
+  const hasAdvertiser = table.key.includes(ADVERTISER_COLUMN);
+  const keys = [
     '"date" AS date_day',
     `'{{ var("platform") }}' AS platform`,
     '"account" AS source_relation',
-    `${advertiser.length > 0 ? `coalesce(${advertiser}, "account")` : '"account"'} AS account_id`,
-    ...shared.map(({ name, type, own = 'NULL' }) => {
-      const value = own === 'NULL' || type === 'varchar' ? own : `sum(${own})`;
-      return `CAST(${value} AS ${type}) AS ${name}`;
-    }),
+    `${hasAdvertiser ? `coalesce("${ADVERTISER_COLUMN}", "account")` : '"account"'} AS account_id`,
   ];
+  const shared = sharedColumns(table).map(
+    ({ name, type, own = 'NULL' }) => `CAST(${own} AS ${type}) AS ${name}`,
+  );
+  const dimensions = SHARED.filter(([, type]) => type === 'varchar');
   return [
     'SELECT',
-    columns.map((column) => `  ${column}`).join(',\n'),
+    [...keys, ...shared].map((column) => `  ${column}`).join(',\n'),
     `FROM {{ ref('${stagingName(table)}') }}`,
     `WHERE "account" IN (${accounts.map((account) => `'${account}'`).join(', ')})`,
-    `GROUP BY ${['"date"', '"account"', ...advertiser, ...dimensions].join(', ')}\n`,
+    `GROUP BY ${[...keys, ...dimensions].map((_, at) => at + 1).join(', ')}\n`,
   ].join('\n');
 }

@@ -3,20 +3,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pMap from 'p-map';
 import { checksumOf } from '../../functions/aws/objects.ts';
+import { aboveTolerance, type ComparedDay } from '../../functions/decisions/total.ts';
 import { covers } from '../../functions/deliveries/judge.ts';
 import { requestOf } from '../../functions/deliveries/manifest.ts';
 import type { StoredDelivery } from '../../functions/deliveries/records.ts';
 import { stageWindow } from '../../functions/tables/curate-file.ts';
-import { type Database, literal, type Row } from '../../functions/tables/database.ts';
+import type { Database, Row } from '../../functions/tables/database.ts';
 import { parquet } from '../../functions/tables/merge.ts';
-import type { Sums } from '../../functions/tables/report.ts';
+import type { DayFacts, Sums } from '../../functions/tables/report.ts';
 import { findRows } from '../../functions/tables/report-file.ts';
 import { metricsOf, readSums, sumExpressions } from '../../functions/tables/stage-report.ts';
 import { addDays, type DateRange } from '../../functions/workflow/request/dates.ts';
 import type { ReportRequest } from '../../functions/workflow/request/request.ts';
-import { columnName, monthKey, type TableSchema } from '../../functions/workflow/table.ts';
+import { monthKey, type TableSchema } from '../../functions/workflow/table.ts';
 import { newest, RECONCILIATION } from '../catalog/ledger.ts';
-import type { Folder, ReadableBucket } from './bucket.ts';
+import type { ReadableBucket } from './bucket.ts';
 import { UsageError } from './errors.ts';
 import { type ExportPlace, type FoundExport, findExports } from './exports.ts';
 import { openLedger } from './ledger-days.ts';
@@ -58,7 +59,7 @@ interface Work {
   readonly found: FoundExport;
   readonly schema: TableSchema;
   readonly bucket: ReadableBucket;
-  /** With the ledger. */
+  /** With the ledger of this export. */
   readonly database: Database;
   readonly folder: string;
 }
@@ -66,124 +67,117 @@ interface Work {
 async function checkExport(checking: Omit<Work, 'database' | 'folder'>, asked: Asked, now: Date) {
   const { found, schema, bucket } = checking;
   const { account, name } = found.request;
-  const { days, start_date, end_date } = await judgeRange(found, shownReader(bucket), asked, now);
+  const { days, ...range } = await judgeRange(found, shownReader(bucket), asked, now);
   await using scratch = await mkdtempDisposable(join(tmpdir(), 'check-'));
   const folder = scratch.path;
-  const since = new Map([[`${account}.${name}`, start_date]]);
+  const since = new Map([[`${account}.${name}`, range.start_date]]);
   using database = await openLedger(bucket, since, now, folder, schema.columns.length);
   const work = { ...checking, database, folder };
   const byMonth = Map.groupBy(days, ({ day }) => day.slice(0, 'YYYY-MM'.length));
   const months = await readMonths(bucket, { ...schema, account }, (month) => byMonth.has(month));
-  const shown = new Map(months.flatMap((month) => Object.entries(month.days)));
-  const sums = new Map((await pMap(months, (month) => sumMonth(work, month), { concurrency: 1 })).flat());
-  const facts = await readFacts(work);
-  const files = new Map<StoredDelivery, FileSums>();
-  const differences: Difference[] = [];
-  const checked = new Set<string>();
-  for (const { day, state } of days) {
-    const range = rangeOf(day);
-    if (state === 'not_in_table') {
-      const values = { manifest: 'delivered', table: null };
-      differences.push({ ...range, metric: 'report', values, mend: 'rebuild' });
-    }
-    const entry = shown.get(day);
-    if (!entry) continue;
-    const report = `${entry.report_id} ${Date.parse(entry.created_at)}`;
-    const delivery = found.deliveries.find((each) => reportOf(each) === report && covers(each, day));
-    const file = delivery && (files.get(delivery) ?? (await readFile(work, delivery)));
-    if (file) files.set(delivery, file);
-    const ofFile = file?.days.get(day);
-    if (ofFile) checked.add(day);
-    // A column that the table got later is NULL.
-    const names = ['rows', ...Object.keys(entry.ledger?.sums ?? sums.get(day) ?? {})];
-    const table = sums.get(day) ?? Object.fromEntries(names.map((name) => [name, '0']));
-    const said = { ...(ofFile && { file: ofFile }), table, ledger: facts.get(`${day} ${report}`) ?? {} };
-    differences.push(...compare(range, names, said));
-  }
-  for (const [{ manifest, start_date, end_date }, { total: file }] of files) {
-    const { checksum, rows, sums } = manifest;
-    const said = { checksum: checksum.value, ...(rows !== undefined && { rows: String(rows) }), ...sums };
-    differences.push(...compare({ start_date, end_date }, Object.keys(said), { file, manifest: said }));
-  }
-  differences.push(...(await compareTotals(work, { start_date, end_date })));
-  const counted = countDays(byMonth, checked, differences);
-  return { account, name, months: counted, differences, commands: commandsFor(found, differences, asked) };
-}
-
-/** Counts the days of each month by what was found. */
-function countDays(
-  days: ReadonlyMap<string, readonly { readonly day: string }[]>,
-  checked: ReadonlySet<string>,
-  differences: readonly Difference[],
-) {
-  return [...days].map(([month, all]) => {
+  const { checked, differences } = await compareDays(work, months, range);
+  for (const { day } of days.filter(({ state }) => state === 'not_in_table'))
+    differences.push(...compare(rangeOf(day), 'report', { manifest: 'delivered', table: null }));
+  differences.sort((one, other) => one.start_date.localeCompare(other.start_date));
+  const counted = [...byMonth].map(([month, all]) => {
     const differ = all.filter(({ day }) => differences.some((each) => covers(each, day)));
     const agree = all.filter((each) => checked.has(each.day) && !differ.includes(each)).length;
     return { month, agree, differ: differ.length, not_checked: all.length - agree - differ.length };
   });
-}
-
-function commandsFor({ request }: FoundExport, differences: readonly Difference[], folder: Folder): string[] {
-  return [...Map.groupBy(differences, ({ mend }) => mend)].map(([mend, some]) => {
-    const dates = some.flatMap(({ start_date, end_date }) => [start_date, end_date]).sort();
-    const range = { start_date: dates[0] ?? '', end_date: dates.at(-1) ?? '' };
-    const commandOf = mend === 'run' ? exportDaysCommand : rebuildCommand;
-    return commandOf(request, range, folder, false);
+  const commands = [...Map.groupBy(differences, ({ mend }) => mend)].map(([mend, some]) => {
+    const [end_date = ''] = some
+      .map((each) => each.end_date)
+      .sort()
+      .toReversed();
+    const days = { start_date: some[0]?.start_date ?? '', end_date };
+    return (mend === 'run' ? exportDaysCommand : rebuildCommand)(found.request, days, asked, false);
   });
+  return { account, name, months: counted, differences, commands };
 }
 
-/**
- * Compares the first source with each of the others. Sums are exact, because CurateReport has rounded each
- * value to its column. What the first one does not know is left out, such as a column that was removed.
- */
+/** Compares the days that the table shows with their files and the ledger, and each file with its manifest. */
+async function compareDays(work: Work, months: readonly Month[], range: DateRange) {
+  const { found, database } = work;
+  const sums = new Map((await pMap(months, (month) => sumMonth(work, month), { concurrency: 1 })).flat());
+  const facts = Map.groupBy(
+    await database.query(`SELECT *, epoch_ms("report_created_at") AS "at" FROM (${newest()})`),
+    ({ date, report_id, at }) => `${date} ${report_id} ${at}`,
+  );
+  const totals = await readTotals(work);
+  const shown = months.flatMap((month) => Object.entries(month.days)).filter(([day]) => covers(range, day));
+  const byFile = Map.groupBy(shown, ([day, { report_id, created_at: at }]) =>
+    found.deliveries.find(
+      ({ manifest, ...each }) =>
+        manifest.report_id === report_id && each.created_at === at && covers(each, day),
+    ),
+  );
+  const differences: Difference[] = [];
+  const checked = new Set<string>();
+  for (const [delivery, ofFile] of byFile) {
+    const file = delivery && (await readFile(work, delivery));
+    differences.push(...(file?.differences ?? []));
+    for (const [day, { report_id, created_at, ledger: written }] of ofFile) {
+      const inFile = file?.days.get(day);
+      if (inFile) checked.add(day);
+      const inTable = sums.get(day);
+      const own = facts.get(`${day} ${report_id} ${Date.parse(created_at)}`) ?? [];
+      const inLedger = toSums({ sums: Object.fromEntries(own.map((fact) => [fact.metric, fact.value])) });
+      // A column that the table got later is NULL.
+      for (const metric of ['rows', ...Object.keys(written?.sums ?? inTable ?? {})]) {
+        const table = inTable ? inTable[metric] : '0';
+        const [ledger, platform] = [inLedger[metric] ?? null, totals.get(`${day} ${metric}`)];
+        differences.push(
+          ...compare(rangeOf(day), metric, { file: inFile?.[metric], table, ledger, platform }),
+        );
+      }
+    }
+  }
+  return { checked, differences };
+}
+
+/** Compares the first source that knows a value with the others. */
 function compare(
-  range: DateRange,
-  names: readonly string[],
-  said: Readonly<Record<string, Sums>>,
+  { start_date, end_date }: DateRange,
+  metric: string,
+  values: Readonly<Record<string, string | null | undefined>>,
 ): Difference[] {
-  const [[first = '', base = {}] = [], ...others] = Object.entries(said);
-  return others.flatMap(([source, sums]) =>
-    names.flatMap((metric): Difference[] => {
-      const expected = source === 'ledger' ? toLedger(base[metric]) : base[metric];
-      const value = sums[metric] ?? null;
-      if (expected === undefined || expected === value) return [];
-      const mend = source === 'ledger' && value === null ? 'rebuild' : 'run';
-      return [{ ...range, metric, values: { [first]: expected, [source]: value }, mend }];
-    }),
+  const said = Object.entries(values).flatMap(([source, value]) =>
+    value === undefined ? [] : [{ source, value }],
   );
-}
-
-/** Rounds as the column of the ledger does. */
-const LEDGER_VALUE = new Intl.NumberFormat('en', { maximumFractionDigits: 10, useGrouping: false });
-
-function toLedger<T extends string | null | undefined>(value: T) {
-  return value && LEDGER_VALUE.format(value as Intl.StringNumericLiteral);
-}
-
-/** The platform's totals that differ from the rows by more than the request tolerates. */
-async function compareTotals({ found, schema, database }: Work, range: DateRange): Promise<Difference[]> {
-  const { account, reconcile_tolerance = {} } = found.request as ReportRequest;
-  const shares = new Map(
-    Object.entries(reconcile_tolerance).map(([name, share]) => [columnName(name), share]),
-  );
-  const totals = await database.query(
-    `SELECT * FROM (${RECONCILIATION}) WHERE "table_name" = ${literal(schema.table)} AND "account" = ${literal(account)}`,
-  );
-  const asked = totals.filter(({ date }) => covers(range, String(date)));
-  return asked.flatMap(({ date, metric, rows_sum, platform_total, difference }): Difference[] => {
-    const share = Math.abs(Number(difference) / Number(platform_total));
-    if (!(share > (shares.get(String(metric)) ?? Number.POSITIVE_INFINITY))) return [];
-    const values = { table: toLedger(rows_sum as string), platform: toLedger(platform_total as string) };
-    return [{ ...rangeOf(String(date)), metric: String(metric), values, mend: 'run' }];
+  return said.slice(1).flatMap(({ source, value }) => {
+    const [first] = said;
+    if (!first || first.value === value) return [];
+    const isAbsent = value === null && (source === 'ledger' || metric === 'report');
+    const mend = isAbsent ? 'rebuild' : 'run';
+    return [{ start_date, end_date, metric, values: { [first.source]: first.value, [source]: value }, mend }];
   });
+}
+
+/** The column of the ledger has as many decimals. */
+const ROUNDED = new Intl.NumberFormat('en', { maximumFractionDigits: 10, useGrouping: false });
+
+/** The number of rows and the sums, rounded: CurateReport has rounded each value to its column. */
+function toSums({ rows, sums = {} }: { readonly rows?: unknown; readonly sums?: Row | undefined }): Sums {
+  const all = Object.entries({ ...(rows !== undefined && { rows }), ...sums });
+  return Object.fromEntries(
+    all.map(([metric, value]) => [metric, value === null ? null : ROUNDED.format(value as number)]),
+  );
+}
+
+/** Reads the platform's totals that differ from the rows by more than the request tolerates. */
+async function readTotals({ found, database }: Work) {
+  const sums = `coalesce(COLUMNS('rows_sum|platform_total|difference'), 0)::DOUBLE`;
+  const compared = await database.query(`SELECT "date", "metric", ${sums} FROM (${RECONCILIATION})`);
+  const { reconcile_tolerance } = found.request as ReportRequest;
+  const above = aboveTolerance(compared as unknown as ComparedDay[], reconcile_tolerance);
+  const totals = above.map(
+    (each) => [`${each.date} ${each.metric}`, ROUNDED.format(each.platform_total)] as const,
+  );
+  return new Map(totals);
 }
 
 function rangeOf(day: string): DateRange {
   return { start_date: day, end_date: addDays(day, 1) };
-}
-
-function reportOf({ manifest, created_at }: StoredDelivery): string {
-  return `${manifest.report_id} ${Date.parse(created_at)}`;
 }
 
 /** The rows and the sums of a month's object, by date. */
@@ -193,44 +187,35 @@ async function sumMonth({ found, schema, bucket, database, folder }: Work, { mon
   const metrics = metricsOf(schema.columns).filter(({ name }) => columns.has(name));
   const selected = ['date', 'count(*) AS rows', ...sumExpressions(metrics)];
   const days = await database.query(`SELECT ${selected} FROM ${parquet(path)} GROUP BY date`);
-  return days.map((row): [string, Sums] => {
-    return [String(row.date), { ...readSums(row, metrics), rows: String(row.rows) }];
-  });
-}
-
-/** Reads the newest shown facts of the ledger, by day and report. */
-async function readFacts({ found, schema, database }: Work): Promise<ReadonlyMap<string, Sums>> {
-  const own = `AND "table_name" = ${literal(schema.table)} AND "account" = ${literal(found.request.account)}`;
-  const facts = await database.query(
-    `SELECT *, epoch_ms("report_created_at") AS "at" FROM (${newest(` ${own}`)})`,
+  return days.map(
+    (row) => [String(row.date), toSums({ rows: row.rows, sums: readSums(row, metrics) })] as const,
   );
-  const byReport = Map.groupBy(facts, ({ date, report_id, at }) => `${date} ${report_id} ${at}`);
-  const toSums = (rows: readonly Row[]) =>
-    rows.map(({ metric, value }) => [metric, toLedger(value as string | null)]);
-  return new Map([...byReport].map(([of, rows]) => [of, Object.fromEntries(toSums(rows))]));
 }
 
-/** The days and the sums of a report's file, as CurateReport reads them, with the number of rows. */
-interface FileSums {
-  readonly days: ReadonlyMap<string, Sums>;
-  /** Of all rows, with the checksum of the file. */
-  readonly total: Sums;
-}
-
-/** @returns no days of a file that was removed or replaced, or whose rows do not fit the table any more */
-async function readFile(work: Work, { manifest, ...window }: StoredDelivery): Promise<FileSums> {
+/**
+ * Reads the file of a report as CurateReport does, and compares all of it with its manifest.
+ *
+ * @returns no days of a file that was removed or replaced, or whose rows do not fit the table any more
+ */
+async function readFile(work: Work, { manifest, ...window }: StoredDelivery) {
   const { found, bucket, folder } = work;
+  const said = Object.entries({ checksum: manifest.checksum.value, ...toSums(manifest) });
+  const read = (total: Sums, days: readonly DayFacts[] = []) => ({
+    days: new Map(days.map((each) => [each.day, toSums(each)])),
+    differences: said.flatMap(([metric, value]) =>
+      compare(window, metric, { file: total[metric], manifest: value }),
+    ),
+  });
   const copy = join(await mkdtemp(join(folder, 'file-')), 'copy');
   const stored = await bucket.toFile(manifest.key, copy, manifest.version_id);
-  if (stored === undefined) return { days: new Map(), total: {} };
+  if (stored === undefined) return read({});
   const checksum = await checksumOf(stored);
-  if (checksum !== manifest.checksum.value) return { days: new Map(), total: { checksum } };
+  if (checksum !== manifest.checksum.value) return read({ checksum });
   // The reader may write other files beside it.
   if (stored !== copy) await symlink(stored, copy);
   const request = (requestOf(manifest) ?? found.request) as ReportRequest;
   const { signal } = new AbortController();
   const file = await findRows(copy, { ...manifest, format: request.format, rows: request.rows, signal });
   const facts = await stageWindow(request, window, { ...work, file }, join(folder, 'rows.parquet'));
-  const days = facts.days.map((each) => [each.day, { ...each.sums, rows: String(each.rows) }] as const);
-  return { days: new Map(days), total: { ...facts.sums, rows: String(facts.rows) } };
+  return read(toSums(facts), facts.days);
 }

@@ -7,17 +7,17 @@ import type { ClosedMonth, LedgerDay } from './ledger-days.ts';
 import { type JudgedRange, lackOf } from './missing-days.ts';
 import { exportDaysCommand } from './next-command.ts';
 
-/** The days of a month that an export was asked for, by what is known about them. */
-export interface MonthFinality {
+/**
+ * - `changing`: the day ended, or changed, a few days ago
+ * - `unverified`: no later report said the same
+ * - `lacking`: the table does not show the day as it was delivered: it is missing, held, or not in the table
+ */
+const KINDS = ['final', 'changing', 'unverified', 'lacking'] as const;
+
+/** The days of a month that an export was asked for: how many there are of each kind. */
+export interface MonthFinality extends Readonly<Record<(typeof KINDS)[number], number>> {
   /** YYYY-MM */
   readonly month: string;
-  readonly final: number;
-  /** They ended, or changed, a few days ago. */
-  readonly changing: number;
-  /** No later report said the same. */
-  readonly unverified: number;
-  /** The table does not show them as they were delivered: they are missing, held, or not in the table. */
-  readonly lacking: number;
   /** Reads the unverified days again. Before the date `from`, they cannot become final. */
   readonly verify?: { readonly command: string; readonly from: string };
 }
@@ -32,31 +32,26 @@ export function judgeMonths(
 ): MonthFinality[] {
   const { final_after_days = config.final_after_days } = config.accounts[account] ?? {};
   const judged = days.map(({ day, state }) => {
-    const lacks = lackOf(state) !== undefined && state !== 'older_request';
     const { finality, same_since } = ledger.get(day) ?? {};
-    return { day, kind: lacks ? 'lacking' : finality, same_since };
+    const lacks = lackOf(state) !== undefined && state !== 'older_request';
+    return { day, kind: (!lacks && finality) || 'lacking', same_since };
   });
-  if (!judged.some(({ kind }) => kind && kind !== 'lacking')) return [];
+  if (judged.every(({ kind }) => kind === 'lacking')) return [];
   return [...Map.groupBy(judged, ({ day }) => day.slice(0, 'YYYY-MM'.length))].map(([month, all]) => {
-    const of = (wanted: string | undefined) => all.filter(({ kind }) => kind === wanted);
-    const unverified = of('unverified');
-    const counts = {
-      final: of('final').length,
-      changing: of('changing').length,
-      unverified: unverified.length,
-      lacking: of('lacking').length + of(undefined).length,
-    };
+    const counts = KINDS.map((kind) => [kind, all.filter((each) => each.kind === kind).length]);
+    const finality: MonthFinality = { month, ...Object.fromEntries(counts) };
+    const unverified = all.filter(({ kind }) => kind === 'unverified');
     const [first, last] = [unverified[0], unverified.at(-1)];
-    if (!first || !last) return { month, ...counts };
+    if (!first || !last) return finality;
     const range = { start_date: first.day, end_date: addDays(last.day, 1) };
+    const command = exportDaysCommand({ account, name }, range, folder, false);
     const newest = unverified
-      .flatMap(({ same_since }) => same_since ?? [])
+      .map(({ same_since }) => same_since ?? '')
       .sort()
       .at(-1);
-    const command = exportDaysCommand({ account, name }, range, folder, false);
     // No report after the day has said what it shows, so it can be read at once.
-    const from = newest === undefined ? range.end_date : addDays(newest, final_after_days);
-    return { month, ...counts, verify: { command, from } };
+    const from = newest ? addDays(newest, final_after_days) : range.end_date;
+    return { ...finality, verify: { command, from } };
   });
 }
 

@@ -25,20 +25,6 @@ const KEEP_CLOSED_DAYS = 396;
 /** Objects that are downloaded at the same time. */
 const PARALLEL = 20;
 
-/** The sums of a day that a table shows, and its corrections, as the ledger tells them. */
-export interface LedgerDay {
-  /** By metric. Null if no row has a value. */
-  readonly values: Readonly<Record<string, number | null>>;
-  /** Before the first correction. By metric, if a newer report changed it and there was a value. */
-  readonly first: Readonly<Record<string, number>>;
-  /** The number of newer reports that changed the day. */
-  readonly corrections: number;
-  /** Undefined of a list's snapshot. */
-  readonly finality?: 'final' | 'changing' | 'unverified' | undefined;
-  /** The date of the first report after the day that said what the day shows. */
-  readonly same_since?: string | undefined;
-}
-
 /** The values of a metric at an age of its days: see the saved query `curve`. */
 export interface CurvePoint {
   readonly metric: string;
@@ -50,18 +36,6 @@ export interface CurvePoint {
   readonly caught: number | null;
 }
 
-/** A month that was closed, and what changed in it since then. */
-export interface ClosedMonth {
-  /** YYYY-MM */
-  readonly month: string;
-  /** The date in UTC. */
-  readonly closed_on: string;
-  /** That show other values now. */
-  readonly days: number;
-  /** By metric, with `rows`: the differences added up. */
-  readonly changes: Readonly<Record<string, number>>;
-}
-
 /** A metric of the days that have a platform's total: see the saved query `reconciliation`. */
 export interface ComparedMetric {
   readonly metric: string;
@@ -70,7 +44,7 @@ export interface ComparedMetric {
   readonly difference: number;
 }
 
-/** What the ledger says about an account's part of a table. */
+/** The part of the ledger that is about an account's part of a table. */
 export interface AccountLedger {
   /** By date. */
   readonly days: ReadonlyMap<string, LedgerDay>;
@@ -80,12 +54,8 @@ export interface AccountLedger {
   readonly compared: readonly ComparedMetric[];
 }
 
-export type LedgerReader = (table: string, account: string) => AccountLedger;
-
-const NOTHING: LedgerReader = () => ({ days: new Map(), curve: [], closed: [], compared: [] });
-
-/** The saved queries `days` and `restatements`, as one row for each metric of a day. */
-const selectFacts = (finality: Finality) => `WITH changes AS (${RESTATEMENTS}),
+/** The saved queries `days` and `restatements`, as one row for each day. */
+const selectDays = (finality: Finality) => `WITH changes AS (${RESTATEMENTS}),
   first AS (
     SELECT table_name, account, date, metric, first(before ORDER BY changed_at, report_id) AS first
     FROM changes GROUP BY ALL
@@ -94,12 +64,26 @@ const selectFacts = (finality: Finality) => `WITH changes AS (${RESTATEMENTS}),
     SELECT table_name, account, date, count(DISTINCT (report_id, changed_at)) AS corrections
     FROM changes GROUP BY ALL
   )
-SELECT table_name, account, CAST(date AS VARCHAR) AS date, metric, CAST(value AS DOUBLE) AS value,
-  CAST(first AS DOUBLE) AS first, CAST(corrections AS INTEGER) AS corrections, finality,
-  strftime(same_since, '%Y-%m-%d') AS same_since
+SELECT table_name, account, strftime(date, '%Y-%m-%d') AS date, finality,
+  strftime(same_since, '%Y-%m-%d') AS same_since, coalesce(corrections, 0) AS corrections,
+  json_group_object(metric, value::DOUBLE) AS "values",
+  json_group_object(metric, first::DOUBLE) AS first
 FROM (${shownDays(finality)})
 LEFT JOIN first USING (table_name, account, date, metric)
-LEFT JOIN corrected USING (table_name, account, date)`;
+LEFT JOIN corrected USING (table_name, account, date)
+GROUP BY ALL`;
+
+/** The saved query `since-close`, as one row for each month, with those that did not change. */
+const CLOSES = `WITH changes AS (SELECT *, strftime(date, '%Y-%m') AS month FROM (${SINCE_CLOSE})),
+  days AS (SELECT table_name, account, month, count(DISTINCT date) AS days FROM changes GROUP BY ALL),
+  sums AS (SELECT table_name, account, month, metric, sum(change)::DOUBLE AS sum FROM changes GROUP BY ALL)
+SELECT table_name, account, month, closed_on, coalesce(days, 0) AS days,
+  to_json(map_from_entries(list((metric, sum)) FILTER (metric IS NOT NULL))) AS changes
+FROM (
+  SELECT table_name, account, strftime(date, '%Y-%m') AS month, strftime(max(copied_at), '%Y-%m-%d') AS closed_on
+  FROM ${LEDGER} WHERE outcome = '${CLOSED}' GROUP BY ALL
+) LEFT JOIN days USING (table_name, account, month) LEFT JOIN sums USING (table_name, account, month)
+GROUP BY ALL ORDER BY month`;
 
 /**
  * Loads the ledger, whose objects are small, as the table `ledger` of a new database.
@@ -118,13 +102,13 @@ export async function openLedger(
 ): Promise<Database> {
   const keys = await bucket.list(`${TABLES_PREFIX}${LEDGER}/`);
   const yearAgo = addDays(dateIn('UTC', now), -KEEP_CLOSED_DAYS).slice(0, 'YYYY-MM'.length);
-  const closed = new Set(keys.flatMap((key) => /^(.*)\.closed\.parquet$/.exec(key)?.[1] ?? []));
+  const all = new Set(keys);
   const find = async (key: string) => {
-    const [, rest = '', id = '', month = ''] =
-      /^((?:.*\/)([\w-]+\.[\w-]+)\.(\d{4}-\d{2}))(?:\.closed)?\.parquet$/.exec(key) ?? [];
+    const [, part = '', id = '', month = ''] =
+      /^(.*\/([\w-]+\.[\w-]+)\.(\d{4}-\d{2}))(?:\.closed)?\.parquet$/.exec(key) ?? [];
     const from = since.get(id)?.slice(0, 'YYYY-MM'.length);
-    const isWanted = from !== undefined && (month >= from || (closed.has(rest) && month >= yearAgo));
-    if (!isWanted) return pMapSkip;
+    const isClosed = all.has(`${part}.closed.parquet`);
+    if (from === undefined || (month < from && !(isClosed && month >= yearAgo))) return pMapSkip;
     const path = await bucket.toFile(key, join(folder, basename(key)));
     return path === undefined ? pMapSkip : { key, path };
   };
@@ -151,62 +135,63 @@ export async function readLedger(
   since: ReadonlyMap<string, string>,
   config: FinalAfter,
   now: Date,
-): Promise<LedgerReader> {
-  if (since.size === 0) return NOTHING;
+): Promise<(table: string, account: string) => AccountLedger> {
+  if (since.size === 0) return () => ({ days: new Map(), curve: [], closed: [], compared: [] });
   await using folder = await mkdtempDisposable(join(tmpdir(), 'ledger-'));
   using ledger = await openLedger(bucket, since, now, folder.path);
   const today = latestToday(`DATE ${literal(dateIn('UTC', now))}`);
-  const read = async (sql: string) =>
-    Map.groupBy(await ledger.query(sql), ({ table_name, account }) => `${table_name}/${account}`);
-  const facts = await read(selectFacts({ today, config }));
+  const read = async (sql: string) => {
+    const rows = await ledger.query(sql);
+    const byTable = Map.groupBy(rows, ({ table_name, account }) => `${table_name}/${account}`);
+    return (table: string, account: string) => byTable.get(`${table}/${account}`) ?? [];
+  };
+  const days = await read(selectDays({ today, config }));
   const points = await read(
-    `SELECT * REPLACE (CAST(age AS INTEGER) AS age, CAST(days AS INTEGER) AS days) FROM (${curve({ today, config })}) ORDER BY metric, age`,
+    `SELECT * REPLACE (age::INTEGER AS age, days::INTEGER AS days) FROM (${curve({ today, config })}) ORDER BY metric, age`,
   );
-  const closes = await read(
-    `SELECT table_name, account, strftime(date, '%Y-%m') AS month, strftime(max(copied_at), '%Y-%m-%d') AS closed_on
-     FROM ${LEDGER} WHERE outcome = '${CLOSED}' GROUP BY ALL ORDER BY month`,
-  );
-  const changes = await read(
-    `SELECT *, strftime(date, '%Y-%m') AS in_month, CAST(change AS DOUBLE) AS by FROM (${SINCE_CLOSE})`,
-  );
+  const closes = await read(CLOSES);
   const compared = await read(
-    `SELECT table_name, account, metric, CAST(count(*) AS INTEGER) AS days, CAST(sum(platform_total) AS DOUBLE) AS platform_total,
-       CAST(sum(difference) AS DOUBLE) AS difference FROM (${RECONCILIATION}) GROUP BY ALL ORDER BY metric`,
+    `SELECT table_name, account, metric, count(*)::INTEGER AS days, sum(platform_total)::DOUBLE AS platform_total,
+       sum(difference)::DOUBLE AS difference FROM (${RECONCILIATION}) GROUP BY ALL ORDER BY metric`,
   );
-  return (table, account) => {
-    const id = `${table}/${account}`;
-    const days = Map.groupBy(facts.get(id) ?? [], ({ date }) => String(date));
-    return {
-      days: new Map([...days].map(([date, rows]) => [date, toDay(rows)])),
-      curve: (points.get(id) ?? []) as unknown as CurvePoint[],
-      compared: (compared.get(id) ?? []) as unknown as ComparedMetric[],
-      closed: (closes.get(id) ?? []).map((each) => toClosed(each, changes.get(id) ?? [])),
-    };
+  return (...part) => ({
+    days: new Map(days(...part).map((row) => [String(row.date), toDay(row)])),
+    curve: points(...part) as unknown as CurvePoint[],
+    closed: closes(...part).map(toClosed),
+    compared: compared(...part) as unknown as ComparedMetric[],
+  });
+}
+
+/** The sums of a day that a table shows, and its corrections, as the ledger tells them. */
+export type LedgerDay = ReturnType<typeof toDay>;
+
+function toDay({ values, first, corrections, finality, same_since }: Row) {
+  return {
+    /** By metric. Null if no row has a value. */
+    values: JSON.parse(String(values)) as Readonly<Record<string, number | null>>,
+    /** Before the first correction, by metric. Null if no newer report changed it, or there was no value. */
+    first: JSON.parse(String(first)) as Readonly<Record<string, number | null>>,
+    /** The number of newer reports that changed the day. */
+    corrections: Number(corrections),
+    /** Null for a list's snapshot. */
+    finality: finality as 'final' | 'changing' | 'unverified' | null,
+    /** The date of the first report after the day that said what the day shows. */
+    same_since: same_since as string | null,
   };
 }
 
-function toClosed({ month, closed_on }: Row, changes: readonly Row[]): ClosedMonth {
-  const own = changes.filter(({ in_month }) => in_month === month);
-  const metrics = Map.groupBy(own, ({ metric }) => String(metric));
-  const sum = (rows: readonly Row[]) => rows.reduce((total, { by }) => total + Number(by), 0);
+/** A month that was closed, and what changed in it since then. */
+export type ClosedMonth = ReturnType<typeof toClosed>;
+
+function toClosed({ month, closed_on, days, changes }: Row) {
   return {
+    /** YYYY-MM */
     month: String(month),
+    /** The date in UTC. */
     closed_on: String(closed_on),
-    days: new Set(own.map(({ date }) => date)).size,
-    changes: Object.fromEntries([...metrics].map(([metric, rows]) => [metric, sum(rows)])),
-  };
-}
-
-function toDay(rows: readonly Row[]): LedgerDay {
-  const pick = (column: string, wanted: readonly Row[]) =>
-    Object.fromEntries(wanted.map((row) => [String(row.metric), row[column] as number]));
-  const [{ corrections, finality, same_since } = {}] = rows;
-  const changed = rows.filter(({ first }) => first !== null);
-  return {
-    values: pick('value', rows),
-    first: pick('first', changed),
-    corrections: Number(corrections ?? 0),
-    ...(finality && { finality: finality as LedgerDay['finality'] }),
-    ...(same_since && { same_since: String(same_since) }),
+    /** The number of days that show other values now. */
+    days: Number(days),
+    /** By metric, with `rows`: the differences added up. */
+    changes: JSON.parse(String(changes ?? '{}')) as Readonly<Record<string, number>>,
   };
 }

@@ -6,7 +6,7 @@ import pMap from 'p-map';
 import { literal, openDatabase } from '../../../functions/tables/database.ts';
 import { mergeObject, parquet, timestamp } from '../../../functions/tables/merge.ts';
 import { addDays } from '../../../functions/workflow/request/dates.ts';
-import { CLOSED, closedKey, LEDGER_COLUMNS, ledgerKey } from '../../../functions/workflow/table.ts';
+import { CLOSED, closedKey, ledgerKey } from '../../../functions/workflow/table.ts';
 import { type Bucket, openBucket, openToRead } from '../../knowledge/bucket.ts';
 import { loadConfig } from '../../knowledge/config.ts';
 import { UsageError } from '../../knowledge/errors.ts';
@@ -96,10 +96,10 @@ async function keep(month: string, { request }: FoundExport, bucket: Bucket, now
   const ledger = join(folder, 'ledger.parquet');
   await bucket.getFile(ledgerKey(request, month), ledger, signal);
   using database = await openDatabase(folder, signal);
-  const rows = `SELECT ${LEDGER_COLUMNS.map(({ name }) => name)} FROM (
-    SELECT * REPLACE (${literal(CLOSED)} AS outcome, ${timestamp(now.toISOString())} AS copied_at),
-      rank() OVER (PARTITION BY date ORDER BY report_created_at DESC, report_id DESC) AS age
-    FROM ${parquet(ledger)} WHERE outcome = 'shown') WHERE age = 1 ORDER BY date, metric`;
+  const rows = `SELECT * REPLACE (${literal(CLOSED)} AS outcome, ${timestamp(now.toISOString())} AS copied_at)
+    FROM ${parquet(ledger)} WHERE outcome = 'shown'
+    QUALIFY rank() OVER (PARTITION BY date ORDER BY report_created_at DESC, report_id DESC) = 1
+    ORDER BY date, metric`;
   const merging = { database, store: bucket, folder, signal };
   return await mergeObject(merging, closedKey(request, month), async (old) => {
     const before = ['was closed before: --again replaces what it showed then'];

@@ -11,7 +11,7 @@ test.each([
   const days = DAYS.map((day) => ({ day, state: 'present' as const, rows: 1, problem: undefined }));
   const ledger = new Map(
     DAYS.map((day) => {
-      const same_since = new Map(Object.entries(since)).get(day);
+      const same_since = new Map(Object.entries(since)).get(day) ?? null;
       return [day, { values: {}, first: {}, corrections: 0, finality: 'unverified' as const, same_since }];
     }),
   );

@@ -163,7 +163,7 @@ it("check finds a total of the platform's that differs by more than the request 
     status: 1,
     months: counted(4, 1, 0),
     differences: [
-      { start_date: '2026-10-03', metric: 'spend', values: { table: '10', platform: '12' }, mend: 'run' },
+      { start_date: '2026-10-03', metric: 'spend', values: { file: '10', platform: '12' }, mend: 'run' },
     ],
   });
 });
