@@ -85,12 +85,9 @@ async function checkExport(checking: Omit<Work, 'database' | 'folder'>, asked: A
     return { month, agree, differ: differ.length, not_checked: all.length - agree - differ.length };
   });
   const commands = [...Map.groupBy(differences, ({ mend }) => mend)].map(([mend, some]) => {
-    const [end_date = ''] = some
-      .map((each) => each.end_date)
-      .sort()
-      .toReversed();
-    const days = { start_date: some[0]?.start_date ?? '', end_date };
-    return (mend === 'run' ? exportDaysCommand : rebuildCommand)(found.request, days, asked, false);
+    const end_date = some.reduce((last, each) => (each.end_date > last ? each.end_date : last), '');
+    const commandOf = mend === 'run' ? exportDaysCommand : rebuildCommand;
+    return commandOf(found.request, { start_date: some[0]?.start_date ?? '', end_date }, asked, false);
   });
   return { account, name, months: counted, differences, commands };
 }
@@ -126,9 +123,8 @@ async function compareDays(work: Work, months: readonly Month[], range: DateRang
       for (const metric of ['rows', ...Object.keys(written?.sums ?? inTable ?? {})]) {
         const table = inTable ? inTable[metric] : '0';
         const [ledger, platform] = [inLedger[metric] ?? null, totals.get(`${day} ${metric}`)];
-        differences.push(
-          ...compare(rangeOf(day), metric, { file: inFile?.[metric], table, ledger, platform }),
-        );
+        const said = { file: inFile?.[metric], table, ledger, platform };
+        differences.push(...compare(rangeOf(day), metric, said));
       }
     }
   }
@@ -141,15 +137,13 @@ function compare(
   metric: string,
   values: Readonly<Record<string, string | null | undefined>>,
 ): Difference[] {
-  const said = Object.entries(values).flatMap(([source, value]) =>
-    value === undefined ? [] : [{ source, value }],
-  );
-  return said.slice(1).flatMap(({ source, value }) => {
-    const [first] = said;
-    if (!first || first.value === value) return [];
+  const known = Object.entries(values).filter(([, value]) => value !== undefined);
+  const [[first, expected = null] = [''], ...others] = known;
+  return others.flatMap(([source, value = null]) => {
+    if (value === expected) return [];
     const isAbsent = value === null && (source === 'ledger' || metric === 'report');
     const mend = isAbsent ? 'rebuild' : 'run';
-    return [{ start_date, end_date, metric, values: { [first.source]: first.value, [source]: value }, mend }];
+    return [{ start_date, end_date, metric, values: { [first]: expected, [source]: value }, mend }];
   });
 }
 
@@ -170,10 +164,7 @@ async function readTotals({ found, database }: Work) {
   const compared = await database.query(`SELECT "date", "metric", ${sums} FROM (${RECONCILIATION})`);
   const { reconcile_tolerance } = found.request as ReportRequest;
   const above = aboveTolerance(compared as unknown as ComparedDay[], reconcile_tolerance);
-  const totals = above.map(
-    (each) => [`${each.date} ${each.metric}`, ROUNDED.format(each.platform_total)] as const,
-  );
-  return new Map(totals);
+  return new Map(above.map((each) => [`${each.date} ${each.metric}`, ROUNDED.format(each.platform_total)]));
 }
 
 function rangeOf(day: string): DateRange {
@@ -187,9 +178,7 @@ async function sumMonth({ found, schema, bucket, database, folder }: Work, { mon
   const metrics = metricsOf(schema.columns).filter(({ name }) => columns.has(name));
   const selected = ['date', 'count(*) AS rows', ...sumExpressions(metrics)];
   const days = await database.query(`SELECT ${selected} FROM ${parquet(path)} GROUP BY date`);
-  return days.map(
-    (row) => [String(row.date), toSums({ rows: row.rows, sums: readSums(row, metrics) })] as const,
-  );
+  return days.map((row) => [`${row.date}`, toSums({ ...row, sums: readSums(row, metrics) })] as const);
 }
 
 /**

@@ -78,8 +78,8 @@ async function close(month: string, name: string | undefined, options: CloseOpti
     const { days } = readDays(name, account);
     const [state] = judgeMonths(judged, days, each.request, config, options);
     const words = state ? describeFinality(state) : 'no day is in the table';
-    const isKept = state && (words === 'final' || options.anyway);
-    if (isKept) return { account, name, ...(await keep(month, each, bucket, now, options.again)) };
+    if (state && (words === 'final' || options.anyway))
+      return { account, name, ...(await writeRows(month, each, bucket, now, options.again)) };
     const verify = state?.verify && `  from ${state.verify.from} on: ${state.verify.command}`;
     const missing = state?.lacking !== 0 && `  ${commandFor(['missing', name], { account }, options)}`;
     const todo = [`is not closed: ${words}. --anyway closes it all the same`, verify, missing];
@@ -88,8 +88,8 @@ async function close(month: string, name: string | undefined, options: CloseOpti
   return await pMap(found, closeOne, { concurrency: 1 });
 }
 
-/** Writes what the ledger says that the days show, unless the month was closed before. */
-async function keep(month: string, { request }: FoundExport, bucket: Bucket, now: Date, again = false) {
+/** Writes the values that the days show, unless the month was closed before. */
+async function writeRows(month: string, { request }: FoundExport, bucket: Bucket, now: Date, again = false) {
   const { signal } = new AbortController();
   await using scratch = await mkdtempDisposable(join(tmpdir(), 'close-'));
   const folder = scratch.path;
@@ -102,8 +102,8 @@ async function keep(month: string, { request }: FoundExport, bucket: Bucket, now
     ORDER BY date, metric`;
   const merging = { database, store: bucket, folder, signal };
   return await mergeObject(merging, closedKey(request, month), async (old) => {
-    const before = ['was closed before: --again replaces what it showed then'];
-    if (old && !again) return { result: { outcome: 'closed before', todo: before } };
+    const unchanged = ['was closed before: --again replaces what it showed then'];
+    if (old && !again) return { result: { outcome: 'closed before', todo: unchanged } };
     const todo = ["is closed. Later, 'query --saved since-close' says what changed"];
     return { next: { rows }, result: { outcome: 'closed', todo } };
   });
