@@ -2,14 +2,14 @@ import { CLOSED, LEDGER, TOTAL } from '../../functions/workflow/table.ts';
 import { FINAL_AFTER_DAYS, type FinalAfter } from '../config/exports.ts';
 
 /**
- * What the ledger says, in SQL that runs unchanged in DuckDB and in Athena (Trino): the values that days
- * showed and show, when they changed, and which of them are final.
+ * The ledger in SQL that runs unchanged in DuckDB and in Athena (Trino): the values that days showed and show,
+ * when they changed, and which of them are final.
  */
 
 export const DAY = '"table_name", "account", "date"';
 const NEWEST_FIRST = '"report_created_at" DESC, "report_id" DESC';
 
-/** When days are final. */
+/** Decides which days are final. */
 export interface Finality {
   /** In SQL. Default: the engine's date. */
   readonly today?: string | undefined;
@@ -60,7 +60,7 @@ WHERE "version" > 1 AND "before" IS DISTINCT FROM "value"`;
 const IS_CHANGE = `("version" = 1 OR "before" IS DISTINCT FROM "value")`;
 
 /**
- * When the values of each day changed last.
+ * The last change of the values of each day.
  *
  * - `same_since`: the first report that says what the day shows, and was created after the day was over
  * - `moved_on`: the date of the last restatement, or of the end of the day if that is later

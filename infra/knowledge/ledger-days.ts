@@ -44,16 +44,6 @@ export interface ComparedMetric {
   readonly difference: number;
 }
 
-/** The part of the ledger that is about an account's part of a table. */
-export interface AccountLedger {
-  /** By date. */
-  readonly days: ReadonlyMap<string, LedgerDay>;
-  /** By metric and age. */
-  readonly curve: readonly CurvePoint[];
-  readonly closed: readonly ClosedMonth[];
-  readonly compared: readonly ComparedMetric[];
-}
-
 /** The saved queries `days` and `restatements`, as one row for each day. */
 const selectDays = (finality: Finality) => `WITH changes AS (${RESTATEMENTS}),
   first AS (
@@ -135,16 +125,12 @@ export async function readLedger(
   since: ReadonlyMap<string, string>,
   config: FinalAfter,
   now: Date,
-): Promise<(table: string, account: string) => AccountLedger> {
-  if (since.size === 0) return () => ({ days: new Map(), curve: [], closed: [], compared: [] });
+) {
   await using folder = await mkdtempDisposable(join(tmpdir(), 'ledger-'));
   using ledger = await openLedger(bucket, since, now, folder.path);
   const today = latestToday(`DATE ${literal(dateIn('UTC', now))}`);
-  const read = async (sql: string) => {
-    const rows = await ledger.query(sql);
-    const byTable = Map.groupBy(rows, ({ table_name, account }) => `${table_name}/${account}`);
-    return (table: string, account: string) => byTable.get(`${table}/${account}`) ?? [];
-  };
+  const read = async (sql: string) =>
+    Map.groupBy(await ledger.query(sql), ({ table_name, account }) => `${table_name}/${account}`);
   const days = await read(selectDays({ today, config }));
   const points = await read(
     `SELECT * REPLACE (age::INTEGER AS age, days::INTEGER AS days) FROM (${curve({ today, config })}) ORDER BY metric, age`,
@@ -154,13 +140,21 @@ export async function readLedger(
     `SELECT table_name, account, metric, count(*)::INTEGER AS days, sum(platform_total)::DOUBLE AS platform_total,
        sum(difference)::DOUBLE AS difference FROM (${RECONCILIATION}) GROUP BY ALL ORDER BY metric`,
   );
-  return (...part) => ({
-    days: new Map(days(...part).map((row) => [String(row.date), toDay(row)])),
-    curve: points(...part) as unknown as CurvePoint[],
-    closed: closes(...part).map(toClosed),
-    compared: compared(...part) as unknown as ComparedMetric[],
-  });
+  return (table: string, account: string) => {
+    const rowsOf = (found: typeof days) => found.get(`${table}/${account}`) ?? [];
+    return {
+      /** By date. */
+      days: new Map(rowsOf(days).map((row) => [String(row.date), toDay(row)])),
+      /** By metric and age. */
+      curve: rowsOf(points) as unknown as readonly CurvePoint[],
+      closed: rowsOf(closes).map(toClosed) as readonly ClosedMonth[],
+      compared: rowsOf(compared) as unknown as readonly ComparedMetric[],
+    };
+  };
 }
+
+/** The part of the ledger that is about an account's part of a table. */
+export type AccountLedger = ReturnType<Awaited<ReturnType<typeof readLedger>>>;
 
 /** The sums of a day that a table shows, and its corrections, as the ledger tells them. */
 export type LedgerDay = ReturnType<typeof toDay>;
