@@ -21,7 +21,7 @@ import type { ReadableBucket } from './bucket.ts';
 import { UsageError } from './errors.ts';
 import { type ExportPlace, type FoundExport, findExports } from './exports.ts';
 import { openLedger } from './ledger-days.ts';
-import { type AskedDays, judgeRange } from './missing-days.ts';
+import { type AskedDays, deliveryOf, judgeRange } from './missing-days.ts';
 import { type Month, readMonths, shownReader } from './months.ts';
 import { exportDaysCommand, rebuildCommand } from './next-command.ts';
 import { findSchema } from './tables.ts';
@@ -94,20 +94,14 @@ async function checkExport(checking: Omit<Work, 'database' | 'folder'>, asked: A
 
 /** Compares the days that the table shows with their files and the ledger, and each file with its manifest. */
 async function compareDays(work: Work, months: readonly Month[], range: DateRange) {
-  const { found, database } = work;
   const sums = new Map((await pMap(months, (month) => sumMonth(work, month), { concurrency: 1 })).flat());
   const facts = Map.groupBy(
-    await database.query(`SELECT *, epoch_ms("report_created_at") AS "at" FROM (${newest()})`),
+    await work.database.query(`SELECT *, epoch_ms("report_created_at") AS "at" FROM (${newest()})`),
     ({ date, report_id, at }) => `${date} ${report_id} ${at}`,
   );
   const totals = await readTotals(work);
   const shown = months.flatMap((month) => Object.entries(month.days)).filter(([day]) => covers(range, day));
-  const byFile = Map.groupBy(shown, ([day, { report_id, created_at: at }]) =>
-    found.deliveries.find(
-      ({ manifest, ...each }) =>
-        manifest.report_id === report_id && each.created_at === at && covers(each, day),
-    ),
-  );
+  const byFile = Map.groupBy(shown, ([day, report]) => deliveryOf(day, report, work.found.deliveries));
   const differences: Difference[] = [];
   const checked = new Set<string>();
   for (const [delivery, ofFile] of byFile) {

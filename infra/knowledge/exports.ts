@@ -13,23 +13,14 @@ import { configName, loadConfig } from './config.ts';
 import { UsageError } from './errors.ts';
 import type { AccountTable } from './months.ts';
 import { lastPlatform, targetOf } from './platform.ts';
-import { type ExportId, lastAsked, latest, type RecentRecords, readRecent } from './recent.ts';
+import { type ExportId, lastAsked, latest, readRecent } from './recent.ts';
 import { checkOneAccount, checkRequest, inputOf, suggest } from './request.ts';
 
 /** Exports that are read at the same time. Each reads ten manifests at once. */
 const PARALLEL = 4;
 
 /** An export of the config or of a local run, and its records. */
-export interface FoundExport extends RecentRecords {
-  readonly request: ExportRequest;
-  /** The input of an execution: see {@link requestOf} and {@link inputOf}. */
-  readonly input: unknown;
-  readonly target: RequestTarget;
-  /** The hash of the request. */
-  readonly hash: string;
-  /** The part of its table that it fills; undefined if it has none. */
-  readonly table: AccountTable | undefined;
-}
+export type FoundExport = NonNullable<Awaited<ReturnType<typeof readExport>>>;
 
 /** An export of one name, and where to look for it. */
 export interface ExportPlace extends Folder {
@@ -100,7 +91,7 @@ async function readExport(
   bucket: RecordStore,
   now: Date,
   from?: string,
-): Promise<FoundExport | undefined> {
+) {
   const { exports, base_url, revision, tables } = loadConfig();
   const { local, out } = place;
   const entry = exports.find((each) => each.account === account && each.name === name);
@@ -116,10 +107,13 @@ async function readExport(
   return {
     ...records,
     request,
+    /** The input of an execution: see {@link requestOf} and {@link inputOf}. */
     input: entry ? requestOf(entry) : inputOf(request),
     target,
+    /** The hash of the request. */
     hash: requestHash(request, target),
-    table: table === undefined || kind === 'purchases' ? undefined : { table, account, kind },
+    /** The part of its table that it fills; undefined if it has none. */
+    table: kind === 'purchases' || !table ? undefined : ({ table, account, kind } satisfies AccountTable),
   };
 }
 

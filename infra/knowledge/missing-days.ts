@@ -6,9 +6,11 @@ import {
   NOT_DELIVERED,
 } from '../../functions/deliveries/judge.ts';
 import { requestOf } from '../../functions/deliveries/manifest.ts';
+import type { StoredDelivery } from '../../functions/deliveries/records.ts';
 import { type DateRange, dateIn, daysOf, groupDays } from '../../functions/workflow/request/dates.ts';
 import { ALL } from '../../functions/workflow/request/report.ts';
 import type { ExportRequest, ReportRequest } from '../../functions/workflow/request/request.ts';
+import type { ReportVersion } from '../../functions/workflow/shown-days.ts';
 import { UsageError } from './errors.ts';
 import type { FoundExport } from './exports.ts';
 import type { ShownReader } from './months.ts';
@@ -25,16 +27,7 @@ export interface Days extends DateRange {
 }
 
 /** A range that was asked for, with the state of each day. */
-export interface JudgedRange extends DateRange {
-  readonly days: readonly {
-    readonly day: string;
-    readonly state: DayState;
-    /** The rows of the table, if it has the day. */
-    readonly rows: number | undefined;
-    /** The reason why the table could not take the day, or what its older request left out. */
-    readonly problem: string | undefined;
-  }[];
-}
+export type JudgedRange = Awaited<ReturnType<typeof judgeRange>>;
 
 /** Days in a row that need the same. */
 export interface MissingRange extends Days {
@@ -44,8 +37,15 @@ export interface MissingRange extends Days {
 }
 
 /** A day lacks one of these. `older_request` is no trouble: its day is shown. */
-export const LACKS = ['not_delivered', 'not_in_table', 'not_renewed', 'held', 'older_request'] as const;
-export type Lack = (typeof LACKS)[number];
+export const LACK_WORDS = {
+  not_delivered: 'not delivered',
+  not_in_table: 'not in the table',
+  not_renewed: 'shown, but a newer export did not deliver them',
+  held: 'held',
+  older_request: 'of an older request',
+};
+export type Lack = keyof typeof LACK_WORDS;
+export const LACKS = Object.keys(LACK_WORDS) as Lack[];
 
 /** The days of an export that lack something, by what they lack. */
 export type LackingDays = Readonly<Record<Lack, readonly MissingRange[]>>;
@@ -61,14 +61,6 @@ export interface MissingDays extends Days, LackingDays {
   readonly damaged: readonly string[];
 }
 
-export const LACK_WORDS: Readonly<Record<Lack, string>> = {
-  not_delivered: 'not delivered',
-  not_in_table: 'not in the table',
-  not_renewed: 'shown, but a newer export did not deliver them',
-  held: 'held',
-  older_request: 'of an older request',
-};
-
 /** The reason why a day lacks something. */
 export const REASONS: Readonly<Record<MissingRange['reason'], string>> = {
   absent: 'not exported',
@@ -83,12 +75,7 @@ export const REASONS: Readonly<Record<MissingRange['reason'], string>> = {
 };
 
 /** @param options their range is for a report only @throws UsageError if there are no such days */
-export async function judgeRange(
-  found: FoundExport,
-  readShown: ShownReader,
-  options: AskedDays,
-  now: Date,
-): Promise<JudgedRange> {
+export async function judgeRange(found: FoundExport, readShown: ShownReader, options: AskedDays, now: Date) {
   const { request, deliveries, plans, failures, hash, table } = found;
   const { name, kind } = request;
   if (kind === 'purchases') throw new UsageError([`${name} is a query for purchases, so it has no days`]);
@@ -99,20 +86,39 @@ export async function judgeRange(
   const shown = table && (await readShown(table, days));
   const attempts = [...plans, ...failures];
   const states = judgeDays(days, { deliveries, attempts, shown, hash, timeZone });
-  const newestFirst = deliveries.filter(({ lost }) => !lost).toSorted(byNewest);
-  const isOwn = ({ request_hash }: Delivery) => request_hash === hash;
+  const own = deliveries
+    .filter(({ lost, request_hash }) => !lost && request_hash === hash)
+    .toSorted(byNewest);
   const problemOf = (day: string, state: DayState) => {
-    if (state === 'not_in_table')
-      return newestFirst.find((each) => isOwn(each) && covers(each, day))?.manifest.table_problem;
+    if (state === 'not_in_table') return own.find((each) => covers(each, day))?.manifest.table_problem;
     if (state !== 'older_request') return undefined;
-    const older = newestFirst.find((each) => covers(each, day));
+    const older = deliveryOf(day, shown?.[day], deliveries);
     return older && describeAdded(request, requestOf(older.manifest));
   };
   const judged = days.map((day, at) => {
     const state = states[at] ?? 'absent';
-    return { day, state, rows: shown?.[day]?.rows, problem: problemOf(day, state) };
+    return {
+      day,
+      state,
+      /** The rows of the table, if it has the day. */
+      rows: shown?.[day]?.rows,
+      /** The reason why the table could not take the day, or what its older request left out. */
+      problem: problemOf(day, state),
+    };
   });
   return { start_date, end_date, days: judged };
+}
+
+/** The delivery of the report that a table shows on a day. */
+export function deliveryOf(
+  day: string,
+  shown: ReportVersion | undefined,
+  deliveries: readonly StoredDelivery[],
+): StoredDelivery | undefined {
+  const { report_id, created_at } = shown ?? {};
+  return deliveries.find(
+    (each) => each.manifest.report_id === report_id && each.created_at === created_at && covers(each, day),
+  );
 }
 
 export function groupMissing(

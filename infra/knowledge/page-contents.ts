@@ -5,7 +5,7 @@ import type { DocumentedColumn, DocumentedTable } from '../catalog/table-words.t
 import { type Folder, openToRead } from './bucket.ts';
 import { loadConfig } from './config.ts';
 import { readDeployment } from './deployment.ts';
-import type { ClosedMonth, ComparedMetric, CurvePoint, LedgerDay } from './ledger-days.ts';
+import type { CurvePoint, LedgerDay } from './ledger-days.ts';
 import { LACKS } from './missing-days.ts';
 import { commandFor } from './next-command.ts';
 import { latest } from './recent.ts';
@@ -20,46 +20,11 @@ export const RECENT_DAYS = 100;
 const MAX_METRICS = 3;
 
 /** Its texts are as the platform, the config and the manifests have them: the drawing escapes them. */
-export interface PageContents {
-  /** ISO 8601, UTC. */
-  readonly made_at: string;
-  /** The folder of local runs, or the stack with its Region and AWS account. */
-  readonly place: string;
-  /** The command that lists the numbers. */
-  readonly query: string;
-  /** Worst first: failed, then those whose days lack something, then the others by name. */
-  readonly exports: readonly PageExport[];
-}
+export type PageContents = Awaited<ReturnType<typeof readPage>>;
 
-export interface PageExport
-  extends Pick<ReadExport, 'account' | 'name' | 'running' | 'last' | 'newest_day' | 'missing' | 'months'> {
-  readonly kind: 'report' | 'list' | 'purchases';
-  readonly remedies: readonly Remedy[];
-  /** The days that `missing` judges, by date. */
-  readonly days: readonly PageDay[];
-  /** They add up over days, and some day has a value: `spend` first, if there is one. */
-  readonly metrics: readonly PageMetric[];
-  /** Absent if no day is final that was read early on. */
-  readonly curve?: PageCurve | undefined;
-  readonly closed?: readonly ClosedMonth[];
-  readonly compared?: readonly ComparedMetric[];
-  /** Of the last execution that delivered something. */
-  readonly warnings?: readonly string[];
-  /** When the newest manifest was written, in ISO 8601. */
-  readonly delivered_at?: string | undefined;
-  /** Whole days from the end of the newest day to `made_at`, in the export's time zone. */
-  readonly days_behind?: number | undefined;
-  readonly failure?:
-    | (Pick<StoredFailure, 'at' | 'error' | 'happened' | 'todo'> & {
-        /** Of a stack: the command that explains it. */
-        readonly command: string | undefined;
-      })
-    | undefined;
-  /** The dictionary of its table. */
-  readonly table?: DocumentedTable | undefined;
-}
+export type PageExport = ReturnType<typeof describeExport>;
 
-/** A day that the table shows has what the ledger says about it. */
+/** A day, with the facts of the ledger about it if the table shows it. */
 export interface PageDay extends Partial<LedgerDay> {
   /** YYYY-MM-DD */
   readonly date: string;
@@ -85,17 +50,21 @@ export interface PageMetric {
 }
 
 /** @throws UsageError if the folder has no runs, or no stack was deployed from here; TableProblem */
-export async function readPage(folder: Folder, now: Date): Promise<PageContents> {
+export async function readPage(folder: Folder, now: Date) {
   await using bucket = await openToRead(folder);
   const read = await readExports(undefined, folder, bucket, now);
   const tables = documentTables(read.map(({ found }) => found));
   const byName = new Map(tables.map((table) => [table.table, table]));
   const exports = read.map((each) => describeExport(each, byName, folder, now));
   return {
+    /** ISO 8601, UTC. */
     made_at: now.toISOString(),
+    /** The folder of local runs, or the stack with its Region and AWS account. */
     place: folder.local ? folder.out : (await readDeployment()).place,
+    /** The command that lists the numbers. */
     query: commandFor(['query'], { saved: 'days' }, folder),
-    exports: exports.toSorted((one, other) => severityOf(one) - severityOf(other)),
+    /** Worst first: failed, then the exports whose days lack something, then the others by name. */
+    exports: exports.toSorted((one, other) => severityOf(one) - severityOf(other)) as readonly PageExport[],
   };
 }
 
@@ -104,8 +73,9 @@ function describeExport(
   tables: ReadonlyMap<string, DocumentedTable>,
   folder: Folder,
   now: Date,
-): PageExport {
-  const { account, newest_day, found, missing, newcomers, failure, ledger } = each;
+) {
+  const { account, name, newest_day, found, missing, newcomers, failure, ledger, running, last, months } =
+    each;
   const { deliveries, request } = found;
   const newest = latest(deliveries.map((delivery) => ({ ...delivery, at: delivery.published_at })));
   const lastRun = deliveries.filter(({ execution }) => execution === newest?.execution);
@@ -115,23 +85,42 @@ function describeExport(
     const isEmpty = state === 'present' && rows === 0;
     return { date: day, state: isEmpty ? 'empty' : state, rows, ...ledger.days.get(day) };
   });
-  const metrics = table ? chooseMetrics(table, account, days) : [];
-  const command = failure && !folder.local ? commandFor(['explain', failure.execution]) : undefined;
+  const metrics: readonly PageMetric[] = table ? chooseMetrics(table, account, days) : [];
+  const remedies = missing ? findRemedies(missing, request, folder) : [];
   return {
-    ...each,
+    account,
+    name,
+    running,
+    last,
+    newest_day,
+    missing,
+    months,
     kind: request.kind,
-    remedies: [missing ? findRemedies(missing, found.request, folder) : [], newcomers ?? []].flat(),
-    days,
+    remedies: [...remedies, ...(newcomers ? [newcomers] : [])] as readonly Remedy[],
+    /** The days that `missing` judges, by date. */
+    days: days as readonly PageDay[],
+    /** The dictionary of its table. */
     table,
+    /** They add up over days, and some day has a value: `spend` first, if there is one. */
     metrics,
+    /** Absent if no day is final that was read early on. */
     curve: describeCurve(each, metrics),
     closed: ledger.closed,
     compared: ledger.compared,
+    /** When the newest manifest was written, in ISO 8601. */
     delivered_at: newest?.published_at,
-    warnings: [...new Set(lastRun.flatMap(({ manifest }) => manifest.warnings))],
+    /** Of the last execution that delivered something. */
+    warnings: [...new Set(lastRun.flatMap(({ manifest }) => manifest.warnings))] as readonly string[],
+    /** Whole days from the end of the newest day to `made_at`, in the export's time zone. */
     days_behind: newest_day === undefined ? undefined : Math.max(0, daysBetween(newest_day, today) - 1),
-    failure: failure && { ...failure, command },
+    failure: failure && describeFailure(failure, folder),
   };
+}
+
+function describeFailure({ at, error, happened, todo, execution }: StoredFailure, { local }: Folder) {
+  /** Of a stack: the command that explains it. */
+  const command = local ? undefined : commandFor(['explain', execution]);
+  return { at, error, happened, todo, command };
 }
 
 function chooseMetrics(table: DocumentedTable, account: string, days: readonly PageDay[]): PageMetric[] {

@@ -1,47 +1,26 @@
 import pMap from 'p-map';
-import type { StoredFailure } from '../../functions/deliveries/records.ts';
 import { addDays } from '../../functions/workflow/request/dates.ts';
 import type { Folder, ReadableBucket } from './bucket.ts';
 import { loadConfig } from './config.ts';
 import { UsageError } from './errors.ts';
-import { findLastRun, type LastRun } from './executions/last-run.ts';
+import { findLastRun } from './executions/last-run.ts';
 import { adviseLocally } from './executions/outcome.ts';
 import { type FoundExport, findExports, latestFailure } from './exports.ts';
 import { judgeMonths, type MonthFinality } from './final-days.ts';
-import { type AccountLedger, readLedger } from './ledger-days.ts';
-import { groupMissing, type JudgedRange, judgeRange, type MissingDays } from './missing-days.ts';
+import { readLedger } from './ledger-days.ts';
+import { groupMissing, judgeRange } from './missing-days.ts';
 import { shownReader } from './months.ts';
-import { findNewcomers, type NewAdvertisers } from './newcomers.ts';
+import { findNewcomers } from './newcomers.ts';
 import { lastPlatform } from './platform.ts';
 
 /** Exports that are read at the same time. Each reads ten manifests or months at once. */
 const PARALLEL = 4;
 
 /** An export, as its records and its running executions describe it. */
-export interface ReadExport {
-  readonly account: string;
-  readonly name: string;
-  readonly found: FoundExport;
-  /** The executions of a stack that run, newest first. Of a folder, nobody knows. */
-  readonly running: readonly string[];
-  readonly last: LastRun | undefined;
-  /** The last day that a manifest covers. */
-  readonly newest_day: string | undefined;
-  /** Absent for purchases, which have no days. */
-  readonly days: JudgedRange['days'] | undefined;
-  /** As `missing` shows them, without the plans of executions that run. */
-  readonly missing: MissingDays | undefined;
-  readonly ledger: AccountLedger;
-  /** The months of a report with a table. */
-  readonly months: readonly MonthFinality[];
-  /** Undefined also for a request that names its advertisers. */
-  readonly newcomers: NewAdvertisers | undefined;
-  /** The latest one that later deliveries have not settled. A local run has the advice of this machine. */
-  readonly failure: StoredFailure | undefined;
-}
+export type ReadExport = Awaited<ReturnType<typeof readExports>>[number];
 
 /**
- * Reads all exports, or those of one name, in the order of their accounts and names. An export of the config
+ * Reads all exports, or the exports of one name, in the order of their accounts and names. An export of the config
  * that never ran in a folder is read only if it is named.
  *
  * @param name may have the account before it: `acme/daily`
@@ -52,7 +31,7 @@ export async function readExports(
   folder: Folder,
   bucket: ReadableBucket,
   now: Date,
-): Promise<ReadExport[]> {
+) {
   const { local, out } = folder;
   const [wanted, account] = name?.split('/').reverse() ?? [];
   const all = await findExports(wanted, { ...folder, ...(account && { account }) }, bucket, now);
@@ -74,12 +53,17 @@ export async function readExports(
       account,
       name,
       found,
-      running: executions,
+      /** The executions of a stack that run, newest first. Of a folder, nobody knows. */
+      running: executions as readonly string[],
       last: findLastRun(found, executions),
+      /** The last day that a manifest covers. */
       newest_day: end.length > 0 ? addDays(end.at(-1) ?? '', -1) : undefined,
       judged,
+      /** As `missing` shows them, without the plans of executions that run. */
       missing: judged && groupMissing(found, judged),
+      /** Undefined also for a request that names its advertisers. */
       newcomers: judged && (await findNewcomers(found, judged.days, bucket, folder)),
+      /** The latest one that later deliveries have not settled. A local run has the advice of this machine. */
       failure: failure && local ? adviseLocally(failure, { ...platform, account, out }) : failure,
     };
   };
@@ -91,7 +75,10 @@ export async function readExports(
   const readDays = await readLedger(bucket, new Map(since), config, now);
   return exports.map(({ judged, ...each }) => {
     const ledger = readDays(each.found.table?.table ?? '', each.account);
-    const months = judged ? judgeMonths(judged, ledger.days, each, config, folder) : [];
+    /** The months of a report with a table. */
+    const months: readonly MonthFinality[] = judged
+      ? judgeMonths(judged, ledger.days, each, config, folder)
+      : [];
     return { ...each, days: judged?.days, ledger, months };
   });
 }

@@ -145,8 +145,8 @@ ${drawParts(each)}</section>
 }
 
 function drawParts(each: PageExport): Html {
-  const { account, kind, days, remedies, months, metrics, curve, closed = [], failure, table } = each;
-  const { warnings = [], compared = [] } = each;
+  const { account, kind, days, remedies, months, metrics, curve, closed, failure, table } = each;
+  const { warnings, compared } = each;
   // A list shows one snapshot only.
   const calendar = kind === 'report' && days.length > 0 && drawCalendar(days);
   const recent = days.slice(-RECENT_DAYS);

@@ -23,6 +23,14 @@ export function pageExport(fields: Partial<PageExport> = {}): PageExport {
     metrics: [],
     running: [],
     last: undefined,
+    table: undefined,
+    curve: undefined,
+    closed: [],
+    compared: [],
+    warnings: [],
+    delivered_at: undefined,
+    days_behind: undefined,
+    failure: undefined,
     ...fields,
   };
 }

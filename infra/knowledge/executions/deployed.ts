@@ -27,15 +27,8 @@ export interface WindowRun {
 /** An execution of the state machine. The fields of its request are absent if that is faulty. */
 export type ExecutionSummary = ReturnType<typeof summarize>;
 
-/** An execution with what became of its windows. */
-export interface ExplainedExecution {
-  readonly summary: ExecutionSummary;
-  readonly end: ExecutionEnd;
-  /** The windows that have begun, the newest days first. */
-  readonly windows: readonly WindowRun[];
-  /** The page in AWS's console, with every state and its input and output. */
-  readonly console: string;
-}
+/** An execution with the outcomes of its windows. */
+export type ExplainedExecution = Awaited<ReturnType<typeof explainExecution>>;
 
 /**
  * A client for the Region of an ARN. Its operations allow 250 calls at once, and then 5 or 10 a second: the
@@ -134,7 +127,7 @@ function secondsBetween(from: Date, to = new Date()): number {
 }
 
 /** Reads the windows of an execution, which are executions too. */
-export async function explainExecution(name: string): Promise<ExplainedExecution> {
+export async function explainExecution(name: string) {
   const execution = await findExecution(name);
   const { executionArn = '' } = execution;
   const sfn = createStepFunctions(executionArn);
@@ -146,7 +139,9 @@ export async function explainExecution(name: string): Promise<ExplainedExecution
   return {
     summary: summarize(execution),
     end: await readEnd(sfn, execution),
+    /** The windows that have begun, the newest days first. */
     windows: windows.sort((one, other) => other.window.start_date.localeCompare(one.window.start_date)),
+    /** The page in AWS's console, with every state and its input and output. */
     console: consoleLink(executionArn),
   };
 }

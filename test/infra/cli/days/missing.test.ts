@@ -69,6 +69,19 @@ it('49: exports days that no manifest names without --only-missing, which does n
   ]);
 });
 
+it('names what the request of the shown report left out, whatever newer reports of other requests have', async () => {
+  const folder = await openFolder();
+  const place = ['daily', '--local', '--out', folder.out];
+  await deliver(folder, { days: [1, 5], created: 1 });
+  await rebuild(place);
+  await deliver(folder, { days: [1, 4], created: 2, request: { metrics: ['spend', 'clicks'] } });
+  await deliver(folder, { days: [6, 6], created: 3, request: { metrics: ['spend', 'clicks', 'ctr'] } });
+  const { stdout } = await runCommand(['missing', ...place, '--from', '2026-10-01', '--json']);
+  expect((JSON.parse(stdout) as MissingDays).older_request).toMatchObject([
+    { start_date: '2026-10-01', end_date: '2026-10-06', problem: 'without clicks, ctr' },
+  ]);
+});
+
 it.each([
   ['UTC', undefined, []],
   ['its time zone', 'America/Los_Angeles', ['unfinished']],
