@@ -63,7 +63,7 @@ it('shows what missing, status and query show of overlapping, restated, held and
     newest_day: status.newest_day,
     delivered_at: '2026-11-01T03:00:00.000Z',
     days_behind: 3,
-    failure: status.failure,
+    failure: { at: status.failure.at, happened: status.failure.happened, command: undefined },
     last: status.last,
   });
   // Days 5 and 6 were restated on the day of the last report; nobody read the others again.
