@@ -64,7 +64,8 @@ export async function mergeObject<T>(
   throw new ServiceUnavailable(`Other runs replaced ${key} ${MAX_CONFLICTS} times in a row.`, { key });
 }
 
-async function readObject(database: Database, path: string): Promise<OldObject> {
+/** Reads the columns and the days of an object on this disk. */
+export async function readObject(database: Database, path: string): Promise<OldObject> {
   const columns = await database.query(`DESCRIBE FROM ${parquet(path)}`);
   const [days] = await database.query(
     `SELECT decode(value) AS text FROM parquet_kv_metadata(${literal(path)}) WHERE decode(key) = ${literal(DAYS)}`,

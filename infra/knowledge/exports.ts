@@ -4,7 +4,7 @@ import pMap, { pMapSkip } from 'p-map';
 import { platformName, type RequestTarget, requestHash } from '../../functions/decisions/request-hash.ts';
 import { covers, type DayState, type Delivery, TO_EXPORT } from '../../functions/deliveries/judge.ts';
 import type { ExportRecords, RecordStore, StoredFailure } from '../../functions/deliveries/records.ts';
-import { EXPORTS_PREFIX } from '../../functions/workflow/keys.ts';
+import { EXPORTS_PREFIX, type ExportId } from '../../functions/workflow/keys.ts';
 import type { ExportRequest } from '../../functions/workflow/request/request.ts';
 import { tableOf } from '../../functions/workflow/table.ts';
 import { type ConfiguredExport, requestOf } from '../config/exports.ts';
@@ -13,7 +13,7 @@ import { configName, loadConfig } from './config.ts';
 import { UsageError } from './errors.ts';
 import type { AccountTable } from './months.ts';
 import { lastPlatform, targetOf } from './platform.ts';
-import { type ExportId, lastAsked, latest, readRecent } from './recent.ts';
+import { lastAsked, latest, readRecent } from './recent.ts';
 import { checkOneAccount, checkRequest, inputOf, suggest } from './request.ts';
 
 /** Exports that are read at the same time. Each reads ten manifests at once. */

@@ -153,9 +153,6 @@ export async function readLedger(
   };
 }
 
-/** The part of the ledger that is about an account's part of a table. */
-export type AccountLedger = ReturnType<Awaited<ReturnType<typeof readLedger>>>;
-
 /** The sums of a day that a table shows, and its corrections, as the ledger tells them. */
 export type LedgerDay = ReturnType<typeof toDay>;
 

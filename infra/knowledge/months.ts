@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import pMap, { pMapSkip } from 'p-map';
 import type { ObjectEnd, ObjectStore } from '../../functions/aws/objects.ts';
 import { damaged } from '../../functions/tables/report.ts';
-import { DAYS, readShownDays, type ShownDays } from '../../functions/workflow/shown-days.ts';
+import type { ShownDays } from '../../functions/workflow/shown-days.ts';
 import { TABLES_PREFIX } from '../../functions/workflow/table.ts';
 
 /** The metadata and columns of the object of a month, or of a list. */
@@ -108,22 +108,14 @@ async function describeMonths(
   months: readonly { readonly key: string; readonly month: string }[],
 ): Promise<Month[]> {
   // Loading DuckDB takes tenths of a second.
-  const { literal, openDatabase } = await import('../../functions/tables/database.ts');
+  const { openDatabase } = await import('../../functions/tables/database.ts');
+  const { readObject } = await import('../../functions/tables/merge.ts');
   using database = await openDatabase(folder, new AbortController().signal);
   const described: Month[] = [];
   for (const { key, month } of months) {
-    const path = literal(fileOf(folder, month));
-    const query = (sql: string) => database.query(sql).catch(() => Promise.reject(damaged(key)));
-    const [metadata] = await query(
-      `SELECT decode(value) AS value FROM parquet_kv_metadata(${path}) WHERE decode(key) = ${literal(DAYS)}`,
-    );
-    const days = readShownDays(String(metadata?.value ?? ''));
-    if (!days) throw damaged(key);
-    const columns = await query(`DESCRIBE FROM read_parquet(${path})`);
-    const types = columns.map(
-      ({ column_name, column_type }) => [String(column_name), String(column_type)] as const,
-    );
-    described.push({ month, days, columns: new Map(types) });
+    const found = await readObject(database, fileOf(folder, month)).catch(() => undefined);
+    if (!found?.days) throw damaged(key);
+    described.push({ month, days: found.days, columns: found.columns });
   }
   return described;
 }

@@ -13,22 +13,16 @@ import type { Remedy } from './remedies.ts';
 /** Ids that the words name. */
 const MAX_NAMED = 5;
 
-/** Advertisers of the newest list that the reports of some days are without. */
-export interface NewAdvertisers extends Remedy {
-  readonly advertiser_ids: readonly string[];
-  readonly words: string;
-}
-
 /**
- * Compares the newest list of all advertisers with those of the reports that days are from. If there is only
- * one, as on most days, no list is read.
+ * Finds the advertisers of the newest list that the reports of some days are without. If all days have the
+ * same list, as is usual, none is read.
  */
 export async function findNewcomers(
   { deliveries, hash, request }: FoundExport,
   days: JudgedRange['days'],
   store: Pick<RecordStore, 'getText'>,
   folder: Folder,
-): Promise<NewAdvertisers | undefined> {
+): Promise<(Remedy & { readonly advertiser_ids: readonly string[]; readonly words: string }) | undefined> {
   const own = deliveries.filter((each) => each.request_hash === hash && !each.lost).toSorted(byNewest);
   const byList = Map.groupBy(days, ({ day }) => {
     return own.find((each) => covers(each, day))?.manifest.advertisers?.key;

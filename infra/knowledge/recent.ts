@@ -7,12 +7,15 @@ import {
   readRecords,
 } from '../../functions/deliveries/records.ts';
 import { parseJson } from '../../functions/workflow/json.ts';
-import { FAILURE, plannedRange, plansPrefix, windowOf } from '../../functions/workflow/keys.ts';
+import {
+  type ExportId,
+  FAILURE,
+  plannedRange,
+  plansPrefix,
+  windowOf,
+} from '../../functions/workflow/keys.ts';
 import { addDays, type DateRange, dateIn, daysOf } from '../../functions/workflow/request/dates.ts';
 import type { ExportRequest } from '../../functions/workflow/request/request.ts';
-
-/** An account and the name of its export. */
-export type ExportId = Pick<ExportRequest, 'account' | 'name'>;
 
 /** Days before the newest window, and before what was asked for, that are looked at too. */
 const MARGIN_DAYS = 31;

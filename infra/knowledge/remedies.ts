@@ -45,9 +45,5 @@ function remedy(
   const [first, last] = [ranges[0], ranges.at(-1)];
   if (!first || !last) return [];
   const command = commandOf({ start_date: first.start_date, end_date: last.end_date });
-  const inWords = ranges.map((range) => {
-    const { start_date, end_date, days } = range;
-    return { start_date, end_date, days, reason: describeReason(range) };
-  });
-  return [{ aim, ranges: inWords, command }];
+  return [{ aim, ranges: ranges.map((range) => ({ ...range, reason: describeReason(range) })), command }];
 }

@@ -24,9 +24,6 @@ export interface WindowRun {
   readonly error?: string | undefined;
 }
 
-/** An execution of the state machine. The fields of its request are absent if that is faulty. */
-export type ExecutionSummary = ReturnType<typeof summarize>;
-
 /** An execution with the outcomes of its windows. */
 export type ExplainedExecution = Awaited<ReturnType<typeof explainExecution>>;
 
@@ -63,7 +60,7 @@ export async function findExecution(name: string): Promise<DescribeExecutionOutp
 }
 
 /** The executions that run, newest first. */
-export async function listRunning(): Promise<ExecutionSummary[]> {
+export async function listRunning() {
   const stateMachineArn = await readStateMachineArn();
   const sfn = createStepFunctions(stateMachineArn);
   const running = await listItems(sfn, { stateMachineArn, statusFilter: 'RUNNING' });
@@ -87,6 +84,7 @@ const OUTCOMES: Readonly<Record<string, ExecutionOutcome>> = {
   TIMED_OUT: 'timed_out',
 };
 
+/** The fields of its request are absent if the request is faulty. */
 function summarize({ name = '', startDate = new Date(0), ...execution }: DescribeExecutionOutput) {
   const { status = '', stopDate, input, error } = execution;
   return {
