@@ -31,10 +31,8 @@ export async function checkReport(
   for (const report of reportsToPoll(state)) {
     const found = await callPlatform(state, access, (...platform) => getReport(...platform, report.id));
     // A whole round resets `throttled`: the platform may throttle only the later reports.
-    if (found instanceof Throttled) {
-      const throttled = afterThrottle({ ...state, reports }, found);
-      return waitAfterThrottle(throttled, access.now());
-    }
+    if (found instanceof Throttled)
+      return waitAfterThrottle(afterThrottle({ ...state, reports }, found), access.now());
     const { answer, said, isOdd } = readReport(found);
     if (isOdd) access.log.warn(`the report ${said}`, { report_id: report.id });
     const last_answer = { said, request_id: found.requestId };

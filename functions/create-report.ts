@@ -30,7 +30,9 @@ export async function createReport(
 ): Promise<ReportWindow> {
   const { reports, request, window, advertisers, lost_answers = 0 } = state;
   // The platform's total is not replaced.
-  if (reports.length >= (state.main ? 1 : MAX_REPORTS)) throw replacementsUsedUp(state);
+  if (reports.length >= (state.main ? 1 : MAX_REPORTS))
+    // It begins with the last answers, because an export shows only its first 400 bytes.
+    throw new ReportStuck(`No report could be delivered: ${sayLastAnswers(reports)}.`, idsOf(reports));
   const { advertiser_ids: all } = advertisers
     ? await readAdvertisers(store, advertisers.key)
     : { advertiser_ids: [] };
@@ -104,11 +106,6 @@ function acceptLostAnswer(error: unknown, lostAnswers: number, { log }: Platform
     ...error.facts,
   });
   return 'lost';
-}
-
-/** The message begins with the last answers, because an export shows only its first 400 bytes. */
-function replacementsUsedUp({ reports }: ReportWindow): ReportStuck {
-  return new ReportStuck(`No report could be delivered: ${sayLastAnswers(reports)}.`, idsOf(reports));
 }
 
 export const handler = createHandler(READS.CreateReport, ReportWindow, createReport, (settings) => ({

@@ -84,7 +84,11 @@ export async function curateReport(
     const columns = schema?.columns ?? (request.kind === 'report' ? reportColumns(request) : []);
     using database = await openDatabase(folder, signal, columns.length);
     const work = { database, store, folder, signal, catalog, file, schema, hash, acceptEmpty };
-    if (state.main) return finishTotal(state, await curateTotal(state, work));
+    if (state.main) {
+      const { reconciled, warnings } = await curateTotal(state, work);
+      const curated = { ...state.curated, reconciled };
+      return turnBack({ ...state, curated, warnings: [...state.warnings, ...warnings] });
+    }
     return finish(state, table, await (request.kind === 'list' ? curateList : curateRows)(state, work));
   } catch (error) {
     const problem = error instanceof TableProblem ? error : limitOf(error, signal);
@@ -166,14 +170,6 @@ function whyNoTotal(id: string, { reports }: SavedWindow, sums: Curated['sums'] 
   // The platform may answer two POSTs with the same report.
   if (reports.some((report) => report.id === id)) return `the platform gave it the id of the rows, ${id}`;
   return Object.keys(sums).length > 0 ? undefined : 'the rows have no sums';
-}
-
-function finishTotal(
-  state: SavedWindow,
-  { reconciled, warnings }: Awaited<ReturnType<typeof curateTotal>>,
-): SavedWindow {
-  const curated = { ...state.curated, reconciled };
-  return turnBack({ ...state, curated, warnings: [...state.warnings, ...warnings] });
 }
 
 /** The manifest must not name a file that another run has replaced. */

@@ -32,8 +32,8 @@ interface Dependencies extends PlatformAccess {
 }
 
 /**
- * Lists the account's advertisers once for all windows, and writes their ids if they are others than those of
- * the last list. Advertisers that the last list did not have are newcomers.
+ * Lists the account's advertisers once for all windows, and writes their ids if they are others than in the
+ * last list. Advertisers that the last list did not have are newcomers.
  *
  * @throws RequestRefused if there is none, AnswerUnreadable if their ids cannot be found, TokenRefused
  * @throws PlatformUnavailable also for a 429: the Retry waits

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { type RequestTarget, requestHash, targetOf } from './decisions/request-hash.ts';
@@ -56,9 +56,9 @@ function planAccounts(input: unknown, execution: string, started_at: string) {
   const isScheduled = request.scheduled_at !== undefined && request.only_missing === undefined;
   const nameOf = (facts: { readonly account: string }) => {
     const text = JSON.stringify([isScheduled ? '' : execution, request, facts]);
-    const hash = createHash('sha256').update(text).digest('hex').slice(0, 16);
+    const suffix = hash('sha256', text).slice(0, 16);
     // A name has up to 80 characters: 30 + 1 + 32 + 1 + 16.
-    return `${String(request.name).slice(0, 30)}-${facts.account.slice(0, 32)}-${hash}`;
+    return `${String(request.name).slice(0, 30)}-${facts.account.slice(0, 32)}-${suffix}`;
   };
   return {
     execution,

@@ -36,12 +36,7 @@ export async function publishExport(
   const outcomes = collectOutcomes(planned, results);
   const delivered = outcomes.filter((outcome) => outcome.outcome === 'delivered');
   const failed = outcomes.length - delivered.length;
-  if (failed > 0) {
-    throw new ExportIncomplete(`${countUndelivered(failed, outcomes.length)}.`, {
-      failed,
-      delivered: delivered.length,
-    });
-  }
+  if (failed > 0) throw new ExportIncomplete(`${countUndelivered(failed, outcomes.length)}.`);
   await store.remove(planKey(request, request));
   const { account, name, kind, start_date, end_date } = request;
   const windows = delivered.map(({ outcome, warnings: _, ...window }) => window);

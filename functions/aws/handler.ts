@@ -28,8 +28,6 @@ const MAX_CHARACTERS = 10_000;
 
 const CONSOLE_LEVELS = { debug: 'info', log: 'info', info: 'info', warn: 'warn', error: 'error' } as const;
 
-type Handler<O> = (event: unknown, context: LambdaContext) => Promise<O>;
-
 /**
  * Makes a Lambda handler from a step. The handler parses the state, and logs and measures the call. It reads
  * the environment and creates clients on the first call and keeps them while the container is warm, so
@@ -43,9 +41,9 @@ export function createHandler<N extends SettingName, S extends z.ZodMiniType, D,
   schema: S,
   run: (state: z.output<S>, dependencies: D & Common) => Promise<O>,
   wire: (settings: Pick<Settings, N>, log: Log) => D,
-): Handler<O> {
+) {
   let container: ReturnType<typeof startContainer<N, D>> | undefined;
-  return async (event, context) => {
+  return async (event: unknown, context: LambdaContext): Promise<O> => {
     container ??= startContainer(names, wire);
     const { dependencies, logger, log, meter, step, now } = container;
     const { state, retry_count, redrive_count: redriveCount = 0 } = Invocation.parse(event);

@@ -183,7 +183,7 @@ function verified(
 
 function compare(name: string, sent: string, stored: string | undefined): void {
   if (sent === stored) return;
-  throw new CopyFailed(`S3's checksum of ${name} differs from that of the bytes sent. Try again.`, {
+  throw new CopyFailed(`S3's checksum of ${name} differs from the checksum of the bytes sent. Try again.`, {
     sent,
     stored,
   });

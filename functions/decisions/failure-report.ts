@@ -1,7 +1,6 @@
 import { type ErrorName, errors, readCause } from '../workflow/errors.ts';
 import type { ExportId } from '../workflow/keys.ts';
-import type { FailureReport } from '../workflow/state-parts.ts';
-import { type Caught, Failure, type ReportRef, type Window } from '../workflow/state-parts.ts';
+import { type Caught, Failure, type FailureReport, type Window } from '../workflow/state-parts.ts';
 import { MAX_REPORTS } from './waits.ts';
 import { shortenTexts, truncate } from './warnings.ts';
 
@@ -89,7 +88,7 @@ interface Subject {
   /** Undefined if it was not checked. */
   readonly request?: ExportId | undefined;
   readonly window?: Window;
-  readonly reports?: readonly Pick<ReportRef, 'id'>[];
+  readonly reports?: readonly { readonly id: string }[];
   readonly now: () => Date;
   readonly runbookUrl?: string | undefined;
 }

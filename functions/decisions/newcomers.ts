@@ -2,10 +2,7 @@ import type { DateRange } from '../workflow/request/dates.ts';
 import type { Newcomers } from '../workflow/state-parts.ts';
 
 /** Such as `2 new advertisers: ID, ID`. */
-export function nameNewcomers({
-  count,
-  advertiser_ids,
-}: Pick<Newcomers, 'count' | 'advertiser_ids'>): string {
+export function nameNewcomers({ count, advertiser_ids }: Newcomers): string {
   const more = count > advertiser_ids.length ? ` and ${count - advertiser_ids.length} more` : '';
   return `${count} new ${count === 1 ? 'advertiser' : 'advertisers'}: ${advertiser_ids.join(', ')}${more}`;
 }

@@ -4,11 +4,10 @@ import type { AuthorizedWindow, WindowState } from '../workflow/states.ts';
 import type { Common } from '../workflow/step.ts';
 import { MIN_WAIT } from './waits.ts';
 
-/** The meaning of one GET of a report. `useless`: no such report, or READY without a valid URL. */
-export type ReportAnswer = 'generating' | 'useless' | { readonly url: string };
-
+/** The meaning of one GET of a report. */
 interface Meaning {
-  readonly answer: ReportAnswer;
+  /** `useless`: no such report, or READY without a valid URL. */
+  readonly answer: 'generating' | 'useless' | { readonly url: string };
   /** See {@link ReportRef}. */
   readonly said: string;
   /** The contract does not have such an answer, or not for a report that was just created. */

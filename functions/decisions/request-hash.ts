@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { isObject } from '../workflow/json.ts';
 import { ALL } from '../workflow/request/report.ts';
 import type { ExportRequest } from '../workflow/request/request.ts';
@@ -30,9 +30,7 @@ export function platformName(baseUrl: string): string {
  */
 export function requestHash(request: ExportRequest, { platform, revision }: RequestTarget): string {
   const identity = { platform, revision: request.revision ?? revision, ...identityOf(request) };
-  return createHash('sha256')
-    .update(JSON.stringify(withSortedKeys(identity)))
-    .digest('hex');
+  return hash('sha256', JSON.stringify(withSortedKeys(identity)));
 }
 
 function identityOf(request: ExportRequest) {

@@ -109,7 +109,7 @@ export function covers({ start_date, end_date }: DateRange, day: string): boolea
   return start_date <= day && (day < end_date || day === start_date);
 }
 
-/** The report of this request that the table has read last. Its rows may be those of another request. */
+/** The report of this request that the table has read last. The rows may come from another request. */
 function readOf(entry: ShownDay | undefined, hash: string): Pick<Delivery, 'created_at'> | undefined {
   if (entry?.held?.request_hash === hash) return entry.held;
   return entry?.request_hash === hash ? entry : undefined;

@@ -27,11 +27,9 @@ export async function findMissing(
   const attempts = [...plans, ...failures];
   const facts = { deliveries, attempts, hash, timeZone: request.kind === 'list' ? undefined : timeZone };
   const days = windows.flatMap(daysIn);
-  const judgedDays = judgeDays(days, facts);
-  const stateOf = new Map(days.map((day, at) => [day, judgedDays[at] ?? 'absent']));
-  const isMissing = (window: Window) =>
-    daysIn(window).some((day) => TO_EXPORT.has(stateOf.get(day) ?? 'absent'));
-  const missing = windows.filter(isMissing);
+  const states = judgeDays(days, facts);
+  const toExport = new Set(days.filter((_, at) => TO_EXPORT.has(states[at] ?? 'absent')));
+  const missing = windows.filter((window) => daysIn(window).some((day) => toExport.has(day)));
   return { windows: missing, already_delivered: windows.length - missing.length };
 }
 

@@ -19,7 +19,6 @@ import type { FailureReport } from '../workflow/state-parts.ts';
 import type { Attempt, Delivery } from './judge.ts';
 import { createdAt, hashOf, type Manifest, parseManifest } from './manifest.ts';
 
-/** Reads the objects that exports have left. */
 export type RecordStore = Pick<ObjectStore, 'list' | 'getText' | 'head'>;
 
 /** A delivery and its manifest. */
@@ -72,7 +71,6 @@ export interface ExportRecords {
 /** Objects that are read at the same time. More would share the CPU of a small function. */
 const PARALLEL = 10;
 
-/** Default: all. */
 const ALWAYS: DateRange = { start_date: '', end_date: '9999' };
 
 /**
@@ -161,14 +159,10 @@ async function readDelivery(
     created_at: createdAt(manifest),
     published_at,
     execution,
-    ...(export_request && { asked: rangeOf(export_request) }),
+    ...(export_request && { asked: export_request }),
     ...(await findObject(manifest, store)),
     manifest,
   };
-}
-
-function rangeOf({ start_date, end_date }: DateRange): DateRange {
-  return { start_date, end_date };
 }
 
 /** Also of windows without days, which a query for purchases may have. */

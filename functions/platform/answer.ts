@@ -20,7 +20,6 @@ export interface Call {
   readonly facts?: Facts;
 }
 
-/** The head of a response. */
 export interface Head {
   readonly call: Call;
   readonly status: number;
@@ -107,7 +106,7 @@ export function errorBody({ text = '', call: { secrets } }: Head & { readonly te
 }
 
 /**
- * The request_id of an error's envelope (contract 7.1), else that of the header x-request-id. A success has
+ * The request_id of an error's envelope (contract 7.1), else the header x-request-id. A success has
  * only the header. An id is one word; other text could be an echo.
  */
 export function requestIdOf(answer: Head & { readonly text?: string }): string | undefined {

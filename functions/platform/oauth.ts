@@ -9,7 +9,7 @@ import { requireSuccess, send } from './request.ts';
 interface Client {
   readonly client_id: string;
   readonly client_secret: string;
-  /** Of a login. */
+  /** Only with a login. */
   readonly refresh_token?: string | undefined;
 }
 
@@ -46,7 +46,7 @@ const TokenResponse = z.object({
 /** Sends a token request: a refresh for a client with a login, else client credentials (contract 4.1). */
 export type RequestToken = (client: Client, scope: string | undefined) => Promise<Token>;
 
-/** @param extra form parameters of a refresh, besides those of RFC 6749 */
+/** @param extra form parameters of a refresh, besides the ones of RFC 6749 */
 export function createTokenRequest(
   connection: Connection,
   extra: Readonly<Record<string, string>>,

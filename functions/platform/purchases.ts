@@ -16,21 +16,9 @@ const ANSWER_CAP = 64 * 1024 ** 2;
 /** A larger answer is not parsed, so its rows are not known: it would take ten times its size in memory. */
 const MAX_PARSED = 16 * 1024 ** 2;
 
-/** The platform's answer, unchanged. */
-export interface Purchases {
-  readonly bytes: Buffer;
-  readonly content_type: string;
-  /** Of an array; undefined if they are not known. */
-  readonly rows: number | undefined;
-}
-
 /** The body of POST /reports/purchases (contract 2.4). */
-export function purchaseQuery({
-  options,
-  advertiser_id,
-  start_date,
-  end_date,
-}: PurchasesRequest): JsonObject {
+export function purchaseQuery(request: PurchasesRequest): JsonObject {
+  const { options, advertiser_id, start_date, end_date } = request;
   return { ...options, advertiser_id, start_date, end_date };
 }
 
@@ -39,13 +27,14 @@ export function purchaseQuery({
  * answer, so this checks that it is complete, not empty and not HTML. 202 would mean not finished, and 206 a
  * part.
  *
+ * @returns the answer, unchanged
  * @throws DownloadRefused if the answer is too large or encoded; the errors of any other call
  */
 export async function queryPurchases(
   platform: Platform,
   authorization: Authorization,
   request: PurchasesRequest,
-): Promise<Purchases> {
+) {
   const doing = `querying the purchases of ${describeDays(request)}`;
   const post = { method: 'POST', path: '/reports/purchases', body: purchaseQuery(request), doing } as const;
   const patient = { ...platform, timeouts: { total: ANSWER_TIMEOUT, ...platform.timeouts } };
@@ -69,6 +58,8 @@ export async function queryPurchases(
 /**
  * A server that fails in the middle may end its answer properly, so JSON has to be complete: one document, or
  * one per line.
+ *
+ * @returns undefined unless it is an array
  */
 function countRows(answer: Answer, contentType: string): number | undefined {
   if (answer.bytes.length > MAX_PARSED || !/^application\/json\b/i.test(contentType)) return undefined;

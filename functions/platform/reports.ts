@@ -53,7 +53,7 @@ export function reportBody(
 /**
  * POST /reports (contract 4.3). There is no idempotency key: each call creates a report.
  *
- * @param all the ids, if the request is for all advertisers. Those that the platform refuses by name are left
+ * @param all the ids, if the request is for all advertisers. Ids that the platform refuses by name are left
  *   out once; a refusal has created nothing
  */
 export async function createReport(

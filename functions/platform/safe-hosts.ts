@@ -44,7 +44,7 @@ function faultOf(url: URL, { allowLoopback, allowedHosts }: HostPolicy): string 
   if (url.username !== '' || url.password !== '') return 'it has a user or password in it';
   if (/(^|\.)localhost$/.test(host) && !allowLoopback) return 'it names this machine';
   if (allowedHosts && !allowedHosts.some((allowed) => matches(host, allowed))) {
-    return 'its host is not one of those that are allowed';
+    return 'its host is not one of the allowed ones';
   }
   return isIP(host) === 0 ? undefined : addressFault(host, url.protocol, allowLoopback);
 }

@@ -145,7 +145,7 @@ async function writeDays(
 }
 
 /**
- * @returns the reason why a month and those after it cannot be written
+ * @returns the reason why a month and the ones after it cannot be written
  * @throws any error that another try may cure
  */
 export async function eachMonth<T extends DayFacts>(
@@ -200,7 +200,7 @@ function describe(
     );
   if (held.length > 0)
     warnings.push(
-      `days that have no rows any more: ${held.length}; the table keeps those that it shows; see DaysHeld in infra/RUNBOOK.md`,
+      `days that have no rows any more: ${held.length}; the table keeps the rows that it shows; see DaysHeld in infra/RUNBOOK.md`,
     );
   return { curated: { table, table_problem }, warnings };
 }

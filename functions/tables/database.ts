@@ -106,12 +106,10 @@ function explain(error: Error, columns: number): Error {
   return fault === undefined ? error : refused(`cannot be read: ${fault.replace(/ in file "[^"]*"/, '')}`);
 }
 
-/** A text as a literal of SQL. */
 export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** A name as an identifier of SQL. */
 export function identifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

@@ -8,13 +8,13 @@ const FIRST_ROWS = 1000;
 /** The file is read a few times and removed. It is as small as Snappy with dictionaries, for less CPU. */
 const READ_SOON = 'COMPRESSION lz4_raw, DICTIONARY_SIZE_LIMIT 1';
 
-/** Names of unusual rows that are looked at, those of columns first. */
+/** Names of unusual rows that are looked at. The names of columns come first. */
 const MAX_OTHER_NAMES = 1000;
 
 /**
  * Reads the texts of a file and writes their values into a Parquet file, in the order of the rows: the
  * columns by name, NULL where a text does not fit; `bad cell`, the number of the first column that does not
- * fit, and its text; and `other names`, those of a row whose names are not the usual ones.
+ * fit, and its text; and `other names`, all names of a row if they are not the usual ones.
  *
  * @param path of the Parquet file
  * @param columns the first is the date
@@ -130,7 +130,7 @@ function castTo(type: ColumnType, text: string): string {
   const isNumber = `regexp_full_match(${text}, '${NUMBER}')`;
   // 1e400 becomes infinity.
   if (type === 'double') return `CASE WHEN ${isNumber} AND isfinite(${value}) THEN ${value} END`;
-  // Most texts equal those of their values, or begin them. Comparing takes less time than a pattern.
+  // Most texts equal the text of their value, or begin it. Comparing takes less time than a pattern.
   const written = `CAST(${value} AS VARCHAR)`;
   const isPlain = `starts_with(${written}, ${text}) AND NOT ends_with(${text}, '.')`;
   if (type !== 'bigint') return `CASE WHEN ${isPlain} OR ${isNumber} THEN ${value} END`;

@@ -3,11 +3,12 @@ import type { Authorization } from '../platform/connection.ts';
 import { CredentialUnusable, type Facts } from '../workflow/errors.ts';
 import { REPORTING } from './scope.ts';
 
-// The legacy API key (contract 5.7). GetToken caches its header like that of a token, and no other step sees
-// it.
+// The legacy API key (contract 5.7). GetToken caches its header as if it were a token's, and no other step
+// sees it.
 
-/** The platform answers 401 to X-API-Key from this moment (contract 9.6). */
-const API_KEY_SUNSET = new Date('2027-01-01T00:00:00Z');
+/** The platform answers 401 to X-API-Key from this day on, in UTC (contract 9.6). */
+const SUNSET = '2027-01-01';
+const API_KEY_SUNSET = new Date(SUNSET);
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const INSTEAD = 'Store {"client_id","client_secret"} in its credential secret instead.';
@@ -42,9 +43,9 @@ export function useApiKey(
     const happened = `Account ${account} uses an API key, which ${why}. ${INSTEAD}`;
     throw new CredentialUnusable(happened, { account, ...facts });
   };
-  if (now >= API_KEY_SUNSET) refuse(`the platform disabled on ${sunset()}`);
+  if (now >= API_KEY_SUNSET) refuse(`the platform disabled on ${SUNSET}`);
   if (scope !== REPORTING)
-    refuse('works only for reports and purchases, not for lists or that of all advertisers');
+    refuse('works only for reports and purchases, neither for lists nor for all advertisers');
   if (refused === api_key) refuse('the platform does not accept');
   return { header: 'x-api-key', value: api_key, expires_at: API_KEY_SUNSET.toISOString() };
 }
@@ -53,9 +54,5 @@ export function useApiKey(
 export function apiKeyWarning(account: string, now: Date): string {
   const days = Math.ceil((API_KEY_SUNSET.getTime() - now.getTime()) / DAY_MS);
   const left = days === 1 ? '1 day is left' : `${days} days are left`;
-  return `account ${account} uses an API key, which the platform disables on ${sunset()}: ${left}. ${INSTEAD}`;
-}
-
-function sunset(): string {
-  return API_KEY_SUNSET.toISOString().slice(0, 10);
+  return `account ${account} uses an API key, which the platform disables on ${SUNSET}: ${left}. ${INSTEAD}`;
 }

@@ -33,17 +33,14 @@ const FROM = 'from.';
 
 export function catalogTable(schema: TableSchema, bucket: string, words: TableWords): CatalogTable {
   const { table, kind, columns, date_column, requests, currencies } = schema;
-  const names = columns.map(({ name, from }) => [name, from] as const);
+  const renamed = columns.filter(({ name, from }) => name !== from);
   return createCatalogTable(table, tableColumns(schema), bucket, words, {
     table,
     kind,
     date_column,
     ...prefixed(REQUEST, Object.entries(requests)),
     ...prefixed(CURRENCY, Object.entries(currencies)),
-    ...prefixed(
-      FROM,
-      names.filter(([name, from]) => name !== from),
-    ),
+    ...Object.fromEntries(renamed.map(({ name, from }) => [`${FROM}${name}`, from])),
   });
 }
 

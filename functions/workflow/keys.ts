@@ -21,10 +21,8 @@ export const PLANS = '_plans/';
 /** In an export's prefix too: an object for each time at which the list of all advertisers changed. */
 export const ADVERTISER_LISTS = '_advertisers/';
 
-/** An account, and the name of its export. */
 export type ExportId = Pick<ExportRequest, 'account' | 'name'>;
 
-/** The prefix of an export's objects. */
 export function exportPrefix({ account, name }: ExportId): string {
   return `${EXPORTS_PREFIX}account=${account}/export=${name}/`;
 }
@@ -75,7 +73,6 @@ export function planKey(request: ExportId, range: Window): string {
   return `${plansPrefix(request)}${range.start_date}_${range.end_date}.json`;
 }
 
-/** The range of a plan's key. */
 export function plannedRange(key: string): Window | undefined {
   return rangeIn(key, /\/([\d-]+)_([\d-]+)\.json$/);
 }

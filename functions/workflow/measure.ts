@@ -18,13 +18,9 @@ export interface Measurement {
 }
 export type MetricName = keyof Measurement;
 
-/** The fields that any step's output may have. */
-type State = Partial<Pick<CheckedRun, 'late'>> &
-  Partial<Omit<DeliveredWindow, 'outcome'>> & { readonly outcome?: string };
-
 /** Measures a successful call by its output. Leaves out what is 0. */
 export function measureStep(output: unknown): Measurement {
-  const { late, outcome, table_problem, held } = Object(output) as State;
+  const { late, outcome, table_problem, held }: Partial<CheckedRun & DeliveredWindow> = Object(output);
   const isDelivered = outcome === 'delivered';
   return {
     ...(isDelivered && table_problem !== undefined && { TableProblems: 1 }),

@@ -36,7 +36,7 @@ const ReadyAccount = z.object({
   /** Days of the table. */
   restated: z.number(),
   held: z.number(),
-  /** Of a report of all advertisers. */
+  /** Only in a report of all advertisers. */
   newcomers: z.optional(Newcomers),
 });
 

@@ -34,20 +34,13 @@ export type Settings = z.infer<typeof Settings>;
 export type SettingName = keyof Settings;
 
 const BUCKET = ['BUCKET', 'BUCKET_OWNER'] as const satisfies SettingName[];
-const PLATFORM = [
-  'PLATFORM_BASE_URL',
-  'ALLOW_LOOPBACK',
-  'PLATFORM_REVISION',
-  'SECRET_PREFIX',
-] as const satisfies SettingName[];
+const TARGET = ['PLATFORM_BASE_URL', 'PLATFORM_REVISION'] as const satisfies SettingName[];
+const PLATFORM = [...TARGET, 'ALLOW_LOOPBACK', 'SECRET_PREFIX'] as const satisfies SettingName[];
 const OBJECT = [...BUCKET, 'MAX_DOWNLOAD_BYTES'] as const satisfies SettingName[];
 const COPY = [...OBJECT, 'DOWNLOAD_HOSTS', 'ALLOW_LOOPBACK'] as const satisfies SettingName[];
 
-/** To call the reporting API. */
 export type PlatformSettings = Pick<Settings, (typeof PLATFORM)[number]>;
-/** To write an object that a step makes. */
 export type ObjectSettings = Pick<Settings, (typeof OBJECT)[number]>;
-/** To copy a file from its pre-signed URL. */
 export type CopySettings = Pick<Settings, (typeof COPY)[number]>;
 
 /**
@@ -55,7 +48,7 @@ export type CopySettings = Pick<Settings, (typeof COPY)[number]>;
  * Lambda allows 4 KB of environment, and some settings grow with the config.
  */
 export const READS = {
-  PlanExport: [...BUCKET, 'PLATFORM_BASE_URL', 'PLATFORM_REVISION'],
+  PlanExport: [...BUCKET, ...TARGET],
   GetToken: [...BUCKET, 'PLATFORM_BASE_URL', 'ALLOW_LOOPBACK', 'SECRET_PREFIX', 'REFRESH_PARAMETERS'],
   ListAdvertisers: [...PLATFORM, ...BUCKET, 'ADVERTISERS_LIST'],
   CreateReport: [...PLATFORM, ...BUCKET],
@@ -63,11 +56,11 @@ export const READS = {
   SaveReport: [...PLATFORM, ...COPY],
   QueryPurchases: [...PLATFORM, ...OBJECT],
   ExportList: [...PLATFORM, ...OBJECT],
-  CurateReport: [...BUCKET, 'PLATFORM_BASE_URL', 'PLATFORM_REVISION', 'MAX_CURATE_BYTES', 'GLUE_DATABASE'],
-  PublishWindow: [...BUCKET, 'PLATFORM_BASE_URL', 'PLATFORM_REVISION'],
+  CurateReport: [...BUCKET, ...TARGET, 'MAX_CURATE_BYTES', 'GLUE_DATABASE'],
+  PublishWindow: [...BUCKET, ...TARGET],
   PublishExport: BUCKET,
   DescribeFailure: [...BUCKET, 'RUNBOOK_URL'],
-  CheckReady: [...BUCKET, 'PLATFORM_BASE_URL', 'PLATFORM_REVISION'],
+  CheckReady: [...BUCKET, ...TARGET],
 } as const satisfies Readonly<Record<string, readonly SettingName[]>>;
 
 /**

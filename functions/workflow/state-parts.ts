@@ -35,7 +35,7 @@ export type Newcomers = z.infer<typeof Newcomers>;
 export const Advertisers = z.object({
   /** The object that has their ids. */
   key: z.string(),
-  /** Those of the list without the refused ones. */
+  /** Without the refused ones. */
   count: z.number(),
   /** Advertisers that the platform refused to report about. Absent: none. */
   refused: z.optional(z.number()),
@@ -142,7 +142,7 @@ export const Checkpoint = z.object({
   stored_bytes: z.number(),
   content_type: z.string(),
   content_encoding: z.optional(z.string()),
-  /** Calls of SaveReport that left a checkpoint, those for an earlier report included. */
+  /** Calls of SaveReport that left a checkpoint, also for an earlier report of the window. */
   calls: z.number(),
 });
 export type Checkpoint = z.infer<typeof Checkpoint>;

@@ -94,7 +94,7 @@ export type PlanOfAll = z.infer<typeof PlanOfAll>;
 export const WindowState = z.object({
   execution: z.string(),
   request: ExportRequest,
-  /** The export's warnings, then those of the window's steps. */
+  /** The export's warnings, then the warnings of the window's steps. */
   warnings: z.array(z.string()),
   /** The number of `warnings` that are the export's. */
   export_warnings: z.optional(z.number()),
@@ -231,11 +231,11 @@ export const ExportResult = z.object({
   empty: z.optional(z.boolean()),
   /** The problem of the first window whose rows are not in the export's table. */
   table_problem: z.optional(z.string()),
-  /** Of all windows that were compared, with the metrics that each of them has. */
+  /** Adds up all windows that were compared. It has the metrics that each of them has. */
   reconciled: z.optional(Comparison),
   /** Absent if no table was written. */
   ...z.partial(TableChanges).shape,
-  /** Of a report of all advertisers, with the command that exports the days before. */
+  /** Only in a report of all advertisers, with the command that exports the days before. */
   newcomers: z.optional(z.extend(Newcomers, { command: z.optional(z.string()) })),
   /** The warnings of the request and of its windows, each once. */
   warnings: z.array(z.string()),

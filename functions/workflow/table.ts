@@ -53,7 +53,7 @@ export interface TableSchema {
 
 const CURRENCY: TableColumn = { name: 'currency', type: 'string' };
 
-/** Columns of a report's table before and after those of the file. */
+/** Columns of a report's table before and after the columns of the file. */
 const BEFORE = [
   { name: 'account', type: 'string' },
   { name: 'date', type: 'date' },

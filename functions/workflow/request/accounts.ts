@@ -35,7 +35,7 @@ export function factsOf(request: JsonObject): JsonObject {
   return pick(request, (field) => FACTS.includes(field));
 }
 
-/** The fields of a request that it shares with those of other accounts. */
+/** The fields that a request shares with the requests of other accounts. */
 export function withoutFacts(request: JsonObject): JsonObject {
   return pick(request, (field) => !FACTS.includes(field));
 }
@@ -48,7 +48,7 @@ function pick(request: JsonObject, isWanted: (field: string) => boolean): JsonOb
 export function requestsIn(input: unknown): unknown[] {
   if (!isOfAccounts(input) || !Array.isArray(input.accounts)) return [input];
   const { accounts, max_accounts, ...what } = input;
-  // In this order, as the state machine joins them: a field of the request replaces that of its account.
+  // In this order, as the state machine joins them: a field of the request replaces the account's.
   return accounts.map((facts) => ({ ...facts, ...what }));
 }
 

@@ -36,7 +36,6 @@ export function isTimeZone(text: string): boolean {
   }
 }
 
-/** Every day of a range. */
 export function daysOf({ start_date, end_date }: DateRange): string[] {
   const days: string[] = [];
   for (let day = start_date; day < end_date; day = addDays(day, 1)) days.push(day);

@@ -1,18 +1,16 @@
 /** The known metrics and dimensions, for warnings, types, the catalog's comments and `fields`. */
 
-export interface Metric {
+interface Dimension {
   /** With a `*` for a form, such as `*_value`. */
   readonly name: string;
   readonly meaning: string;
+}
+
+export interface Metric extends Dimension {
   /** `count` is a whole number, `money` is in the account's currency, `number` may have decimals. */
   readonly unit: 'count' | 'money' | 'number' | 'ratio';
   /** The sum over days or campaigns means something. */
   readonly adds_up: boolean;
-}
-
-export interface Dimension {
-  readonly name: string;
-  readonly meaning: string;
 }
 
 // The contract's (2.2), then names that are common elsewhere.

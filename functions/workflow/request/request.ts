@@ -13,7 +13,6 @@ export { ListRequest, MAX_WINDOWS, PurchasesRequest, ReportRequest };
 /** The export's state holds the request and its windows; see MAX_WINDOWS. */
 export const MAX_REQUEST_BYTES = 30_000;
 
-/** A normalized request of any kind. */
 export const ExportRequest = z.union([ReportRequest, PurchasesRequest, ListRequest]);
 export type ExportRequest = z.infer<typeof ExportRequest>;
 

@@ -70,7 +70,7 @@ test.each([
   const policy = { ...deployed, allowedHosts: ['Storage.Example.COM\n', ' *.amazonaws.com '] };
   const check = () => checkUrl(`https://${host}/r`, policy);
   if (isAdmitted) expect(check().host).toBe(host);
-  else expect(check).toThrow('not one of those');
+  else expect(check).toThrow('not one of the allowed ones');
 });
 
 test.each([

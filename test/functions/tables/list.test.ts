@@ -64,7 +64,7 @@ describe('the table of a list', () => {
     const { curated, warnings } = await snapshot('05', []);
     expect(curated.table).toMatchObject({ held: 1, first_held: '2026-11-05' });
     expect(warnings).toEqual([
-      'days that have no rows any more: 1; the table keeps those that it shows; see DaysHeld in infra/RUNBOOK.md',
+      'days that have no rows any more: 1; the table keeps the rows that it shows; see DaysHeld in infra/RUNBOOK.md',
     ]);
     expect(await ids()).toEqual(['1', '2']);
     expect(await tables.shownDays('campaigns')).toMatchObject({

@@ -182,7 +182,7 @@ describe('47: a report without rows', () => {
     const table = { name: 'daily', ...NONE, held: 2, first_held: '2026-10-30', last_held: '2026-10-31' };
     expect(last?.curated.table).toEqual(table);
     expect(last?.warnings).toEqual([
-      'days that have no rows any more: 2; the table keeps those that it shows; see DaysHeld in infra/RUNBOOK.md',
+      'days that have no rows any more: 2; the table keeps the rows that it shows; see DaysHeld in infra/RUNBOOK.md',
     ]);
     expect(shown).toHaveLength(3);
     expect(days['2026-10-31']).toMatchObject({ report_id: 'r1', held: { report_id: 'r2' } });

@@ -37,7 +37,7 @@ describe('5.7: GetToken with an API key', () => {
 
   it.each([
     ['report', SUNSET, 'the platform disabled on 2027-01-01'],
-    ['list', LAST, 'works only for reports and purchases, not for lists or that of all advertisers'],
+    ['list', LAST, 'works only for reports and purchases, neither for lists nor for all advertisers'],
   ])('39: refuses a %s at %s', async (kind, now, why) => {
     const { dependencies, window, issued } = start(now, kind);
     await expect(getToken(window, dependencies)).rejects.toMatchObject({
