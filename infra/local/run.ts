@@ -1,4 +1,4 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { platformName } from '../../functions/decisions/request-hash.ts';
 import type { JsonObject } from '../../functions/workflow/json.ts';
@@ -12,7 +12,7 @@ import { TaskError } from './lambda/task-error.ts';
 import { CREDENTIALS, startS3 } from './s3/server.ts';
 import { UPLOADS } from './s3/store.ts';
 import { createSecret, type SecretSource, startSecretsManager } from './secrets-manager.ts';
-import { createHistory } from './step-functions/history.ts';
+import type { ExecutionHistory } from './step-functions/history.ts';
 import { createStateMachine, type Execution, type RunTask } from './step-functions/step-functions.ts';
 
 /** Settings of the functions, which are environment variables. */
@@ -103,13 +103,13 @@ export async function startLocal(options: LocalOptions) {
   });
 
   const bus = createEventBus(join(out, 'events.jsonl'), now);
-  const history = createHistory(out);
-  started.defer(() => history.save().catch(warnOfHistory));
+  const executions: ExecutionHistory[] = [];
+  started.defer(() => saveHistory(out, executions));
   const listeners: OnStart[] = [];
   const start = startOnce((name, input) => {
     defineTable(input, target);
     const execution = machine.start(name, input);
-    history.executions.push(execution.history);
+    executions.push(execution.history);
     for (const listen of listeners) listen(execution, Object(input));
     return execution;
   });
@@ -131,7 +131,7 @@ export async function startLocal(options: LocalOptions) {
     assembly,
     glue,
     bus,
-    history,
+    executions: executions as readonly ExecutionHistory[],
     /** The lines that the functions wrote. */
     logs: logs as readonly string[],
     /** @param step such as SaveReport @throws RangeError */
@@ -192,7 +192,18 @@ async function runExecution(start: Start, input: unknown): Promise<unknown> {
   throw new TaskError({ error: 'States.TaskFailed', cause: JSON.stringify({ Status: status, ...end }) });
 }
 
-/** Only warns, for example on a full disk, so that the command still reports how the export ended. */
-function warnOfHistory({ code, message }: NodeJS.ErrnoException): void {
-  process.stderr.write(`warning: history.json could not be written (${code ?? message})\n`);
+/**
+ * Replaces history.json. Only warns, for example on a full disk, so that the command still reports how the
+ * export ended.
+ */
+async function saveHistory(folder: string, executions: readonly ExecutionHistory[]): Promise<void> {
+  const draft = join(folder, '.history.json');
+  try {
+    await writeFile(draft, `${JSON.stringify({ executions }, undefined, 2)}\n`);
+    await rename(draft, join(folder, 'history.json'));
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    process.stderr.write(`warning: history.json could not be written (${code ?? message})\n`);
+    await rm(draft, { force: true });
+  }
 }

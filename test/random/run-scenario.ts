@@ -147,12 +147,12 @@ async function runPhase(
   { accounts, prefix }: Names,
   kills: Pick<Scenario, 'kills' | 'tableKills'> = { kills: [], tableKills: [] },
 ): Promise<Phase[]> {
-  const { sandbox, s3, bus, history, clock } = workflow;
+  const { sandbox, s3, bus, executions, clock } = workflow;
   const from = {
     calls: sandbox.journal.length,
     s3: s3.journal.length,
     events: bus.events.length,
-    executions: history.executions.length,
+    executions: executions.length,
   };
   const announced: Announced[] = [];
   const record = () => {
@@ -171,14 +171,14 @@ async function runPhase(
     const name = `${prefix}-${requested.name}`;
     if (requested.startAfter) await sleep((1000 * requested.startAfter) / clock.speed);
     const request = { ...requested.fields, ...idsFor(requested, workflow), name, ...who };
-    const execution = workflow.export(request, `${name}-${history.executions.length}`);
+    const execution = workflow.export(request, `${name}-${executions.length}`);
     execution.listen(record);
     const late = sleep(DEADLINE, {}, { ref: false });
     return { requested, execution: execution.name, ...(await Promise.race([execution.result, late])) };
   });
   const started = await Promise.all(running);
   const common = { announced, calls: sandbox.journal.slice(from.calls), s3: s3.journal.slice(from.s3) };
-  const all = history.executions.slice(from.executions);
+  const all = executions.slice(from.executions);
   const phases = accounts.map(async (account): Promise<Phase> => {
     const own = all.filter(({ events }) => Object(events[0]?.input).account === account);
     const reports = exports.filter(({ fields, invalid }) => fields.kind === 'report' && !invalid);

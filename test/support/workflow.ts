@@ -194,7 +194,7 @@ async function keysUnder(directory: string, folder = ''): Promise<string[]> {
   return keys.filter((key) => !key.startsWith('.')).sort();
 }
 
-type Read = 'assembly' | 'history' | 'logs' | 'bus' | 'secrets' | 's3';
+type Read = 'assembly' | 'executions' | 'logs' | 'bus' | 'secrets' | 's3';
 
 async function readEverything(local: Pick<Workflow, Read>, out: string): Promise<string> {
   const entries = await readdir(out, { recursive: true, withFileTypes: true });
@@ -203,7 +203,7 @@ async function readEverything(local: Pick<Workflow, Read>, out: string): Promise
     // A part of an upload may disappear meanwhile.
     files.map(({ parentPath, name }) => readFile(join(parentPath, name), 'utf8').catch(() => '')),
   );
-  const { assembly, history, logs, bus, secrets, s3 } = local;
-  const memory = [assembly, history.executions, logs, bus.events, secrets.journal, s3.journal];
+  const { assembly, executions, logs, bus, secrets, s3 } = local;
+  const memory = [assembly, executions, logs, bus.events, secrets.journal, s3.journal];
   return [...texts, ...memory.map((part) => JSON.stringify(part))].join('\n');
 }

@@ -35,7 +35,7 @@ it('an export of three accounts exports each with its own facts, two at a time, 
     ({ type, state }) => type === 'StateExited' && state === 'ExportAccounts',
   );
   expect(outcomes(list?.output)).toEqual(['delivered', 'failed', 'delivered']);
-  const times = workflow.history.executions.slice(1).map(({ events }) => events.map(({ time }) => time));
+  const times = workflow.executions.slice(1).map(({ events }) => events.map(({ time }) => time));
   const [first, second, third] = times.map((each) => ({ begin: each[0] ?? '', end: each.at(-1) ?? '' }));
   expect(third && [first, second].some((other) => other && other.end <= third.begin)).toBe(true);
   const journals = since();
@@ -44,7 +44,7 @@ it('an export of three accounts exports each with its own facts, two at a time, 
     'Report Exported',
     'Report Exported',
   ]);
-  const inputs = workflow.history.executions.slice(1).map(({ events }) => events[0]?.input);
+  const inputs = workflow.executions.slice(1).map(({ events }) => events[0]?.input);
   const { accounts, max_accounts: __, ...what } = input;
   expect(inputs).toEqual(
     accounts.map((facts) => ({ ...facts, ...what, scheduled_at: expect.stringMatching(/^20/) })),

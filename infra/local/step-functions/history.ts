@@ -1,6 +1,3 @@
-import { randomUUID } from 'node:crypto';
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { StateMachine } from 'aws-local-stepfunctions';
 
 export type InterpreterEvent =
@@ -38,28 +35,4 @@ export interface ExecutionHistory {
   /** Absent while the execution runs. */
   result?: ExecutionResult;
   readonly events: HistoryEvent[];
-}
-
-export interface History {
-  readonly executions: ExecutionHistory[];
-  /** Replaces `history.json`. */
-  save(): Promise<void>;
-}
-
-/** The histories of a run's executions, kept in memory and saved to `history.json` in a folder. */
-export function createHistory(folder: string): History {
-  const executions: ExecutionHistory[] = [];
-  return {
-    executions,
-    async save() {
-      const draft = join(folder, `.history.${randomUUID()}.json`);
-      await mkdir(folder, { recursive: true });
-      try {
-        await writeFile(draft, `${JSON.stringify({ executions }, undefined, 2)}\n`);
-        await rename(draft, join(folder, 'history.json'));
-      } finally {
-        await rm(draft, { force: true });
-      }
-    },
-  };
 }
