@@ -9,34 +9,31 @@ import { readAs } from '../exchange.ts';
 
 const MAX_DAYS = 45;
 
+const checked = (isValid: (text: string) => boolean, problem: string) =>
+  z.string().check(z.refine(isValid, { error: ({ input }) => `${input}: ${problem}` }));
+
 /** Serves every name of the dictionary: the contract's lists are incomplete. Names are in lower case. */
 const nameIn = (find: (name: string) => unknown) =>
-  z.string().check(
-    z.refine((name) => name === name.toLowerCase() && find(name) !== undefined, {
-      error: ({ input }) => `${input}: is unknown`,
-    }),
-  );
-
-const listOf = (item: z.ZodMiniType<string>, least: number) =>
-  z.array(item).check(z.minLength(least, 'must not be empty'));
+  checked((name) => name === name.toLowerCase() && find(name) !== undefined, 'is unknown');
 
 type Granted = readonly { readonly id: string }[];
 
 const advertiserOf = (granted: Granted) =>
-  z.string().check(
-    z.refine((id) => granted.some((advertiser) => advertiser.id === id.toLowerCase()), {
-      error: ({ input }) => `${input}: is outside the advertiser scope of this credential`,
-    }),
+  checked(
+    (id) => granted.some((advertiser) => advertiser.id === id.toLowerCase()),
+    'is outside the advertiser scope of this credential',
   );
+
+const listOf = (item: z.ZodMiniType<string>) => z.array(item).check(z.minLength(1, 'must not be empty'));
 
 /** Keeps options that the contract does not name. Its list of formats is not complete (2.6). */
 const reportSchema = (granted: Granted) =>
   z.looseObject({
     start_date: date,
     end_date: date,
-    advertiser_ids: listOf(advertiserOf(granted), 1),
-    metrics: listOf(nameIn(findMetric), 1),
-    dimensions: z._default(listOf(nameIn(findDimension), 0), []),
+    advertiser_ids: listOf(advertiserOf(granted)),
+    metrics: listOf(nameIn(findMetric)),
+    dimensions: z._default(z.array(nameIn(findDimension)), []),
     granularity: z.optional(z.literal('DAY')),
     format: z.optional(z.enum(['JSON', 'CSV'])),
   });
@@ -44,10 +41,7 @@ const reportSchema = (granted: Granted) =>
 /** The body of POST /reports (contract 2.2). */
 export type ReportRequest = z.infer<ReturnType<typeof reportSchema>>;
 
-/**
- * @param granted the advertisers that the token may use.
- * @throws Refusal 422 with all violations of contract 2.2
- */
+/** @throws Refusal 422 with all violations of contract 2.2 */
 export function readReport(body: JsonObject, granted: Granted): ReportRequest {
   return readAs(reportSchema(granted), body, rangeViolations(body, MAX_DAYS));
 }
