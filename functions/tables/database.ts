@@ -3,6 +3,8 @@ import { DuckDBInstance, type Json } from '@duckdb/node-api';
 import { byName } from '../workflow/json.ts';
 import { limitOf, refused, TableProblem } from './report.ts';
 
+export { identifier, literal } from '../workflow/sql.ts';
+
 export type Row = Readonly<Record<string, Json>>;
 
 export interface Database extends Disposable {
@@ -104,12 +106,4 @@ function explain(error: Error, columns: number): Error {
     /^Invalid Input Error: (M\w+ (?:JSON|closing).*?)\W*(?:Parse errors cannot.*)?$/m.exec(error.message) ??
     [];
   return fault === undefined ? error : refused(`cannot be read: ${fault.replace(/ in file "[^"]*"/, '')}`);
-}
-
-export function literal(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
-}
-
-export function identifier(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
 }

@@ -10,9 +10,9 @@ interface DbtFacts {
   /** The output of a profile, and the fields of a source: where the tables are. */
   readonly profile: Readonly<Record<string, unknown>>;
   readonly source: Readonly<Record<string, string>>;
-  /** What dbt-duckdb reads for a table, in SQL. */
+  /** The relation that dbt-duckdb reads for a table, in SQL. */
   readonly location?: (table: string) => string;
-  /** Of the config. Their times say how old the newest report may be. */
+  /** The exports of the config. Their times say how old the newest report may be. */
   readonly exports: readonly ConfiguredExport[];
 }
 

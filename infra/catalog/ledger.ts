@@ -1,3 +1,4 @@
+import { literal } from '../../functions/workflow/sql.ts';
 import { CLOSED, LEDGER, TOTAL } from '../../functions/workflow/table.ts';
 import { FINAL_AFTER_DAYS, type FinalAfter } from '../config/exports.ts';
 
@@ -188,8 +189,4 @@ function finalAfter(
   return own.length === 0
     ? String(final_after_days)
     : `CASE "account"${own.join('')} ELSE ${final_after_days} END`;
-}
-
-export function literal(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
 }

@@ -1,9 +1,9 @@
+import { identifier, literal } from '../../functions/workflow/sql.ts';
 import { type Column, catalogName, type TableSchema } from '../../functions/workflow/table.ts';
 import {
   curve,
   DAY,
   type Finality,
-  literal,
   MIN_CURVE_DAYS,
   newest,
   RECONCILIATION,
@@ -105,7 +105,7 @@ ORDER BY "days_old" DESC, "table_name", "account"`,
 export function daysView({ table, columns }: QueriedTable, finality: Finality = {}): string {
   const values = [{ name: 'rows', type: 'bigint' } as const, ...metricsIn(columns)].map(
     ({ name, type }) =>
-      `CAST(max(CASE WHEN "metric" = ${literal(name)} THEN "value" END) AS ${sumType(type)}) AS ${quoted(name)}`,
+      `CAST(max(CASE WHEN "metric" = ${literal(name)} THEN "value" END) AS ${sumType(type)}) AS ${identifier(name)}`,
   );
   const ofReport = ['report_id', 'report_created_at', 'changed_at', 'outcome', 'finality'].map(
     (name) => `max("${name}") AS "${name}"`,
@@ -129,11 +129,11 @@ export function restatementsView({ table }: Pick<QueriedTable, 'table'>): string
 function totals({ table, columns, currencies = {} }: QueriedTable, today: string): string {
   const campaign = columns.map(({ name }) => name).filter((name) => /^campaign_(id|name)$/.test(name));
   const currency = Object.keys(currencies).length > 0 ? ['currency'] : [];
-  const keys = ['date', 'account', ...campaign, ...currency].map(quoted).join(', ');
-  const sums = metricsIn(columns).map(({ name }) => `sum(${quoted(name)}) AS ${quoted(name)}`);
+  const keys = ['date', 'account', ...campaign, ...currency].map(identifier).join(', ');
+  const sums = metricsIn(columns).map(({ name }) => `sum(${identifier(name)}) AS ${identifier(name)}`);
   return [
     `SELECT ${[keys, ...sums].join(', ')}`,
-    `FROM ${quoted(catalogName(table))}`,
+    `FROM ${identifier(catalogName(table))}`,
     `WHERE "date" >= ${today} - INTERVAL '30' DAY`,
     `GROUP BY ${keys}`,
     `ORDER BY ${keys}`,
@@ -151,9 +151,4 @@ function metricsIn(columns: readonly Column[]): Column[] {
 /** The sum of a day may have more digits than each of its values. */
 function sumType(type: Column['type']): string {
   return type.replace(/^decimal\(\d+,/, 'decimal(38,');
-}
-
-/** A file of a local run may have any name of a column. */
-function quoted(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
 }

@@ -15,7 +15,7 @@ export interface ScheduledRun {
 
 /**
  * Bytes of the facts of one input's accounts. The state of an export adds 150 bytes for each of up to 250
- * accounts and 30,000 of the request; that of a check, their missing days. Both hold up to 256 KB.
+ * accounts and 30,000 of the request; the state of a check adds their missing days. Both hold up to 256 KB.
  */
 const MAX_FACTS_BYTES = 60_000;
 

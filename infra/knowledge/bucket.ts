@@ -30,16 +30,6 @@ export interface Folder {
   readonly out: string;
 }
 
-/** Nothing was exported yet. */
-export const NO_OBJECTS: ReadableBucket = {
-  list: async () => [],
-  getText: async () => undefined,
-  head: async () => undefined,
-  readEnd: async () => undefined,
-  toFile: async () => undefined,
-  async [Symbol.asyncDispose]() {},
-};
-
 /** @throws UsageError if nothing was deployed from here, or the folder has no exports */
 export async function openBucket({ local, out }: Folder): Promise<Bucket> {
   return local ? openFolder(out) : openDeployed();
@@ -54,8 +44,7 @@ export async function openToRead({ local, out }: Folder): Promise<ReadableBucket
       (await store.getFile(key, path, signal, version)) && path;
     return { ...store, toFile };
   }
-  const bucket = await findBucket(out);
-  return bucket === undefined ? NO_OBJECTS : readFolder(out, bucket);
+  return readFolder(out, (await findBucket(out)) ?? '');
 }
 
 /** Reads files in place: a server between would take 3 ms of CPU for each, and loading the SDK 0.2 s. */

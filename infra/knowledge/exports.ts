@@ -28,7 +28,7 @@ export interface ExportPlace extends Folder {
 }
 
 /**
- * Finds an export: in the config, or else among those that a folder's runs have asked for or delivered.
+ * Finds an export: in the config, or else among the exports that a folder's runs have asked for or delivered.
  *
  * @param from the first day that a person asked for. Default: see {@link readRecent}
  * @throws UsageError if there is none, or if several accounts have it

@@ -63,7 +63,7 @@ LEFT JOIN first USING (table_name, account, date, metric)
 LEFT JOIN corrected USING (table_name, account, date)
 GROUP BY ALL`;
 
-/** The saved query `since-close`, as one row for each month, with those that did not change. */
+/** The saved query `since-close`, as one row for each closed month, also if it did not change. */
 const CLOSES = `WITH changes AS (SELECT *, strftime(date, '%Y-%m') AS month FROM (${SINCE_CLOSE})),
   days AS (SELECT table_name, account, month, count(DISTINCT date) AS days FROM changes GROUP BY ALL),
   sums AS (SELECT table_name, account, month, metric, sum(change)::DOUBLE AS sum FROM changes GROUP BY ALL)

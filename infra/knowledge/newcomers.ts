@@ -46,8 +46,8 @@ export async function findNewcomers(
   const [first, last] = [ranges[0], ranges.at(-1)];
   if (!first || !last) return undefined;
   const advertiser_ids = [...new Set(lacking.flatMap(({ lacked }) => lacked))].sort();
-  const shown = { count: advertiser_ids.length, advertiser_ids: advertiser_ids.slice(0, MAX_NAMED) };
-  const reason = `without ${nameNewcomers(shown)}`;
+  const named = { count: advertiser_ids.length, advertiser_ids: advertiser_ids.slice(0, MAX_NAMED) };
+  const reason = `without ${nameNewcomers(named)}`;
   // There may be days before the judged ones.
   const [start_date = ''] = [first.start_date, newcomers?.history?.start_date ?? '9999'].sort();
   return {

@@ -35,7 +35,7 @@ export interface PageDay extends Partial<LedgerDay> {
 }
 
 export interface PageCurve {
-  /** Of the metrics that the page shows. */
+  /** For the metrics that the page shows. */
   readonly points: readonly CurvePoint[];
   /** The days of the shortest look-back that would have caught nearly all changes of each metric. */
   readonly look_back: number;
@@ -109,7 +109,7 @@ function describeExport(
     compared: ledger.compared,
     /** When the newest manifest was written, in ISO 8601. */
     delivered_at: newest?.published_at,
-    /** Of the last execution that delivered something. */
+    /** The warnings of the last execution that delivered something. */
     warnings: [...new Set(lastRun.flatMap(({ manifest }) => manifest.warnings))] as readonly string[],
     /** Whole days from the end of the newest day to `made_at`, in the export's time zone. */
     days_behind: newest_day === undefined ? undefined : Math.max(0, daysBetween(newest_day, today) - 1),
@@ -118,7 +118,7 @@ function describeExport(
 }
 
 function describeFailure({ at, error, happened, todo, execution }: StoredFailure, { local }: Folder) {
-  /** Of a stack: the command that explains it. */
+  /** Explains the failure. Only a stack's execution has a history. */
   const command = local ? undefined : commandFor(['explain', execution]);
   return { at, error, happened, todo, command };
 }

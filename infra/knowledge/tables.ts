@@ -42,8 +42,7 @@ async function documentFolder(folder: Folder) {
 /**
  * The schema of a table.
  *
- * @param exports of a folder, whose tables are those that a local run defines. Undefined: those of the
- * deployed stack
+ * @param exports of a folder, for the table that a local run defines. Undefined: for the deployed table
  * @throws UsageError if no stack with tables was deployed from here
  */
 export async function findSchema(

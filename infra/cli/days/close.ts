@@ -32,7 +32,7 @@ export function createCommand(): Command {
     .argument('<month>', 'such as 2026-10', parseMonth)
     .argument('[name]', 'an export (default: all that have a table)')
     .option('--account <name>', 'only this account')
-    .option('--again', 'close it again: what the first close kept is replaced')
+    .option('--again', 'close it again: it replaces what the first close wrote')
     .option('--anyway', 'close it although days are missing or not final')
     .addOption(option.json())
     .option('--local', 'work on the folder of local runs instead of the deployed bucket')

@@ -43,7 +43,7 @@ export interface ExecutionEnd {
   readonly output?: unknown;
   readonly error?: string | undefined;
   readonly cause?: string | undefined;
-  /** Of an export of several accounts, once all have ended. */
+  /** Only for an export of several accounts, once all have ended. */
   readonly accounts?: readonly AccountEnd[] | undefined;
 }
 

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { planKey } from '../../../functions/workflow/keys.ts';
 import { addDays, type DateRange } from '../../../functions/workflow/request/dates.ts';
 import { parseRequest } from '../../../functions/workflow/request/request.ts';
-import { NO_OBJECTS } from '../../../infra/knowledge/bucket.ts';
+import { openToRead } from '../../../infra/knowledge/bucket.ts';
 import { latestFailure } from '../../../infra/knowledge/exports.ts';
 import { judgeRange } from '../../../infra/knowledge/missing-days.ts';
 import { readExports } from '../../../infra/knowledge/status.ts';
@@ -36,7 +36,8 @@ function createHistory(windows: readonly DateRange[]) {
   const read = async () => {
     const place = { local: true, out: temporaryDirectory() } as const;
     mkdirSync(join(place.out, 'bucket/exports/account=acme/export=daily'), { recursive: true });
-    const [found] = await readExports('daily', place, { ...NO_OBJECTS, ...store }, NOW);
+    await using folder = await openToRead(place);
+    const [found] = await readExports('daily', place, { ...folder, ...store }, NOW);
     return found?.found;
   };
   return { texts, reads, read };
