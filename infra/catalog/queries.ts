@@ -18,11 +18,6 @@ import {
  * stack saves them in its workgroup, and the views of `query` are made of them.
  */
 
-export interface SavedQuery {
-  readonly description: string;
-  readonly sql: string;
-}
-
 /** The parts of a table that the queries use. */
 export type QueriedTable = Pick<TableSchema, 'table' | 'kind' | 'columns'> &
   Partial<Pick<TableSchema, 'currencies'>>;
@@ -39,7 +34,7 @@ export interface QueryOptions extends Finality {
 export function savedQueries(
   tables: readonly QueriedTable[],
   { day = '2026-11-03', at = '2026-11-10', today = TODAY, config }: QueryOptions = {},
-): Readonly<Record<string, SavedQuery>> {
+): Readonly<Record<string, { readonly description: string; readonly sql: string }>> {
   const reports = tables.filter(({ kind }) => kind === 'report');
   const [first] = reports;
   if (!first) return {};

@@ -13,15 +13,6 @@ interface Target {
 
 type Outputs = Readonly<Record<string, string | undefined>>;
 
-/** A deployed stack. */
-interface Deployment {
-  /** For messages: its name, Region and AWS account. */
-  readonly place: string;
-  readonly region: string;
-  readonly awsAccount: string;
-  readonly outputs: Outputs;
-}
-
 let target: Target = {};
 let tell: ((place: string) => void) | undefined;
 
@@ -58,15 +49,18 @@ export function targetRegion(): { region?: string } {
  * @throws UsageError if there is no such stack
  * @throws CommandFailed if AWS refuses the call
  */
-export async function readDeployment(): Promise<Deployment> {
+export async function readDeployment() {
   const stack = stackName();
   const outputs = await describeStack(stack);
   const [, , , region = '', awsAccount = ''] = outputs[OUTPUTS.stateMachine]?.split(':') ?? [];
+  /** For messages: its name, Region and AWS account. */
   const place = `the stack ${stack} in ${region} of AWS account ${awsAccount}`;
   tell?.(place);
   tell = undefined;
   return { place, region, awsAccount, outputs };
 }
+
+type Deployment = Awaited<ReturnType<typeof readDeployment>>;
 
 /** @throws UsageError if the stack has no such output */
 export function requireOutput({ place, outputs }: Deployment, output: keyof typeof OUTPUTS): string {

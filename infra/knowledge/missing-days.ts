@@ -51,15 +51,7 @@ export const LACKS = Object.keys(LACK_WORDS) as Lack[];
 export type LackingDays = Readonly<Record<Lack, readonly MissingRange[]>>;
 
 /** The document that `--json` prints. */
-export interface MissingDays extends Days, LackingDays {
-  readonly outcome: 'ok';
-  readonly account: string;
-  readonly name: string;
-  /** Days. */
-  readonly counts: Readonly<Record<Lack, number>>;
-  /** The keys of manifests that cannot be read. */
-  readonly damaged: readonly string[];
-}
+export type MissingDays = ReturnType<typeof groupMissing>;
 
 /** The reason why a day lacks something. */
 export const REASONS: Readonly<Record<MissingRange['reason'], string>> = {
@@ -122,9 +114,9 @@ export function deliveryOf(
 }
 
 export function groupMissing(
-  { request: { account, name }, damaged }: FoundExport,
+  { request: { account, name }, damaged }: Pick<FoundExport, 'request' | 'damaged'>,
   { start_date, end_date, days }: JudgedRange,
-): MissingDays {
+) {
   const alike = Map.groupBy(days, ({ state, problem }) => `${state} ${problem}`);
   const ranges = [...alike.values()].flatMap((each) =>
     groupDays(each.map(({ day }) => day)).map((range) => {
@@ -135,19 +127,20 @@ export function groupMissing(
   ranges.sort((one, other) => one.start_date.localeCompare(other.start_date));
   const forEach = <T>(find: (lack: Lack) => T) =>
     Object.fromEntries(LACKS.map((lack) => [lack, find(lack)])) as Record<Lack, T>;
-  const lacking = forEach((lack) =>
+  const lacking: LackingDays = forEach((lack) =>
     ranges.filter((each): each is MissingRange => lackOf(each.reason) === lack),
   );
-  const counts = forEach((lack) => lacking[lack].reduce((sum, { days }) => sum + days, 0));
   return {
-    outcome: 'ok',
+    outcome: 'ok' as const,
     account,
     name,
     start_date,
     end_date,
     days: days.length,
-    counts,
+    /** Days. */
+    counts: forEach((lack) => lacking[lack].reduce((sum, { days }) => sum + days, 0)),
     ...lacking,
+    /** The keys of manifests that cannot be read. */
     damaged,
   };
 }

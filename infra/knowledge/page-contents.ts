@@ -5,7 +5,7 @@ import type { DocumentedColumn, DocumentedTable } from '../catalog/table-words.t
 import { type Folder, openToRead } from './bucket.ts';
 import { loadConfig } from './config.ts';
 import { readDeployment } from './deployment.ts';
-import type { CurvePoint, LedgerDay } from './ledger-days.ts';
+import type { LedgerDay } from './ledger-days.ts';
 import { LACKS } from './missing-days.ts';
 import { commandFor } from './next-command.ts';
 import { latest } from './recent.ts';
@@ -34,20 +34,9 @@ export interface PageDay extends Partial<LedgerDay> {
   readonly rows?: number | undefined;
 }
 
-export interface PageCurve {
-  /** For the metrics that the page shows. */
-  readonly points: readonly CurvePoint[];
-  /** The days of the shortest look-back that would have caught nearly all changes of each metric. */
-  readonly look_back: number;
-  /** The days of the longest look-back in the config, if it has one. */
-  readonly configured?: number | undefined;
-}
+export type PageCurve = NonNullable<ReturnType<typeof describeCurve>>;
 
-export interface PageMetric {
-  readonly name: string;
-  /** `count`, `number`, a currency such as `EUR`, or `money` if the config names no currency. */
-  readonly unit: string | undefined;
-}
+export type PageMetric = ReturnType<typeof chooseMetrics>[number];
 
 /** @throws UsageError if the folder has no runs, or no stack was deployed from here; TableProblem */
 export async function readPage(folder: Folder, now: Date) {
@@ -123,22 +112,23 @@ function describeFailure({ at, error, happened, todo, execution }: StoredFailure
   return { at, error, happened, todo, command };
 }
 
-function chooseMetrics(table: DocumentedTable, account: string, days: readonly PageDay[]): PageMetric[] {
+function chooseMetrics(table: DocumentedTable, account: string, days: readonly PageDay[]) {
   const hasValue = ({ name }: DocumentedColumn) => days.some(({ values }) => values?.[name] != null);
   return table.columns
     .filter((column) => column.adds_up && hasValue(column))
     .toSorted((one, other) => Number(other.name === 'spend') - Number(one.name === 'spend'))
     .slice(0, MAX_METRICS)
-    .map(({ name, unit }) => ({ name, unit: unit === 'money' ? (table.currencies[account] ?? unit) : unit }));
+    .map(({ name, unit }) => ({
+      name,
+      /** `count`, `number`, a currency such as `EUR`, or `money` if the config names no currency. */
+      unit: unit === 'money' ? (table.currencies[account] ?? unit) : unit,
+    }));
 }
 
 /** The part of the change that a look-back must catch. */
 const ENOUGH_CAUGHT = 0.99;
 
-function describeCurve(
-  { account, name, ledger }: ReadExport,
-  metrics: readonly PageMetric[],
-): PageCurve | undefined {
+function describeCurve({ account, name, ledger }: ReadExport, metrics: readonly PageMetric[]) {
   const points = ledger.curve.filter(({ metric }) => metrics.some(({ name }) => name === metric));
   if (points.length === 0) return undefined;
   const late = points.filter(({ caught }) => caught !== null && caught < ENOUGH_CAUGHT);
@@ -148,7 +138,9 @@ function describeCurve(
   const lengths = periods.flatMap((period) => /^last_(\d+)_days$/.exec(String(period))?.[1] ?? []);
   return {
     points,
+    /** The days of the shortest look-back that would have caught nearly all changes of each metric. */
     look_back: Math.min(...points.map(({ age }) => age).filter((age) => age > after)),
+    /** The days of the longest look-back in the config, if it has one. */
     configured: lengths.length > 0 ? Math.max(...lengths.map(Number)) : undefined,
   };
 }

@@ -1,7 +1,6 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { RequestTarget } from '../../functions/decisions/request-hash.ts';
-import { platformName } from '../../functions/decisions/request-hash.ts';
+import { platformName, type RequestTarget } from '../../functions/decisions/request-hash.ts';
 import { parseJson } from '../../functions/workflow/json.ts';
 import { EXAMPLE_REVISION } from '../sandbox/settings.ts';
 
@@ -27,15 +26,11 @@ export async function keepPlatform(out: string, options: PlatformOptions): Promi
   await rename(draft, join(out, FILE));
 }
 
-/** Names a platform and a credential file instead of the deployed ones. */
-export interface PlatformOptions {
-  readonly baseUrl?: string;
-  readonly credential?: string;
-  readonly revision?: string;
-}
-
-export const PLATFORM_FLAGS: Readonly<Record<keyof PlatformOptions, string>> = {
+export const PLATFORM_FLAGS = {
   baseUrl: '--base-url',
   credential: '--credential',
   revision: '--revision',
 };
+
+/** Names a platform and a credential file instead of the deployed ones. */
+export type PlatformOptions = { readonly [name in keyof typeof PLATFORM_FLAGS]?: string };
