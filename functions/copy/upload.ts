@@ -30,7 +30,6 @@ export type Kind = Pick<StoredObject, 'content_type' | 'content_encoding'>;
 /** A visible object whose checksum S3 has verified. */
 export type Stored = Pick<StoredObject, 'bytes' | 'crc32' | 'version_id'>;
 
-/** A part that S3 has stored. */
 export interface Part {
   /** From 1. */
   readonly number: number;

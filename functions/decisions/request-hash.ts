@@ -4,7 +4,6 @@ import { ALL } from '../workflow/request/report.ts';
 import type { ExportRequest } from '../workflow/request/request.ts';
 import type { Settings } from '../workflow/settings.ts';
 
-/** The platform that a request is sent to. */
 export interface RequestTarget {
   /** From `platformName`. */
   readonly platform: string;
@@ -12,7 +11,6 @@ export interface RequestTarget {
   readonly revision: string;
 }
 
-/** The target of a function. */
 export function targetOf(settings: Pick<Settings, 'PLATFORM_BASE_URL' | 'PLATFORM_REVISION'>): RequestTarget {
   return { platform: platformName(settings.PLATFORM_BASE_URL), revision: settings.PLATFORM_REVISION };
 }

@@ -18,7 +18,6 @@ export interface Connection {
   readonly log?: Pick<Log, 'info' | 'warn' | 'keep'>;
 }
 
-/** The settings of API calls. */
 export interface Platform extends Connection {
   /** YYYY-MM-DD, sent as X-Service-Revision; never sent to the token endpoint (contract 9). */
   readonly revision: string;

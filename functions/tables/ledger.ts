@@ -14,7 +14,6 @@ export interface Entry {
   readonly copied_at: string;
 }
 
-/** One day of a report. */
 export interface LedgerDay extends DayFacts, Entry {
   /** See LEDGER_COLUMNS. */
   readonly outcome: 'shown' | 'kept' | 'held' | 'not written' | typeof TOTAL;

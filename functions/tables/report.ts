@@ -29,7 +29,6 @@ export interface ReportOptions {
   readonly granularity?: string | undefined;
 }
 
-/** One day's rows. */
 export interface DayFacts {
   /** YYYY-MM-DD */
   readonly day: string;

@@ -13,7 +13,6 @@ const API_KEY_SUNSET = new Date(SUNSET);
 const DAY_MS = 24 * 60 * 60 * 1000;
 const INSTEAD = 'Store {"client_id","client_secret"} in its credential secret instead.';
 
-/** A credential secret that holds a key. */
 export const ApiKeyCredential = z.object({
   api_key: z
     .string('is missing or not a string')

@@ -54,7 +54,6 @@ export function credentialWarnings(credential: Credential): string[] {
     .map(([field]) => `${field} begins or ends with a space: make sure that the space is part of it`);
 }
 
-/** One account's credential secret. */
 export interface CredentialStore {
   /** @throws CredentialUnusable if there is none */
   read(): Promise<SecretText>;

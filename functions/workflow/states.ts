@@ -86,7 +86,6 @@ export const TokenRequest = z.looseObject({
 });
 export type TokenRequest = z.infer<typeof TokenRequest>;
 
-/** The plan of a report of all advertisers. */
 export const PlanOfAll = z.extend(ExportPlan, { request: ReportRequest, token: TokenRef });
 export type PlanOfAll = z.infer<typeof PlanOfAll>;
 

@@ -44,7 +44,6 @@ const exportName = name.check(
   z.refine((text) => text !== LEDGER, `must not be ${LEDGER}, which is a table of its own`),
 );
 
-/** The fields of every request. */
 export const commonFields = {
   name: exportName,
   account: name,
@@ -69,7 +68,6 @@ export function ofKind<R extends { readonly kind: string }>(kind: R['kind']) {
   return z.custom<R>((value) => Object(value).kind === kind);
 }
 
-/** A range of dates, or a period. */
 export const rangeFields = {
   start_date: z.optional(date),
   end_date: z.optional(date),
