@@ -21,8 +21,8 @@ export function createAlarmTopic(
   { config: { stack, alarm_emails }, topic: given, encryptionKey }: AlarmTopicProps,
 ): ITopic {
   if (given) {
-    // Without the permission, alarms are lost, and only their own history says so. A statement added here would
-    // replace the policy that SNS gives a topic, on which others may rely.
+    // Without the permission, alarms are lost, and only their own history says so. A statement added here
+    // would replace the policy that SNS gives a topic, on which others may rely.
     Annotations.of(scope).addWarningV2(
       'ad-report-export:topic',
       `alarms notify the topic ${given.node.path}, which stays as it is. Unless it has the policy that SNS gives a new topic, it must ` +

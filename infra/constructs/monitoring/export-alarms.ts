@@ -46,7 +46,7 @@ export class ExportAlarms extends Construct {
   }
 }
 
-/** Alarms by name, with one or two sentences for the person on call. The runbook has a section of each name. */
+/** Alarms by name, with a sentence or two for the person on call. The runbook has a section of each name. */
 function alarmConditions(props: ExportAlarmsProps): Record<string, { metric: IMetric; description: string }> {
   const { stateMachine, readyChecks, deadLetterQueue } = props;
   const { stack, tables } = props.config;
