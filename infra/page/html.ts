@@ -1,17 +1,15 @@
 import { toPrintable } from '../knowledge/errors.ts';
 
-/** Escaped text, made by {@link html}. Only this module can make it, so no other text reaches the page. */
-export interface Html {
-  readonly markup: string;
-}
-
-class Markup implements Html {
+class Markup {
   readonly markup: string;
 
   constructor(markup: string) {
     this.markup = markup;
   }
 }
+
+/** Escaped text, made by {@link html}. Only this module can make it, so no other text reaches the page. */
+export type Html = Markup;
 
 /** Undefined, false and empty lists leave nothing. */
 export type Content = string | number | Html | undefined | false | readonly Content[];

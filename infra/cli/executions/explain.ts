@@ -2,12 +2,12 @@ import { Command } from 'commander';
 import prettyBytes from 'pretty-bytes';
 import { describeDays } from '../../../functions/workflow/request/dates.ts';
 import {
-  type ExplainedExecution,
+  type ExecutionSummary,
   explainExecution,
   type WindowRun,
 } from '../../knowledge/executions/deployed.ts';
 import { describeEnd, toMinute } from '../../knowledge/executions/last-run.ts';
-import { type Outcome, outcomeOf } from '../../knowledge/executions/outcome.ts';
+import { outcomeOf } from '../../knowledge/executions/outcome.ts';
 import { duration } from '../../local/step-functions/progress.ts';
 import { printDocument, printLines } from '../layout.ts';
 import { type CommonOptions, examples, option } from '../options.ts';
@@ -22,19 +22,20 @@ export function createCommand(): Command {
 }
 
 async function explain(execution: string, { json }: Pick<CommonOptions, 'json'>): Promise<void> {
-  const details = await explainExecution(execution);
-  const { summary, end, windows, console } = details;
+  const { summary, end, windows, console } = await explainExecution(execution);
   const hasFailed = summary.outcome !== 'running' && summary.outcome !== 'delivered';
   const failed = hasFailed || end.accounts ? outcomeOf(end) : undefined;
-  if (!json) return printLines(describeExecution(details, failed));
   const { outcome: ending, ...failure } = failed ?? {};
-  printDocument({ ...summary, failure: ending && failure, windows, console });
+  if (json) return printDocument({ ...summary, failure: ending && failure, windows, console });
+  const paragraphs = [
+    failed ? describeOutcome(failed, {}) : [],
+    windows.map(describeWindow),
+    [`Each state: ${console}`],
+  ].filter((lines) => lines.length > 0);
+  printLines([...describeSummary(summary), ...paragraphs.flatMap((lines) => ['', ...lines])]);
 }
 
-function describeExecution(
-  { summary, windows, console }: ExplainedExecution,
-  failure: Outcome | undefined,
-): string[] {
+function describeSummary(summary: ExecutionSummary): string[] {
   const { execution, outcome, started_at, account, accounts, start_date, end_date } = summary;
   const facts = [
     account === undefined ? [] : `${account}/${summary.export}`,
@@ -43,15 +44,7 @@ function describeExecution(
     `began ${toMinute(started_at)} UTC`,
     describeTime(summary),
   ];
-  const paragraphs = [
-    [`${outcome.replace('_', ' ')}  ${execution}`, facts.flat().join(', ')],
-    failure ? describeOutcome(failure, {}) : [],
-    windows.map(describeWindow),
-    [`Each state: ${console}`],
-  ];
-  return paragraphs
-    .filter((lines) => lines.length > 0)
-    .flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]));
+  return [`${outcome.replace('_', ' ')}  ${execution}`, facts.flat().join(', ')];
 }
 
 function describeWindow(run: WindowRun): string {
