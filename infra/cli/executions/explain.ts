@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import prettyBytes from 'pretty-bytes';
 import { describeDays } from '../../../functions/workflow/request/dates.ts';
 import {
-  type ExecutionSummary,
+  type ExplainedExecution,
   explainExecution,
   type WindowRun,
 } from '../../knowledge/executions/deployed.ts';
@@ -35,7 +35,7 @@ async function explain(execution: string, { json }: Pick<CommonOptions, 'json'>)
   printLines([...describeSummary(summary), ...paragraphs.flatMap((lines) => ['', ...lines])]);
 }
 
-function describeSummary(summary: ExecutionSummary): string[] {
+function describeSummary(summary: ExplainedExecution['summary']): string[] {
   const { execution, outcome, started_at, account, accounts, start_date, end_date } = summary;
   const facts = [
     account === undefined ? [] : `${account}/${summary.export}`,
