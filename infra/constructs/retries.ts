@@ -12,7 +12,7 @@ const START_FAILED = [
   'StepFunctions.ThrottlingException',
 ] as const;
 
-/** @param timing seconds before the `first` retry and of the `longest` wait. Each wait doubles the one before */
+/** @param timing seconds before the `first` retry and of the `longest` wait. A wait doubles the one before */
 function retry(
   errors: readonly (ErrorName | (typeof AWS_ERRORS)[number] | (typeof START_FAILED)[number])[],
   timing: { first: number; times: number; longest?: number; jitter?: JitterType },
