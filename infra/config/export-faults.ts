@@ -18,15 +18,6 @@ import {
   tableSource,
 } from './exports.ts';
 
-/** An export of the raw config. */
-interface RawExport {
-  /** Its path in the config. */
-  readonly path: string;
-  readonly raw: JsonObject;
-  readonly runs: readonly JsonObject[];
-  readonly entries: readonly ConfiguredExport[];
-}
-
 /**
  * Faults of the exports: each must be a request that an execution would accept, and each name has one table.
  * Looks at the raw config, so that a fault elsewhere hides none of these.
@@ -48,7 +39,10 @@ export function exportFaults(context: unknown): string[] {
   ];
 }
 
-function readExport(raw: JsonObject, path: string, known: JsonObject): RawExport {
+/** An export of the raw config, and its path there. */
+type RawExport = ReturnType<typeof readExport>;
+
+function readExport(raw: JsonObject, path: string, known: JsonObject) {
   const named = Array.isArray(raw.accounts) ? raw.accounts.map(String) : Object.keys(known);
   // An export is checked even if there is no account for it.
   const accounts = named.length > 0 ? named : ['none'];

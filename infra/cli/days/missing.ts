@@ -2,8 +2,8 @@ import { Command } from 'commander';
 import { addDays, describeDays } from '../../../functions/workflow/request/dates.ts';
 import { type Folder, openToRead } from '../../knowledge/bucket.ts';
 import { type ExportPlace, findConfigured, findExport } from '../../knowledge/exports.ts';
-import type { AskedDays } from '../../knowledge/missing-days.ts';
 import {
+  type AskedDays,
   describeReason,
   groupMissing,
   judgeRange,

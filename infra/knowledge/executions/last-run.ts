@@ -1,21 +1,14 @@
 import type { ExportRecords } from '../../../functions/deliveries/records.ts';
 import { latest } from '../recent.ts';
 
-/** The last run of an export that has ended, as its records tell it. */
-export interface LastRun {
-  readonly execution: string;
-  /** `incomplete`: it was stopped, killed or timed out. A local run may also still run. */
-  readonly outcome: 'delivered' | 'failed' | 'incomplete';
-  /** When it delivered its last window or failed; when it began, if it did neither. ISO 8601. */
-  readonly at: string;
-  readonly error?: string;
-}
-
-/** @param running executions that have not ended */
-export function findLastRun(
-  { deliveries, failures, plans }: ExportRecords,
-  running: readonly string[],
-): LastRun | undefined {
+/**
+ * Finds the last run of an export that has ended, as its records tell it. `incomplete`: it was stopped, killed
+ * or timed out. A local run may also still run. `at` is when it delivered its last window or failed, or when it
+ * began, if it did neither.
+ *
+ * @param running executions that have not ended
+ */
+export function findLastRun({ deliveries, failures, plans }: ExportRecords, running: readonly string[]) {
   const open = plans.filter(({ execution }) => !running.includes(execution));
   const delivered = deliveries.map(({ published_at: at, execution, asked, ...window }) => {
     const { start_date, end_date } = asked ?? window;
