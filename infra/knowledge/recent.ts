@@ -75,24 +75,21 @@ function windowsOf(keys: readonly string[]): DateRange[] {
 }
 
 /**
- * A plan of days that were long over when it was made is open although later look-backs passed them: a person
- * asked for the days again.
+ * A look-back that failed leaves its plan for ever. Later look-backs that passed its days settle it, by their
+ * dates: judgeDays then looks closer. A plan of days that were long over when it was made stays open, because
+ * a person asked for the days again.
  */
 async function isOpen(
   store: Pick<RecordStore, 'getText'>,
-  { key, ...range }: DateRange & { readonly key: string },
+  { key, ...plan }: DateRange & { readonly key: string },
   windows: readonly DateRange[],
 ): Promise<boolean> {
-  if (!isSettled(range, windows)) return true;
-  const { started_at = '' } = Object(parseJson((await store.getText(key)) ?? ''));
-  return started_at > addDays(range.end_date, MARGIN_DAYS);
-}
-
-/** A look-back that failed leaves its plan for ever. Finds by dates the plans that judgeDays may settle. */
-function isSettled(plan: DateRange, windows: readonly DateRange[]): boolean {
   const isBeyond = ({ start_date, end_date }: DateRange) =>
     start_date < plan.end_date && end_date > plan.end_date;
-  return windows.some(isBeyond) && daysOf(plan).every((day) => windows.some((window) => covers(window, day)));
+  const isPassed = (day: string) => windows.some((window) => covers(window, day));
+  if (!windows.some(isBeyond) || !daysOf(plan).every(isPassed)) return true;
+  const { started_at = '' } = Object(parseJson((await store.getText(key)) ?? ''));
+  return started_at > addDays(plan.end_date, MARGIN_DAYS);
 }
 
 /** The request of the newest plan or manifest. */
