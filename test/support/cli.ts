@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { vi } from 'vitest';
 import { runCommandLine } from '../../infra/cli/program.ts';
+import { setConfigFile } from '../../infra/knowledge/config.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 /** The CLI's entry point. */
@@ -67,6 +68,7 @@ export async function runCommand(
   } finally {
     for (const spy of [...spies, input]) spy.mockRestore();
     process.chdir(folder);
+    setConfigFile(undefined, false);
     Object.assign(process, { argv, exitCode });
     for (const name of Object.keys(process.env)) if (!(name in env)) delete process.env[name];
     Object.assign(process.env, env);
