@@ -215,4 +215,4 @@ counts["points with a share"] = sum(each["caught"] is not None for each in found
 counts["totals that differ"] = sum(each["difference"] != 0 for each in found["reconciliation"].values())
 print(json.dumps(counts))
 if 0 in counts.values():
-    sys.exit("one of these is 0")
+    sys.exit("nothing differs, but the folder of this seed lacks one of these: take another one")
