@@ -80,7 +80,10 @@ export interface DayFacts {
   readonly timeZone?: string | undefined;
 }
 
-/** Judges days for every command and step but CheckReady, which asks for a report of its own run. */
+/**
+ * Judges days for every command and step. CheckReady gives only the deliveries whose reports were created
+ * since its run was due.
+ */
 export function judgeDays(days: readonly string[], facts: DayFacts): DayState[] {
   const { deliveries, shown, hash, timeZone } = facts;
   const attempts = (facts.attempts ?? []).filter(({ request_hash = hash }) => request_hash === hash);

@@ -169,7 +169,7 @@ export function lackOf(state: DayState): Lack | undefined {
   return NOT_DELIVERED.has(state) ? 'not_delivered' : (state as Lack);
 }
 
-/** The days that were asked for, or the known ones of the request, its windows and plans. Not today. */
+/** The days that were asked for, or the known ones of the request, its windows and plans until yesterday. */
 function findRange(
   { request, deliveries, plans, oldest, since }: FoundExport,
   { from, to }: AskedDays,

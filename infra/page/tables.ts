@@ -57,7 +57,7 @@ export function drawRemedies(remedies: readonly Remedy[]): Html {
 export function drawMonths(months: readonly MonthFinality[], closed: readonly ClosedMonth[]): Html {
   const nameOf = ({ month }: { readonly month: string }) => `${monthName(month)} ${month.slice(0, 4)}`;
   const draw = (name: string, words: Content, more?: Content) =>
-    html`<li><p><b>${name}</b>: ${words}</p>${more}</li>\n`;
+    html`<li><p><b>${name}</b> ${words}</p>${more}</li>\n`;
   const isFinal = (each: MonthFinality) => describeFinality(each) === 'final';
   const final = months.filter(isFinal).map(nameOf).join(', ');
   const drawOther = (each: MonthFinality) => {

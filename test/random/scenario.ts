@@ -8,8 +8,8 @@ export interface Scenario {
   readonly exports: readonly RequestedExport[];
   readonly report: {
     readonly secondsToReady: number;
-    /** Default: a few rows a day. A file of more than 8 MiB becomes a multipart upload. */
-    readonly bytes?: number;
+    /** Default: a few rows a day. With 80,000 rows, most files take a multipart upload. */
+    readonly rows?: number;
     readonly urlSeconds: number;
     /** Seconds by which the reports are READY later, in order of creation: they finish out of order. */
     readonly delays?: readonly number[];
@@ -143,9 +143,9 @@ const report = fc.record(
       { weight: 20, arbitrary: fc.constantFrom(0, 5, 25, 60, 300) },
       { weight: 1, arbitrary: fc.constantFrom(2_000, 1e9) },
     ),
-    bytes: fc.oneof(
-      { weight: 12, arbitrary: fc.integer({ min: 2, max: 5_000 }) },
-      { weight: 1, arbitrary: fc.integer({ min: 8, max: 18 }).map((mb) => mb * 1024 ** 2 + 17) },
+    rows: fc.oneof(
+      { weight: 12, arbitrary: fc.integer({ min: 0, max: 30 }) },
+      { weight: 1, arbitrary: fc.integer({ min: 80_000, max: 200_000 }) },
     ),
     urlSeconds: fc.oneof(
       { weight: 12, arbitrary: fc.constant(86_400) },

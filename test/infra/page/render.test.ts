@@ -122,7 +122,7 @@ test('the months that are final are one line, and the others say what makes them
       { month: '2026-10', ...counts, unverified: 1, changing: 2, verify },
     ],
   });
-  expect(page).toContain('<li><p><b>Aug 2026, Sep 2026</b>: final</p></li>');
+  expect(page).toContain('<li><p><b>Aug 2026, Sep 2026</b> final</p></li>');
   expect(page).toMatch(/<b>Oct 2026<.b>: 1 day unverified, 2 days changing<.*<time>2026-11-28<.*run daily</s);
 });
 
