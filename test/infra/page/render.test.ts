@@ -123,7 +123,7 @@ test('the months that are final are one line, and the others say what makes them
     ],
   });
   expect(page).toContain('<li><p><b>Aug 2026, Sep 2026</b> final</p></li>');
-  expect(page).toMatch(/<b>Oct 2026<.b>: 1 day unverified, 2 days changing<.*<time>2026-11-28<.*run daily</s);
+  expect(page).toMatch(/<b>Oct 2026<.b> 1 day unverified, 2 days changing<.*<time>2026-11-28<.*run daily</s);
 });
 
 test('the restatement curve names the look-back that catches nearly all, or says how many days are final', () => {
