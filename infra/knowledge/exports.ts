@@ -137,7 +137,8 @@ function lastTarget({ deliveries }: ExportRecords): RequestTarget | undefined {
 
 /**
  * The latest failure that is not settled: a day of its range still has to be exported, and nobody has
- * delivered it since. A list or a query for purchases settles it with its next delivery.
+ * delivered it since. A list or a query for purchases settles it with its next delivery. A failure report
+ * does not name its request, so a delivery of any request settles it.
  *
  * @param days of a report, judged
  */
@@ -145,16 +146,13 @@ export function latestFailure(
   { failures, deliveries }: Pick<ExportRecords, 'failures'> & { readonly deliveries: readonly Delivery[] },
   days?: readonly { readonly day: string; readonly state: DayState }[],
 ): StoredFailure | undefined {
-  const isBefore = ({ published_at }: Delivery, { at }: StoredFailure) =>
-    Date.parse(published_at) < Date.parse(at);
-  const isOpen = (failure: StoredFailure) =>
-    days
-      ? days.some(
-          ({ day, state }) =>
-            TO_EXPORT.has(state) &&
-            covers(failure, day) &&
-            deliveries.every((each) => !covers(each, day) || isBefore(each, failure)),
-        )
-      : deliveries.every((each) => isBefore(each, failure));
+  const isOpen = (failure: StoredFailure) => {
+    const since = ({ published_at, lost }: Delivery) =>
+      !lost && Date.parse(published_at) >= Date.parse(failure.at);
+    const later = deliveries.filter(since);
+    if (!days) return later.length === 0;
+    const own = days.filter(({ day, state }) => TO_EXPORT.has(state) && covers(failure, day));
+    return own.some(({ day }) => later.every((each) => !covers(each, day)));
+  };
   return latest(failures.filter(isOpen));
 }

@@ -101,15 +101,16 @@ it('begins earlier for days that were asked for again long after they were over'
 });
 
 it.each([
-  ['before', '2026-10-20T00:00:00Z', 'older_request', undefined],
-  ['after', '2026-10-31T00:00:00Z', 'older_request', 'key'],
-  ['after', '2026-10-31T00:00:00Z', 'present', undefined],
-] as const)('a failure %s the delivery of %s counts for a day that is %s: %s', (_, at, state, key) => {
+  ['before the delivery', { at: '2026-10-20T00:00:00Z' }, 'older_request', undefined],
+  ['before a lost delivery', { at: '2026-10-20T00:00:00Z', lost: true }, 'failed', 'key'],
+  ['after the delivery', { at: '2026-10-31T00:00:00Z' }, 'older_request', 'key'],
+  ['after the delivery', { at: '2026-10-31T00:00:00Z' }, 'present', undefined],
+] as const)('a failure %s %j counts for a day that is %s: %s', (_, { at, ...lost }, state, key) => {
   const day = '2026-10-10';
   const range = { start_date: day, end_date: '2026-10-11' };
   const delivery = { ...range, request_hash: 'h', created_at: at, published_at: '2026-10-25T00:00:00Z' };
   const words = { error: '', happened: '', todo: '' };
   const failure = { ...range, ...words, at, execution: 'e', failed: true as const, key: 'key' };
-  const records = { failures: [failure], deliveries: [{ ...delivery, execution: 'e' }] } as const;
+  const records = { failures: [failure], deliveries: [{ ...delivery, ...lost, execution: 'e' }] } as const;
   expect(latestFailure(records, [{ day, state }])?.key).toBe(key);
 });
