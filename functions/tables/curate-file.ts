@@ -137,7 +137,7 @@ async function writeDays(
     (await eachMonth([...own, ...others], merging.signal, (month, some) =>
       mergeLedger(merging, request, month, some),
     ));
-  const { curated, warnings } = describe(schema, days, merged, problem);
+  const { curated, warnings } = describeChanges(schema, days, merged, problem);
   return {
     curated,
     warnings: [...warnings, ...(unlogged === undefined ? [] : [`the ledger is not written: ${unlogged}`])],
@@ -165,7 +165,7 @@ export async function eachMonth<T extends DayFacts>(
 }
 
 /** Describes the changes of the table, and warns about them. */
-function describe(
+function describeChanges(
   schema: TableSchema | undefined,
   days: readonly DayFacts[],
   merged: readonly MergedDay[],

@@ -36,7 +36,7 @@ export async function curateTotal(
   });
   const reason = problem ?? facts.table_problem ?? 'the ledger lacks the sums of its rows or of the total';
   if (problem !== undefined || days.length === 0) throw new TableProblem(reason);
-  return describe(days, request.reconcile_tolerance, { report_id, key: object.key });
+  return describeDifferences(days, request.reconcile_tolerance, { report_id, key: object.key });
 }
 
 /** Reads a report's sums and its total from the ledger of a month. No value counts as 0. */
@@ -64,7 +64,7 @@ async function compare(
   });
 }
 
-function describe(
+function describeDifferences(
   days: readonly ComparedDay[],
   tolerance: ReportRequest['reconcile_tolerance'],
   total: { readonly report_id: string; readonly key: string },
