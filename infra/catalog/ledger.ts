@@ -3,8 +3,8 @@ import { CLOSED, LEDGER, TOTAL } from '../../functions/workflow/table.ts';
 import { FINAL_AFTER_DAYS, type FinalAfter } from '../config/exports.ts';
 
 /**
- * The ledger in SQL that runs unchanged in DuckDB and in Athena (Trino): the values that days showed and show,
- * when they changed, and which of them are final.
+ * The ledger in SQL that runs unchanged in DuckDB and in Athena (Trino): the values that days showed and
+ * show, when they changed, and which of them are final.
  */
 
 export const DAY = '"table_name", "account", "date"';

@@ -92,7 +92,7 @@ async function checkExport(checking: Omit<Work, 'database' | 'folder'>, asked: A
   return { account, name, months: counted, differences, commands };
 }
 
-/** Compares the days that the table shows with their files and the ledger, and each file with its manifest. */
+/** Compares the days that the table shows with their files and the ledger, and files with their manifests. */
 async function compareDays(work: Work, months: readonly Month[], range: DateRange) {
   const sums = new Map((await pMap(months, (month) => sumMonth(work, month), { concurrency: 1 })).flat());
   const facts = Map.groupBy(

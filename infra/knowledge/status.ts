@@ -20,8 +20,8 @@ const PARALLEL = 4;
 export type ReadExport = Awaited<ReturnType<typeof readExports>>[number];
 
 /**
- * Reads all exports, or the exports of one name, in the order of their accounts and names. An export of the config
- * that never ran in a folder is read only if it is named.
+ * Reads all exports, or the exports of one name, in the order of their accounts and names. An export of the
+ * config that never ran in a folder is read only if it is named.
  *
  * @param name may have the account before it: `acme/daily`
  * @throws UsageError if there is no such export
@@ -63,7 +63,7 @@ export async function readExports(
       missing: judged && groupMissing(found, judged),
       /** Undefined also for a request that names its advertisers. */
       newcomers: judged && (await findNewcomers(found, judged.days, bucket, folder)),
-      /** The latest one that later deliveries have not settled. A local run has the advice of this machine. */
+      /** The latest one that is not settled. A local run has the advice of this machine. */
       failure: failure && local ? adviseLocally(failure, { ...platform, account, out }) : failure,
     };
   };

@@ -142,7 +142,7 @@ export async function startLocal(options: LocalOptions) {
     },
     /** Starts an execution with the request as its input. */
     export: (request: unknown, name = `export-${++unnamed}`) => start(name, request),
-    /** Tells of each execution that starts from now on, such as the executions of the accounts of an export. */
+    /** Tells of each execution that starts from now on, such as an account's of an export of several. */
     onStart: (listen: OnStart) => void listeners.push(listen),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };

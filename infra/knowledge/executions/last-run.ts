@@ -2,9 +2,9 @@ import type { ExportRecords } from '../../../functions/deliveries/records.ts';
 import { latest } from '../recent.ts';
 
 /**
- * Finds the last run of an export that has ended, as its records tell it. `incomplete`: it was stopped, killed
- * or timed out. A local run may also still run. `at` is when it delivered its last window or failed, or when it
- * began, if it did neither.
+ * Finds the last run of an export that has ended, as its records tell it. `incomplete`: it was stopped,
+ * killed or timed out. A local run may also still run. `at` is when it delivered its last window or failed,
+ * or when it began, if it did neither.
  *
  * @param running executions that have not ended
  */
