@@ -10,8 +10,8 @@ import { exportDaysCommand } from './next-command.ts';
 /**
  * - `changing`: the day ended, or changed, a few days ago
  * - `unverified`: no later report said the same
- * - `lacking`: missing, held, not in the table, not renewed, or not in the ledger. A day of an older request is
- *   none of these
+ * - `lacking`: missing, held, not in the table, not renewed, or not in the ledger. A day of an older request
+ *   is none of these
  */
 const KINDS = ['final', 'changing', 'unverified', 'lacking'] as const;
 

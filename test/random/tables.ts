@@ -22,7 +22,7 @@ export interface Table {
   readonly curations: readonly Curation[];
   /** Between the table, the files, the manifests and the ledger. */
   readonly differences: readonly Difference[];
-  /** What the saved query `reconciliation` says. */
+  /** The rows of the saved query `reconciliation`. */
   readonly compared: readonly ComparedSum[];
   /** The reports of the platform's totals that CurateReport read, by the report that they belong to. */
   readonly totals: ReadonlyMap<string, string>;

@@ -24,7 +24,7 @@ export function createCommand(): Command {
   return new Command('missing')
     .argument('<name>', 'the export')
     .addOption(option.account())
-    .addOption(option.from(' (default: that of status, at least a month before the newest window)'))
+    .addOption(option.from(' (default: as in status, at least a month before the newest window)'))
     .addOption(option.to(' (default: the end of the request, or of what was delivered)'))
     .addOption(option.json())
     .option('--local', 'look at the runs of this machine')

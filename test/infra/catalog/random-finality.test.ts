@@ -31,7 +31,7 @@ const report = fc.record({
   length: fc.integer({ min: 1, max: DAYS }),
   /** It has no rows for this day. */
   gap: fc.nat({ max: DAYS }),
-  /** Of each other day. 0: it has no rows at all. */
+  /** The value of each other day. 0: it has no rows at all. */
   value: fc.constantFrom(0, 1, 1, 1, 1, 2),
 });
 // Small values would show each day once.

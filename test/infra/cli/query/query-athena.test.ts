@@ -22,7 +22,7 @@ const ROWS = [
 ];
 
 interface Options {
-  /** Of the query, one for each poll; the last one stays. */
+  /** One state of the query for each poll; the last one stays. */
   readonly states?: readonly object[];
   readonly statementType?: string;
   /** An error of StartQueryExecution. */
