@@ -61,6 +61,7 @@ async function rebuild(name: string, options: RebuildOptions) {
   const range = { start_date: from, end_date: to };
   if (options.acceptEmpty && (from === '' || to === '9999'))
     throw new UsageError(['--accept-empty needs --from and --to']);
+  if (to <= from) throw new UsageError([`--to ${to} is not after --from ${from}`]);
   await using bucket = await openBucket(options);
   await using _lock = options.local ? await lockFolder(options.out) : undefined;
   const exports = await findExports(name, options, bucket, new Date(), '');
