@@ -17,10 +17,10 @@ const HOW_TO_GET_TABLES =
   `'${PROGRAM} missing NAME --local' says why a delivered file is not in its table.`;
 
 /** DuckDB cannot read a value or a file: it is damaged, or a run replaced it during the query. */
-const UNREADABLE = /^Invalid (Input )?Error/;
+const UNREADABLE = /^(Invalid|Invalid Input|IO) Error/;
 
 const REPEAT =
-  'Repeat the query when no run writes the table. If it fails again and is right, a file is damaged: ' +
+  'Correct the query, or repeat it when no run writes the table. If it still fails, a file is damaged: ' +
   `'${PROGRAM} check NAME --local' names it.`;
 
 /**

@@ -1,4 +1,4 @@
-import { readFile, rm, truncate } from 'node:fs/promises';
+import { readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { runCommand } from '../../support/cli.ts';
@@ -38,7 +38,10 @@ it('names a damaged object, as missing and check do, and writes its days again o
   const place = ['--local', '--out', folder.out];
   await deliver(folder, { days: [1, 1], created: 5 });
   await rebuild(['daily', ...place]);
-  await truncate(join(folder.out, MONTH), 0);
+  const month = join(folder.out, MONTH);
+  const object = await readFile(month);
+  object.subarray(-40, -20).fill('X');
+  await truncate(month, 0);
   for (const command of [
     ['rebuild', 'daily'],
     ['missing', 'daily'],
@@ -52,9 +55,12 @@ it('names a damaged object, as missing and check do, and writes its days again o
       ),
     ]);
   }
-  const { stderr } = await runCommand(['query', 'SELECT * FROM daily', ...place]);
-  expect(stderr).toContain("a file is damaged: 'npm run export -- check NAME --local' names it.");
-  await rm(join(folder.out, MONTH));
+  for (const content of ['', object]) {
+    await writeFile(month, content);
+    const { stderr } = await runCommand(['query', 'SELECT * FROM daily', ...place]);
+    expect(stderr).toContain("a file is damaged: 'npm run export -- check NAME --local' names it.");
+  }
+  await rm(month);
   await rebuild(['daily', ...place]);
   expect(await spendIn(folder.out)).toEqual({ 1: 5 });
 });
@@ -167,6 +173,7 @@ it.each([
   ['the export is mistyped', ['daily-campaign'], '(did you mean daily-campaigns?)'],
   ['nothing was delivered in the range', ['daily', '--from', '2027-01-01'], 'was delivered in this range\n'],
   ['--accept-empty has no range', ['daily', '--accept-empty'], '--accept-empty needs --from and --to\n'],
+  ['the range ends first', ['daily', '--from', '2026-10-02', '--to', '2026-10-01'], 'is not after --from'],
 ])('exits 2 if %s', async (_, args, expected) => {
   const folder = await openFolder();
   await deliver(folder, { days: [1, 1], created: 1 });
