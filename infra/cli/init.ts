@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import CDK from '../../cdk.json' with { type: 'json' };
 import PACKAGE from '../../package.json' with { type: 'json' };
 import { CONFIG_KEY } from '../config/config.ts';
-import { refuse } from '../knowledge/errors.ts';
+import { refuse, UsageError } from '../knowledge/errors.ts';
 import { quote } from '../knowledge/next-command.ts';
 import { ROOT } from '../package.ts';
 import { printLines } from './layout.ts';
@@ -20,9 +20,13 @@ export function createCommand(): Command {
       const files = createApp(basename(resolve(dir)));
       const taken = Object.keys(files).filter((path) => existsSync(join(dir, path)));
       refuse(taken.map((path) => `${join(dir, path)} exists: remove it, or name another folder`));
-      for (const [path, content] of Object.entries(files)) {
-        mkdirSync(dirname(join(dir, path)), { recursive: true });
-        writeFileSync(join(dir, path), content);
+      try {
+        for (const [path, content] of Object.entries(files)) {
+          mkdirSync(dirname(join(dir, path)), { recursive: true });
+          writeFileSync(join(dir, path), content);
+        }
+      } catch (error) {
+        throw new UsageError([`${dir} cannot be written (${(error as NodeJS.ErrnoException).code})`]);
       }
       const next = `cd ${quote(dir)} && npm install && npx ad-report-export start`;
       printLines([`Wrote ${Object.keys(files).length} files. Try it: ${next}`]);

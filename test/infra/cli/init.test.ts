@@ -35,4 +35,13 @@ describe('init', () => {
       Array(3).fill('mine'),
     );
   });
+
+  it('names a folder that cannot be written', async () => {
+    const cwd = temporaryDirectory();
+    writeFileSync(join(cwd, 'ads'), 'a file');
+    expect(await runCommand(['init', 'ads'], '', cwd)).toMatchObject({
+      status: 2,
+      stderr: 'error: ads cannot be written (EEXIST)\n',
+    });
+  });
 });
