@@ -75,8 +75,9 @@ async function prepare(command: Command): Promise<Command> {
 /** Prints an error, also as a JSON document with `--json`, and returns the exit status. */
 function reportError(thrown: unknown): number {
   const error = explainStepError(thrown);
-  const print = (document: object) =>
-    process.argv.includes('--json') && printDocument({ outcome: 'failed', ...document });
+  const print = (document: object) => {
+    if (process.argv.includes('--json')) printDocument({ outcome: 'failed', ...document });
+  };
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return 0; // --help, --version
     // Commander has already printed the message.
@@ -84,7 +85,7 @@ function reportError(thrown: unknown): number {
     return BAD_USAGE;
   }
   const isOurs = error instanceof UsageError || error instanceof CommandFailed;
-  printMessage(isOurs ? error.message : String((error as Error).stack ?? error));
+  printMessage(isOurs ? error.message : String(error instanceof Error ? (error.stack ?? error) : error));
   if (error instanceof UsageError) print({ error: 'InvalidInput', faults: error.faults });
   if (error instanceof CommandFailed)
     print({ error: error.name, happened: error.happened, todo: error.todo });

@@ -160,8 +160,8 @@ async function exchangeAndStore(account: Account, client: OAuthCredential, form:
 
 /** The code in a redirect (contract 4.2), of which nothing is trusted until the state matches. */
 function readCode(pasted: string, state: string): string {
-  const { searchParams } = URL.parse(pasted) ?? new URL(LOOPBACK);
-  if (searchParams.getAll('state').join() !== state)
+  const searchParams = URL.parse(pasted)?.searchParams;
+  if (searchParams?.getAll('state').join() !== state)
     throw new CommandFailed(
       'The pasted text is not an address with the state that this login sent.',
       'Log in again, and paste the whole address that the browser shows after this login.',
