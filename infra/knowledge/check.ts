@@ -100,6 +100,7 @@ async function compareDays(work: Work, months: readonly Month[], range: DateRang
     ({ date, report_id, at }) => `${date} ${report_id} ${at}`,
   );
   const totals = await readTotals(work);
+  const columns = new Set(['rows', ...metricsOf(work.schema.columns).map(({ name }) => name)]);
   const shown = months.flatMap((month) => Object.entries(month.days)).filter(([day]) => covers(range, day));
   const byFile = Map.groupBy(shown, ([day, report]) => deliveryOf(day, report, work.found.deliveries));
   const differences: Difference[] = [];
@@ -113,9 +114,10 @@ async function compareDays(work: Work, months: readonly Month[], range: DateRang
       const inTable = sums.get(day);
       const own = facts.get(`${day} ${report_id} ${Date.parse(created_at)}`) ?? [];
       const inLedger = toSums({ sums: Object.fromEntries(own.map((fact) => [fact.metric, fact.value])) });
-      // A column that the table got later is NULL.
-      for (const metric of ['rows', ...Object.keys(written?.sums ?? inTable ?? {})]) {
-        const table = inTable ? inTable[metric] : '0';
+      // Leaves out columns that the table got later, or has no more.
+      const compared = ['rows', ...Object.keys(written?.sums ?? inTable ?? {})];
+      for (const metric of compared.filter((name) => columns.has(name))) {
+        const table = inTable ? (inTable[metric] ?? null) : '0';
         const [ledger, platform] = [inLedger[metric] ?? null, totals.get(`${day} ${metric}`)];
         const said = { file: inFile?.[metric], table, ledger, platform };
         differences.push(...compare(rangeOf(day), metric, said));

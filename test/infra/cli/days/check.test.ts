@@ -118,6 +118,16 @@ it.each([
   });
 });
 
+it('check finds that the table lost a column', async () => {
+  const folder = await open();
+  await deliver(folder, { days: [1, 5], created: 1 });
+  await folder.rebuild();
+  await folder.rewrite(TABLE, (rows) => `SELECT * EXCLUDE (spend) ${rows}`);
+  const { status, months, differences } = await folder.check();
+  expect([status, months]).toEqual([1, counted(0, 5, 0)]);
+  expect(differences[0]).toMatchObject({ metric: 'spend', values: { file: '1', table: null }, mend: 'run' });
+});
+
 it('check says in words what a manifest has and its file has not, and which command exports the days again', async () => {
   const folder = await open();
   await deliver(folder, { days: [1, 5], created: 1 });
