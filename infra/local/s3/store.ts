@@ -124,7 +124,10 @@ export async function listKeys(
 ): Promise<string[]> {
   const root = join(directory, bucket);
   const folder = join(root, prefix.slice(0, prefix.lastIndexOf('/') + 1));
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((error) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return [];
+    throw error;
+  });
   return entries
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => relative(root, join(parentPath, name)))

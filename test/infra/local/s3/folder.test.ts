@@ -1,10 +1,10 @@
-import { readdir, writeFile } from 'node:fs/promises';
+import { readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
 import { asS3Error } from '../../../../infra/local/s3/answers.ts';
 import { ACCOUNT } from '../../../../infra/local/s3/server.ts';
-import { newestChange } from '../../../../infra/local/s3/store.ts';
+import { listKeys, newestChange } from '../../../../infra/local/s3/store.ts';
 import { BUCKET, startTestS3, type TestS3 } from '../../../support/s3.ts';
 
 const at = { Bucket: BUCKET, ExpectedBucketOwner: ACCOUNT, Key: 'exports/account=acme/report.json' };
@@ -36,6 +36,15 @@ test.each(NO_PATHS)('the key %s is no path in the folder, and nothing is stored'
   await using s3 = await startTestS3();
   await expect(put(s3, key)).rejects.toMatchObject({ name: 'InvalidArgument' });
   expect(await filesIn(s3)).toEqual([]);
+});
+
+test('a folder that cannot be read is an error, and an absent one has no keys', async () => {
+  await using s3 = await startTestS3();
+  await symlink('loop', join(s3.directory, BUCKET, 'loop'));
+  await writeFile(join(s3.directory, BUCKET, 'file'), '');
+  const list = (prefix: string) => listKeys(s3.directory, BUCKET, prefix);
+  expect([await list('absent/'), await list('file/')]).toEqual([[], []]);
+  await expect(list('loop/')).rejects.toMatchObject({ code: 'ELOOP' });
 });
 
 test('a full disk is an error that lasts, with its own code', () => {
