@@ -71,8 +71,10 @@ export async function getToken(
   const { account } = request;
   const { now, log } = dependencies;
   const refused = caught?.Error === 'TokenRefused' ? state.token : undefined;
-  const facts = { request_id: readCause(caught?.Cause ?? '').facts.request_id };
-  requireRenewable(state, refused, facts, now());
+  const { request_id, status } = readCause(caught?.Cause ?? '').facts;
+  const facts = { request_id };
+  // Without a status, the token was not stored any more, and the platform has refused nothing.
+  requireRenewable(state, refused, facts, now(), status !== undefined);
   const look = () => lookUp(state, refused, facts, dependencies);
   const { stored, found: cached } = await look();
   const found =
@@ -107,13 +109,19 @@ function nextState(
 }
 
 /** @throws TokenRefusedAgain */
-function requireRenewable(state: TokenRequest, refused: TokenRef | undefined, facts: Facts, now: Date): void {
+function requireRenewable(
+  state: TokenRequest,
+  refused: TokenRef | undefined,
+  facts: Facts,
+  now: Date,
+  byPlatform: boolean,
+): void {
   const { request, reports = [], renewals = 0 } = state;
   if (!refused) return;
   // An export calls the platform once, to list advertisers.
-  const isLimit = renewals >= (state.reports ? MAX_RENEWALS : 1);
+  const isLimit = renewals >= (state.reports || !byPlatform ? MAX_RENEWALS : 1);
   // A renewed token that has expired since says nothing against the credential.
-  const isRenewed = refused.unproven && Date.parse(refused.expires_at) > now.getTime();
+  const isRenewed = byPlatform && refused.unproven && Date.parse(refused.expires_at) > now.getTime();
   if (!isLimit && !isRenewed) return;
   const happened =
     `The platform refused ${isLimit ? `${renewals + 1} tokens` : 'a token'} of account ${request.account} ` +

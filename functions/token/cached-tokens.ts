@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import type { Secrets } from '../aws/secrets.ts';
-import { CredentialUnusable, LoginRequired, ServiceUnavailable } from '../workflow/errors.ts';
+import { CredentialUnusable, LoginRequired, TokenRefused } from '../workflow/errors.ts';
 import { parseJson } from '../workflow/json.ts';
 import type { TokenRef } from '../workflow/state-parts.ts';
 
@@ -46,13 +46,15 @@ export function createTokenCache(secrets: Secrets, prefix: string) {
     /**
      * Reads exactly the token that a state names, even if it was renewed since.
      *
-     * @throws ServiceUnavailable if it is not found. The platform has refused nothing
+     * @throws TokenRefused, without a status, if it is not stored any more
      */
     async readToken(account: string, { version, scope }: Pick<TokenRef, 'version' | 'scope'>) {
       const token = (await read(account, version))?.tokens[scope];
       if (token && !isRefused(token)) return token;
-      // A new version may take a moment to appear. Secrets Manager removes none within a day.
-      throw new ServiceUnavailable(`The token of account ${account} is not stored yet.`, { account });
+      // Secrets Manager removes old versions. GetToken gets a new token.
+      throw new TokenRefused(`The token of account ${account} for this window is no longer stored.`, {
+        account,
+      });
     },
 
     /** Returns the id of the new version. */

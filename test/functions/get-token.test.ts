@@ -85,13 +85,16 @@ describe('GetToken', () => {
     const { dependencies, window, issued } = start();
     const authorized = await getToken(window, dependencies);
     const unproven = await getToken({ ...authorized, caught: refused }, dependencies);
-    const again = { ...refused, Cause: JSON.stringify({ errorMessage: 'Refused.\n{"request_id":"r-2"}' }) };
+    const errorMessage = 'Refused.\n{"status":401,"request_id":"r-2"}';
+    const again = { ...refused, Cause: JSON.stringify({ errorMessage }) };
     const watching = { ...unproven, reports: [reportRef('r1')] };
     await expect(getToken({ ...watching, caught: again }, dependencies)).rejects.toMatchObject({
       name: 'TokenRefusedAgain',
       facts: { account: 'acme', report_ids: ['r1'], request_id: 'r-2' },
     });
     expect(issued()).toBe(2);
+    // Without a status, it was not found where it was stored.
+    expect((await getToken({ ...watching, caught: refused }, dependencies)).token.version).toBe('v3');
   });
 
   it('1: renews again if the renewed token expired before its first use', async () => {

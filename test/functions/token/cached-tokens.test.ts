@@ -49,12 +49,12 @@ describe('readToken', () => {
     ['the version is gone', { version: '0'.repeat(32), scope: 'reporting:read' }],
     ['the scope has no token', { scope: 'campaigns:read' }],
     ['a refusal is in its place', { scope: 'refused' }],
-  ])('1: throws no TokenRefused, because the platform refused nothing, if %s', async (_, named) => {
+  ])('1: asks for a new token if %s', async (_, named) => {
     const { tokens } = await startAccount();
     const version = await tokens.write('acme', { 'reporting:read': REPORTING, refused: REFUSED });
     expect(await errorOf(tokens.readToken('acme', { version, ...named }))).toEqual({
-      name: 'ServiceUnavailable',
-      happened: 'The token of account acme is not stored yet.',
+      name: 'TokenRefused',
+      happened: 'The token of account acme for this window is no longer stored.',
       facts: { account: 'acme' },
     });
   });
