@@ -101,11 +101,11 @@ it('begins earlier for days that were asked for again long after they were over'
 });
 
 it.each([
-  ['before the delivery', { at: '2026-10-20T00:00:00Z' }, 'older_request', undefined],
-  ['before a lost delivery', { at: '2026-10-20T00:00:00Z', lost: true }, 'failed', 'key'],
-  ['after the delivery', { at: '2026-10-31T00:00:00Z' }, 'older_request', 'key'],
-  ['after the delivery', { at: '2026-10-31T00:00:00Z' }, 'present', undefined],
-] as const)('a failure %s %j counts for a day that is %s: %s', (_, { at, ...lost }, state, key) => {
+  ['before the delivery', 'older_request', undefined, { at: '2026-10-20T00:00:00Z' }],
+  ['before a lost delivery', 'failed', 'key', { at: '2026-10-20T00:00:00Z', lost: true }],
+  ['after the delivery', 'older_request', 'key', { at: '2026-10-31T00:00:00Z' }],
+  ['after the delivery', 'present', undefined, { at: '2026-10-31T00:00:00Z' }],
+] as const)('a failure %s counts for a day that is %s: %s', (_, state, key, { at, ...lost }) => {
   const day = '2026-10-10';
   const range = { start_date: day, end_date: '2026-10-11' };
   const delivery = { ...range, request_hash: 'h', created_at: at, published_at: '2026-10-25T00:00:00Z' };
