@@ -31,7 +31,7 @@ export interface ExportPlace extends Folder {
  * Finds an export: in the config, or else among the exports that a folder's runs have asked for or delivered.
  *
  * @param from the first day that a person asked for. Default: see {@link readRecent}
- * @throws UsageError if there is none, or if several accounts have it
+ * @throws UsageError if there is none, if several accounts have it, or if its request is not known
  */
 export async function findExport(
   name: string,
@@ -41,9 +41,11 @@ export async function findExport(
   from?: string,
 ): Promise<FoundExport> {
   const found = await findExports(name, place, bucket, now, from);
+  const [first] = found;
+  if (!first) throw new UsageError([`no manifest of ${name} can be read: run it with --input`]);
   const requests = found.map(({ request }) => request);
   checkOneAccount(name, requests);
-  return found[0] as FoundExport;
+  return first;
 }
 
 /**

@@ -132,6 +132,19 @@ it('knows a mistyped name before it asks AWS', async () => {
   });
 });
 
+it('says that no manifest can be read, as a run does', async () => {
+  const { out, put } = await openFolder();
+  await put(
+    'exports/account=acme/export=daily/start_date=2026-10-01/end_date=2026-10-02/_manifest.json',
+    '{',
+  );
+  for (const command of ['missing', 'run']) {
+    const { status, stderr } = await runCommand([command, 'daily', '--local', '--out', out]);
+    const fault = `error: no manifest of daily can be read: run it with --input\n`;
+    expect([status, stderr]).toEqual([2, expect.stringContaining(fault)]);
+  }
+});
+
 it('a manifest whose key leads out of the bucket delivers nothing', async () => {
   const folder = await openFolder();
   await deliver(folder, { days: [1, 2], created: 1 });
