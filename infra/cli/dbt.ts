@@ -7,7 +7,7 @@ import { createDbtProject, type DbtFiles } from '../catalog/dbt.ts';
 import type { Folder } from '../knowledge/bucket.ts';
 import { loadConfig } from '../knowledge/config.ts';
 import { stackName } from '../knowledge/deployment.ts';
-import { refuse } from '../knowledge/errors.ts';
+import { refuse, UsageError } from '../knowledge/errors.ts';
 import { findDocumentedTables } from '../knowledge/tables.ts';
 import { findTables } from '../knowledge/views.ts';
 import { printLines } from './layout.ts';
@@ -58,11 +58,15 @@ function writeOwnFiles(dir: string, files: DbtFiles): void {
   refuse(
     foreign.map((path) => `${join(dir, path)} is not this command's: remove it, or name another folder`),
   );
-  for (const path of globSync('{*.yml,models/*.{sql,yml},tests/*.sql}', { cwd: dir }).filter(isOwn))
-    rmSync(join(dir, path));
-  for (const [path, content] of Object.entries(files)) {
-    const text = typeof content === 'string' ? `-- ${MARK}\n${content}` : `# ${MARK}\n${toYaml(content)}`;
-    mkdirSync(dirname(join(dir, path)), { recursive: true });
-    writeFileSync(join(dir, path), text);
+  try {
+    for (const path of globSync('{*.yml,models/*.{sql,yml},tests/*.sql}', { cwd: dir }).filter(isOwn))
+      rmSync(join(dir, path));
+    for (const [path, content] of Object.entries(files)) {
+      const text = typeof content === 'string' ? `-- ${MARK}\n${content}` : `# ${MARK}\n${toYaml(content)}`;
+      mkdirSync(dirname(join(dir, path)), { recursive: true });
+      writeFileSync(join(dir, path), text);
+    }
+  } catch (error) {
+    throw new UsageError([`${dir} cannot be written (${(error as NodeJS.ErrnoException).code})`]);
   }
 }

@@ -71,6 +71,13 @@ describe('dbt', () => {
     expect(read(SHARED)).toBe(before);
   });
 
+  it('names a folder that cannot be written', async () => {
+    const file = join(temporaryDirectory(), 'file');
+    writeFileSync(file, '');
+    const { status, stderr } = await runCommand(['dbt', file]);
+    expect([status, stderr]).toEqual([2, `error: ${file} cannot be written (EEXIST)\n`]);
+  });
+
   it('writes nothing if a file of its name is not its own', async () => {
     const dir = temporaryDirectory();
     mkdirSync(join(dir, 'models'));
