@@ -31,7 +31,7 @@ export const SILENT: Log = { info() {}, warn() {}, error() {}, keep() {} };
 
 const NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
-/** The faults of an account's name. Quotes it only if it can be no credential. */
+/** The faults of an account's name. Quotes no name with other characters: it may be a credential. */
 export function accountFaults(name: string, { local }: AccountOptions): string[] {
   if (!NAME.test(name)) return ['the account must be a name: a-z, 0-9, _ and -'];
   const accounts = Object.keys(loadConfig().accounts);

@@ -175,5 +175,5 @@ function readCode(pasted: string, state: string): string {
   }
   const [code, ...others] = searchParams.getAll('code');
   if (code && others.length === 0) return code;
-  throw new CommandFailed('The redirect has neither exactly one code nor an error.', 'Log in again.');
+  throw new CommandFailed('The pasted address has neither exactly one code nor an error.', 'Log in again.');
 }
