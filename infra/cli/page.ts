@@ -20,9 +20,7 @@ export function createCommand(): Command {
     .addHelpText('after', examples('page --to exports.html', 'page --local'))
     .action(async ({ to, ...folder }: PageOptions) => {
       if (!folder.local && to === undefined)
-        throw new UsageError([
-          'the page of a stack needs --to FILE; for the page of this machine, use --local',
-        ]);
+        throw new UsageError(['the page of a stack needs --to FILE; this machine has one with --local']);
       printLines([await writePage(folder, to)]);
     });
 }
