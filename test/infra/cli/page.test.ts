@@ -20,7 +20,7 @@ it('writes the page of a stack to the file that is named', async () => {
 });
 
 it.each([
-  [[], 'the page of a stack needs --to FILE; for the page of this machine, use --local'],
+  [[], 'the page of a stack needs --to FILE; this machine has one with --local'],
   [['--local', '--stack', 'x'], "option '--stack <name>' cannot be used with option '--local'"],
   [['--to', '/no/such/page.html'], '/no/such/page.html cannot be written (ENOENT)'],
 ])('exits 2 with the arguments %j', async (args, expected) => {
