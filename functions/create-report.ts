@@ -6,14 +6,7 @@ import { MAX_LOST_ANSWERS, MAX_REPORTS, MIN_WAIT } from './decisions/waits.ts';
 import { readAdvertisers } from './deliveries/advertisers.ts';
 import { createReport as postReport } from './platform/reports.ts';
 import { callPlatform, createPlatformAccess, type PlatformAccess, Throttled } from './token/call-platform.ts';
-import {
-  AnswerLost,
-  AnswerUnreadable,
-  ExportError,
-  ReportStuck,
-  ServiceUnavailable,
-  TokenRefused,
-} from './workflow/errors.ts';
+import { AnswerLost, AnswerUnreadable, ExportError, ReportStuck, TokenRefused } from './workflow/errors.ts';
 import { READS } from './workflow/settings.ts';
 import type { ReportRef } from './workflow/state-parts.ts';
 import { ReportWindow } from './workflow/states.ts';
@@ -67,7 +60,7 @@ function newReport({ id }: { readonly id: string }, { now }: PlatformAccess): Re
  * Creates the platform's total. After a second 429, and any failure that a new token does not cure, the
  * window is delivered without it.
  *
- * @throws TokenRefused unless the token is new; ServiceUnavailable if the token cannot be read yet
+ * @throws TokenRefused unless the token is new
  */
 async function createTotal(
   state: ReportWindow,
@@ -79,7 +72,6 @@ async function createTotal(
     postReport(...platform, request, state.window, all),
   ).catch((error: Error) => error);
   if (answer instanceof TokenRefused && !state.token.unproven) throw answer;
-  if (answer instanceof ServiceUnavailable) throw answer;
   if (answer instanceof Throttled && state.throttled === 0) return afterThrottle(state, answer);
   const window = { ...state, status: 'pending', wait_seconds: MIN_WAIT } as const;
   if ('id' in answer) return { ...afterSuccess(window), total: newReport(answer, access) };

@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest';
 import { base64Crc32 } from '../../functions/aws/s3.ts';
 import { createReport } from '../../functions/create-report.ts';
 import { curateReport } from '../../functions/curate-report.ts';
-import { ServiceUnavailable } from '../../functions/workflow/errors.ts';
 import type { ReportRequest } from '../../functions/workflow/request/request.ts';
 import type { ReportWindow, SavedWindow } from '../../functions/workflow/states.ts';
 import { callsTo } from '../support/journal.ts';
@@ -17,7 +16,7 @@ describe("61: CreateReport creates the platform's total", () => {
   /** A window whose first report was created. */
   async function begin(faults: readonly string[] = []) {
     const { sandbox, access, window } = await startStep({ faults });
-    const create = (state: ReportWindow, changed = {}) => createReport(state, { ...access, ...changed });
+    const create = (state: ReportWindow) => createReport(state, access);
     return {
       sandbox,
       create,
@@ -64,12 +63,6 @@ describe("61: CreateReport creates the platform's total", () => {
       warnings: [],
     });
     expect(after.total).toBeDefined();
-  });
-
-  it('in a later try if its token cannot be read yet', async () => {
-    const { create, first } = await begin();
-    const readToken = () => Promise.reject(new ServiceUnavailable('It is not stored yet.'));
-    await expect(create(first, { readToken })).rejects.toMatchObject({ name: 'ServiceUnavailable' });
   });
 
   it.each([
