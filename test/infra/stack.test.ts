@@ -1,4 +1,3 @@
-import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { READS, type SettingName, Settings } from '../../functions/workflow/settings.ts';
 import { OUTPUTS } from '../../infra/config/config.ts';
@@ -124,16 +123,6 @@ describe('the secrets', () => {
 });
 
 describe('the functions', () => {
-  it('are one for each file in functions/', () => {
-    const files = readdirSync(new URL('../../functions', import.meta.url)).filter((name) =>
-      name.endsWith('.ts'),
-    );
-    const steps = files.map((name) =>
-      name.replace('.ts', '').replaceAll(/(^|-)(\w)/g, (_, __, letter: string) => letter.toUpperCase()),
-    );
-    expect([...functions.keys()].sort()).toEqual(steps.map((step) => `Functions${step}`).sort());
-  });
-
   it('run on Node 24 and arm64', () => {
     for (const [id, { Properties }] of functions)
       expect(Properties, id).toMatchObject({

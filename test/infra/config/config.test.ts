@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { parseConfig } from '../../../infra/config/config.ts';
-import { readConfig } from '../../../infra/config/read-config.ts';
 import { CONTEXT, configFaults } from '../../support/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -25,10 +24,6 @@ const LIST = {
 };
 
 describe('the config', () => {
-  it('of cdk.json can be deployed as it is', () => {
-    expect(readConfig().exports.map(({ name }) => name)).toEqual(['daily-campaigns', 'monthly-totals']);
-  });
-
   it('needs the platform, its revision and the accounts, and has defaults for the rest', () => {
     const { base_url, revision, accounts } = CONTEXT;
     expect(parseConfig({ base_url: `${base_url}/`, revision, accounts })).toEqual({

@@ -6,11 +6,10 @@ import { requestOf } from '../../../infra/config/exports.ts';
 import { LIST } from '../../support/requests.ts';
 
 const PLATFORM = 'api.platform.example/v1';
-const [ACME, GLOBEX, INITECH, OTHER] = [
+const [ACME, GLOBEX, INITECH] = [
   '5f0c1b9e-3a74-4d1b-9c52-7e8d2f6a1b01',
   '0b9d4c2a-86f1-4e57-a3c8-1d2e5f7a9b02',
   'c7e1f3d5-2b4a-4c6d-8e9f-3a5b7c9d1e03',
-  '11111111-2222-4333-8444-555555555555',
 ];
 const ACME_HASH = '4d8d8f8bb9da2cf5aa7ef1620a00c71c4f186ad4436358c99b8dfa0aa9fb664a';
 const SIX = 'cron(0 6 * * ? *)';
@@ -22,8 +21,6 @@ const ATTRIBUTION = { attribution: '7d' };
 const IN_BERLIN = { expression: SIX, time_zone: 'Europe/Berlin' };
 const PAUSED = { expression: SIX, enabled: false };
 const WEEKLY = { expression: 'rate(7 days)', time_zone: 'Europe/Berlin', expect_every_hours: 168 };
-const YEAR = { start_date: '2025-01-01', end_date: '2026-01-01', time_zone: 'UTC' };
-const ONE_ADVERTISER = { name: 'one-advertiser', ...YEAR, table: false };
 
 /** A config of version 0.2.0. */
 const OLD = {
@@ -39,7 +36,6 @@ const OLD = {
     { ...DAILY, account: 'globex', advertiser_ids: [GLOBEX], schedule: { expression: SIX } },
     { ...DAILY, account: 'initech', advertiser_ids: [INITECH], options: ATTRIBUTION, schedule: PAUSED },
     { ...MONTHLY, table: 'daily', advertiser_ids: [ACME], schedule: WEEKLY },
-    { ...ONE_ADVERTISER, account: 'globex', advertiser_ids: [OTHER], metrics: ['spend'] },
     { ...LIST, account: 'initech', schedule: { expression: 'rate(1 day)', time_zone: 'UTC' } },
     { name: 'sales', account: 'initech', kind: 'purchases', period: 'yesterday', advertiser_id: INITECH },
   ],
@@ -51,7 +47,6 @@ const FROM_OLD: readonly (readonly [id: string, hash: string, zone: string, sche
   ['globex/daily', 'c3a55cc0', 'Europe/Berlin', SIX],
   ['initech/daily', 'b55914da', 'America/New_York', SIX],
   ['acme/monthly', ACME_HASH.slice(0, 8), 'Europe/Berlin', 'rate(7 days)'],
-  ['globex/one-advertiser', '721dde8a', 'UTC'],
   ['initech/campaigns', '30e8bafd', 'UTC', 'rate(1 day)'],
   ['initech/sales', 'e068919c', 'America/New_York'],
 ];
@@ -81,10 +76,8 @@ it('a config of the old form is refused with the new form, which has the same re
     return [id, hash, time_zone, expression && { expression, time_zone, enabled }];
   });
   expect(found).toEqual(scheduled);
-  expect(exports.map(({ period, start_date }) => period ?? start_date)).toEqual(
-    OLD.exports.map(
-      (entry) => ('period' in entry ? entry.period : 'start_date' in entry && entry.start_date) || undefined,
-    ),
+  expect(exports.map(({ period }) => period)).toEqual(
+    OLD.exports.map((entry) => ('period' in entry ? entry.period : undefined)),
   );
   expect(alarm_emails).toEqual(OLD.alarm_emails);
   expect(accounts.initech).toEqual({

@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import type { MissingDays } from '../../../../infra/knowledge/missing-days.ts';
 import { runCommand } from '../../../support/cli.ts';
 import { BUCKET, deliver, openFolder, rebuild } from '../../knowledge/deliveries.ts';
@@ -121,14 +121,6 @@ it('looks until today if --from is after the last day that was asked for, and re
   expect(await missingFrom(future)).toMatchObject({
     status: 2,
     stderr: `error: --from ${future} is in the future\n`,
-  });
-});
-
-it('knows a mistyped name before it asks AWS', async () => {
-  vi.stubEnv('AWS_REGION', undefined);
-  expect(await runCommand(['missing', 'daily-campaign'])).toMatchObject({
-    status: 2,
-    stderr: 'error: there is no export daily-campaign in cdk.json (did you mean daily-campaigns?)\n',
   });
 });
 

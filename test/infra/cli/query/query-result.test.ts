@@ -60,9 +60,4 @@ describe('the formats', () => {
     ]);
     expect(await format(formatCsv, [['a', '-0.5e-7', -1]])).toMatch(/\na,-0.5e-7,-1\r\n$/);
   });
-
-  it('have a header without rows', async () => {
-    expect(await format(formatTable, [])).toBe('name  spend  spend\n');
-    expect(JSON.parse(await format(formatJson, []))).toMatchObject({ rows: [] });
-  });
 });

@@ -210,11 +210,6 @@ describe('the command', () => {
     });
   });
 
-  it('prints more rows than a call of a function may have arguments', async () => {
-    const { status, stdout } = await runCommand(['query', '--local', 'SELECT range FROM range(130000)']);
-    expect([status, stdout.split('\n').length]).toEqual([0, 130_002]);
-  });
-
   it.each(['--json', '--csv'])('with %s lets no text move the cursor', async (format) => {
     const { isTTY } = process.stdout;
     onTestFinished(() => void Object.assign(process.stdout, { isTTY }));

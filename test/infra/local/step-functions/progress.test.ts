@@ -125,11 +125,6 @@ describe('without a terminal', () => {
       ],
       ['CreateReport: RequestRefused (422)', 'failed: RequestRefused', 'PublishWindow', 'delivered, 1.23 kB'],
     ],
-    [
-      'polls are a part of the wait for the report',
-      [entered(1, 'WaitForReport'), entered(2, 'CheckReport'), entered(3, 'WaitForReport')],
-      ['WaitForReport'],
-    ],
     ['an account has a progress of its own', [{ ...entered(1, 'ExportAccount'), input: {} }, ended({})], []],
   ])('%s', async (_, events, lines) => {
     expect(await linesOf(...events)).toEqual(lines);
