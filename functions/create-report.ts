@@ -75,7 +75,8 @@ async function createTotal(
   if (answer instanceof Throttled && state.throttled === 0) return afterThrottle(state, answer);
   const window = { ...state, status: 'pending', wait_seconds: MIN_WAIT } as const;
   if ('id' in answer) return { ...afterSuccess(window), total: newReport(answer, access) };
-  const reason = answer instanceof ExportError ? answer.happened : 'the platform did not create its report';
+  const other = answer instanceof Throttled ? 'the platform answered 429 again' : 'it was not created';
+  const reason = answer instanceof ExportError ? answer.happened : other;
   return { ...window, warnings: [...state.warnings, sayNoTotal(reason)] };
 }
 

@@ -3,8 +3,6 @@ import { DuckDBInstance, type Json } from '@duckdb/node-api';
 import { byName } from '../workflow/json.ts';
 import { limitOf, refused, TableProblem } from './report.ts';
 
-export { identifier, literal } from '../workflow/sql.ts';
-
 export type Row = Readonly<Record<string, Json>>;
 
 export interface Database extends Disposable {

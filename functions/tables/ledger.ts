@@ -1,8 +1,8 @@
 import type { ExportRequest } from '../workflow/request/request.ts';
 import type { ReportVersion, ShownDays } from '../workflow/shown-days.ts';
+import { literal } from '../workflow/sql.ts';
 import type { Window } from '../workflow/state-parts.ts';
 import { LEDGER_COLUMNS, ledgerKey, TOTAL, tableOf } from '../workflow/table.ts';
-import { literal } from './database.ts';
 import { hasColumns, type Merging, mergeObject, selectOld, timestamp } from './merge.ts';
 import { type DayFacts, damaged } from './report.ts';
 

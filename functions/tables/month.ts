@@ -1,7 +1,8 @@
 import { findMetric } from '../workflow/request/dictionary.ts';
 import type { ReportVersion, ShownDay } from '../workflow/shown-days.ts';
+import { literal } from '../workflow/sql.ts';
 import { LIST_COLUMNS, listKey, monthKey, type TableSchema, tableColumns } from '../workflow/table.ts';
-import { type Database, literal } from './database.ts';
+import type { Database } from './database.ts';
 import type { Entry } from './ledger.ts';
 import {
   hasColumns,

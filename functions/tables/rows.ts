@@ -1,5 +1,6 @@
+import { identifier, literal } from '../workflow/sql.ts';
 import type { Column, ColumnType } from '../workflow/table.ts';
-import { type Database, identifier, literal } from './database.ts';
+import type { Database } from './database.ts';
 import { MESSAGE_CHARACTERS, type ReportFile } from './report.ts';
 
 /** Rows of JSON that show which names are usual. */

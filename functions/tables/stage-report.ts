@@ -1,8 +1,9 @@
 import { DownloadRefused } from '../workflow/errors.ts';
 import { describeDays } from '../workflow/request/dates.ts';
+import { identifier, literal } from '../workflow/sql.ts';
 import type { Window } from '../workflow/state-parts.ts';
 import { ADVERTISER_COLUMN, type Column, DATE_COLUMN, type TableColumn } from '../workflow/table.ts';
-import { type Database, identifier, literal, type Row } from './database.ts';
+import type { Database, Row } from './database.ts';
 import {
   list,
   type ReportFacts,

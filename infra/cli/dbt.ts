@@ -1,5 +1,5 @@
-import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Command } from 'commander';
 import { platformName } from '../../functions/decisions/request-hash.ts';
 import { catalogName } from '../../functions/workflow/table.ts';
@@ -7,12 +7,13 @@ import { createDbtProject, type DbtFiles } from '../catalog/dbt.ts';
 import type { Folder } from '../knowledge/bucket.ts';
 import { loadConfig } from '../knowledge/config.ts';
 import { stackName } from '../knowledge/deployment.ts';
-import { refuse, UsageError } from '../knowledge/errors.ts';
+import { refuse } from '../knowledge/errors.ts';
 import { findDocumentedTables } from '../knowledge/tables.ts';
 import { findTables } from '../knowledge/views.ts';
 import { printLines } from './layout.ts';
 import { examples, option } from './options.ts';
 import { readAthenaPlace } from './query/athena.ts';
+import { writeFiles } from './write-files.ts';
 import { toYaml } from './yaml.ts';
 
 /** The end of the first line of each file that this command may replace. */
@@ -58,15 +59,9 @@ function writeOwnFiles(dir: string, files: DbtFiles): void {
   refuse(
     foreign.map((path) => `${join(dir, path)} is not this command's: remove it, or name another folder`),
   );
-  try {
-    for (const path of globSync('{*.yml,models/*.{sql,yml},tests/*.sql}', { cwd: dir }).filter(isOwn))
-      rmSync(join(dir, path));
-    for (const [path, content] of Object.entries(files)) {
-      const text = typeof content === 'string' ? `-- ${MARK}\n${content}` : `# ${MARK}\n${toYaml(content)}`;
-      mkdirSync(dirname(join(dir, path)), { recursive: true });
-      writeFileSync(join(dir, path), text);
-    }
-  } catch (error) {
-    throw new UsageError([`${dir} cannot be written (${(error as NodeJS.ErrnoException).code})`]);
-  }
+  const toText = (content: string | object) =>
+    typeof content === 'string' ? `-- ${MARK}\n${content}` : `# ${MARK}\n${toYaml(content)}`;
+  const texts = Object.entries(files).map(([path, content]) => [path, toText(content)]);
+  const outdated = globSync('{*.yml,models/*.{sql,yml},tests/*.sql}', { cwd: dir }).filter(isOwn);
+  writeFiles(dir, Object.fromEntries(texts), outdated);
 }

@@ -1,14 +1,15 @@
-import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
 import { Command } from 'commander';
 import CDK from '../../cdk.json' with { type: 'json' };
 import PACKAGE from '../../package.json' with { type: 'json' };
 import { CONFIG_KEY } from '../config/config.ts';
-import { refuse, UsageError } from '../knowledge/errors.ts';
+import { refuse } from '../knowledge/errors.ts';
 import { quote } from '../knowledge/next-command.ts';
 import { ROOT } from '../package.ts';
 import { printLines } from './layout.ts';
 import { examples } from './options.ts';
+import { writeFiles } from './write-files.ts';
 
 const TEMPLATES = join(ROOT, 'infra/init');
 
@@ -20,14 +21,7 @@ export function createCommand(): Command {
       const files = createApp(basename(resolve(dir)));
       const taken = Object.keys(files).filter((path) => existsSync(join(dir, path)));
       refuse(taken.map((path) => `${join(dir, path)} exists: remove it, or name another folder`));
-      try {
-        for (const [path, content] of Object.entries(files)) {
-          mkdirSync(dirname(join(dir, path)), { recursive: true });
-          writeFileSync(join(dir, path), content);
-        }
-      } catch (error) {
-        throw new UsageError([`${dir} cannot be written (${(error as NodeJS.ErrnoException).code})`]);
-      }
+      writeFiles(dir, files);
       const next = `cd ${quote(dir)} && npm install && npx ad-report-export start`;
       printLines([`Wrote ${Object.keys(files).length} files. Try it: ${next}`]);
     });

@@ -149,9 +149,8 @@ const ROUNDED = new Intl.NumberFormat('en', { maximumFractionDigits: 10, useGrou
 /** The number of rows and the sums, rounded: CurateReport has rounded each value to its column. */
 function toSums({ rows, sums = {} }: { readonly rows?: unknown; readonly sums?: Row | undefined }): Sums {
   const all = Object.entries({ ...(rows !== undefined && { rows }), ...sums });
-  return Object.fromEntries(
-    all.map(([metric, value]) => [metric, value === null ? null : ROUNDED.format(value as number)]),
-  );
+  const round = (value: unknown) => ROUNDED.format(String(value) as Intl.StringNumericLiteral);
+  return Object.fromEntries(all.map(([metric, value]) => [metric, value === null ? null : round(value)]));
 }
 
 /** Reads the platform's totals that differ from the rows by more than the request tolerates. */

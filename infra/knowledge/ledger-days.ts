@@ -2,10 +2,11 @@ import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import pMap, { pMapSkip } from 'p-map';
-import { type Database, literal, openDatabase, type Row } from '../../functions/tables/database.ts';
+import { type Database, openDatabase, type Row } from '../../functions/tables/database.ts';
 import { duckType, parquet } from '../../functions/tables/merge.ts';
 import { damaged } from '../../functions/tables/report.ts';
 import { addDays, dateIn } from '../../functions/workflow/request/dates.ts';
+import { literal } from '../../functions/workflow/sql.ts';
 import { CLOSED, LEDGER, LEDGER_COLUMNS, TABLES_PREFIX } from '../../functions/workflow/table.ts';
 import {
   curve,

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { literal, openDatabase } from '../../../functions/tables/database.ts';
+import { openDatabase } from '../../../functions/tables/database.ts';
+import { literal } from '../../../functions/workflow/sql.ts';
 import { readMonths, shownReader } from '../../../infra/knowledge/months.ts';
 import { shownDay } from '../../support/ledger-rows.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
