@@ -86,29 +86,31 @@ it.each([
   expect(await folder.check()).toMatchObject({ status: 0, months: counted(5, 0, 0) });
 });
 
+/** With more digits than a double has. */
+const LARGE = '900000000000.000001';
 const ON_SECOND = "metric = 'spend' AND date = '2026-10-02'";
 it.each([
   [
     'in the table',
     TABLE,
     "SELECT * REPLACE (if(date = '2026-10-02', 7, spend)::DECIMAL(18, 6) AS spend)",
-    { values: { file: '1', table: '7' }, mend: 'run' },
+    { values: { file: LARGE, table: '7' }, mend: 'run' },
   ],
   [
     'in the ledger, by its last digit',
     LEDGER,
-    `SELECT * REPLACE (if(${ON_SECOND}, value + 1e-10, value)::DECIMAL(38, 10) AS value)`,
-    { values: { file: '1', ledger: '1.0000000001' }, mend: 'run' },
+    `SELECT * REPLACE (if(${ON_SECOND}, value + 0.0000000001, value)::DECIMAL(38, 10) AS value)`,
+    { values: { file: LARGE, ledger: `${LARGE}0001` }, mend: 'run' },
   ],
   [
     'that the ledger lacks',
     LEDGER,
     `SELECT * REPLACE (if(${ON_SECOND}, 'x', metric) AS metric)`,
-    { values: { file: '1', ledger: null }, mend: 'rebuild' },
+    { values: { file: LARGE, ledger: null }, mend: 'rebuild' },
   ],
 ])('check finds a value %s', async (_, object, select, difference) => {
   const folder = await open();
-  await deliver(folder, { days: [1, 5], created: 1 });
+  await deliver(folder, { days: [1, 5], created: 1, spend: LARGE });
   await folder.rebuild();
   await folder.rewrite(object, (rows) => `${select} ${rows}`);
   expect(await folder.check()).toMatchObject({
