@@ -71,7 +71,7 @@ export async function curateReport(
     await using scratch = await openScratchFolder();
     const { folder } = scratch;
     const copy = join(folder, 'file', 'copy');
-    // Another run of the window may have replaced the object: its rows would get the label of another report.
+    // Without versions, another run may have replaced it: its rows would get the label of another report.
     const found = await store.getFile(object.key, copy, signal, object.version_id);
     if (found?.crc32 !== object.crc32) {
       if (replaced_copies < MAX_REPLACED_COPIES) return copyAgain(state);

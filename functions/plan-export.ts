@@ -17,8 +17,8 @@ interface Dependencies extends RequestTarget, Pick<Common, 'log'> {
 
 /**
  * Checks the whole request before the platform is called, and splits its range into windows of at most 45
- * days (contract 8). With `only_missing`, leaves out the windows whose days were all delivered for the same
- * request. Writes a plan, which says what was asked for until all of it is delivered.
+ * days (contract 8). With `only_missing`, leaves out the windows that have no day to export. Writes a plan,
+ * which says what was asked for until all of it is delivered.
  *
  * @throws InvalidInput with every fault
  * @throws AccessRefused, ServiceUnavailable

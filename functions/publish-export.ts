@@ -22,8 +22,8 @@ interface Dependencies {
 }
 
 /**
- * Sums up the windows. The result becomes the event's detail and the execution's output. Removes the plan:
- * nothing that was asked for is missing any more.
+ * Sums up the windows. The result becomes the event's detail and the execution's output. Removes the plan of
+ * the range, whichever run wrote it: all days of the range are delivered.
  *
  * @throws ExportIncomplete if a window failed or has no result; delivered windows stay delivered
  * @throws AccessRefused, ServiceUnavailable

@@ -11,7 +11,7 @@ export interface Delivery extends DateRange {
   readonly execution: string;
   /** The range of the export that delivered the window. Default: the window. */
   readonly asked?: DateRange;
-  /** Another object is where the manifest's object was, so the window counts as not delivered. */
+  /** Another run replaced the object that the manifest names, and the bucket has no version of it. */
   readonly lost?: true;
 }
 
@@ -30,16 +30,18 @@ export interface Attempt extends DateRange {
  * The state of a day of an export. The first reason that holds counts.
  *
  * Not delivered by this request:
- * - `unannounced`: the table has read a newer report than any manifest names: a run ended between the two
+ * - `unannounced`: the table has read a newer report of this request than any manifest of it names
  * - `other_request`: only another request delivered it, and the table does not show it
- * - `failed`: an export of it failed · `absent`: none did
- * - `unfinished`: its report was created before the day was over
  *
- * Delivered by an older form of the request:
- * - `older_request`: only another request delivered it, and the table shows it
+ * Delivered by another request:
+ * - `older_request`: no manifest of this request covers it, and the table shows it
  *
- * Delivered:
- * - `not_in_table`: the table has read neither that report nor a newer one
+ * Not delivered by this request, or too early:
+ * - `failed`: there is a failure report of it, of any age · `absent`: there is none
+ * - `unfinished`: its newest report was created before the day was over
+ *
+ * Delivered by this request:
+ * - `not_in_table`: the table has not read the newest report that a manifest names
  * - `held`: the table keeps rows that the newest report does not have
  * - `not_renewed`: it was asked for again, and this request has not delivered it since
  */
@@ -55,7 +57,7 @@ export type DayState =
   | 'not_renewed'
   | 'present';
 
-/** States of days that were not delivered. */
+/** States of days that count as not delivered. */
 export const NOT_DELIVERED: ReadonlySet<DayState> = new Set([
   'unannounced',
   'other_request',

@@ -98,8 +98,7 @@ interface Publishing extends RequestTarget {
 }
 
 /**
- * Writes a window's manifest, unless the one that is there names a newer report: another execution of the
- * window was faster.
+ * Writes a window's manifest, unless another execution has written one that names a newer report.
  *
  * @returns the newer manifest, if nothing was written
  * @throws AccessRefused; ServiceUnavailable also if another execution writes at the same time

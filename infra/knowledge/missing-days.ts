@@ -57,7 +57,7 @@ export type MissingDays = ReturnType<typeof groupMissing>;
 export const REASONS: Readonly<Record<MissingRange['reason'], string>> = {
   absent: 'not exported',
   failed: 'not exported: an export of it failed',
-  unannounced: 'in the table, not announced: a run ended before it wrote the manifest, or still runs',
+  unannounced: 'in the table, not announced: no manifest of this request names its report',
   unfinished: 'exported before the day was over',
   other_request: 'exported by another request',
   older_request: 'shown as an older request exported it',

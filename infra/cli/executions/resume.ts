@@ -23,8 +23,9 @@ export function createCommand(): Command {
 }
 
 /**
- * Starts a new execution of the same request for the windows that were not delivered, and for the accounts
- * that failed. It creates new reports.
+ * Starts a new execution of the same request for the windows that were not delivered since the earlier one
+ * began. Of several accounts, it takes those that failed, or all if no account is known to have ended. It
+ * creates new reports.
  *
  * @throws UsageError if there is nothing to resume
  * @throws CommandFailed if AWS refuses a call

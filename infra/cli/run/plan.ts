@@ -25,7 +25,7 @@ export function createCommand(): Command {
     .addOption(option.from())
     .addOption(option.to())
     .addOption(option.period())
-    .option('--only-missing', 'leave out windows that the same request has already delivered')
+    .option('--only-missing', 'leave out windows that have no day to export')
     .addOption(option.json())
     .option('--local', 'look at the folder of local runs instead of the deployed bucket')
     .addOption(option.out())

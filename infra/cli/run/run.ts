@@ -18,7 +18,7 @@ export function createCommand(): Command {
     .addOption(option.from())
     .addOption(option.to())
     .addOption(option.period())
-    .option('--only-missing', 'leave out windows that the same request has already delivered')
+    .option('--only-missing', 'leave out windows that have no day to export')
     .option('--strict', 'end with status 3 if the table did not take a file that was delivered')
     .addOption(option.json())
     .option('--local', 'run the workflow on this machine, without an AWS account')
