@@ -84,7 +84,7 @@ export interface DayFacts {
 
 /**
  * Judges days for every command and step. CheckReady gives only the deliveries whose reports were created
- * since its run was due.
+ * since its run was due, and looks itself for a list's snapshot.
  */
 export function judgeDays(days: readonly string[], facts: DayFacts): DayState[] {
   const { deliveries, shown, hash, timeZone } = facts;
@@ -131,7 +131,7 @@ function isNewer(one: Pick<Delivery, 'created_at'>, other: Pick<Delivery, 'creat
 /**
  * Finds the days that a plan wanted and nobody has delivered since. A failure names days that `only_missing`
  * left out too, so it does not tell. A rolling look-back never exports the same range again, so a plan is
- * settled once no day of it is missing and a later run, as long and going beyond it, delivered a part of it.
+ * settled once no day of it is missing and a later run, as long and going beyond it, delivered a window.
  *
  * @param newest the newest delivery of each day
  */

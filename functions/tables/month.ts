@@ -38,7 +38,7 @@ export interface Offer extends Entry {
 
 /** The outcome of one day of a report. */
 export interface MergedDay extends DayFacts {
-  /** `shown` · `kept`: the table shows a newer report · `held`: no rows, so the table keeps its own */
+  /** `shown` · `kept`: the table has a newer report · `held`: no rows, so the table keeps its own */
   readonly outcome: 'shown' | 'kept' | 'held';
   /** The table showed other rows or sums before. A retry says the same. */
   readonly restated: boolean;
@@ -221,7 +221,7 @@ function versionOf({ report_id, created_at, request_hash }: ReportVersion): Repo
 
 /**
  * Positive if the first one is newer, 0 if they are the same: a platform may give the id of a report to a
- * later one. A report of another request is always older.
+ * later one. Negative if their requests differ, whichever comes first.
  */
 export function compareReports(one: ReportVersion, other: ReportVersion): number {
   if (one.request_hash !== other.request_hash) return -1;

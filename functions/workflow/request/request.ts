@@ -18,9 +18,9 @@ export type ExportRequest = z.infer<typeof ExportRequest>;
 
 /** The deliveries that `only_missing` accepts. */
 export interface OnlyMissing {
-  /** Windows that were delivered earlier count as missing. */
+  /** Windows that were published earlier do not count as delivered. */
   readonly since: Date;
-  /** If set, a window is missing if its last day was not over in this time zone when its data was made. */
+  /** If set, a day is exported again if it was not over in this time zone when its report was created. */
   readonly timeZone?: string;
 }
 
