@@ -140,6 +140,11 @@ export function parquet(path: string): string {
   return `read_parquet(${literal(path)}, hive_partitioning = false)`;
 }
 
+/** A text of all rows, as SQL. DuckDB writes an ENUM as a string, and does not look at the text of each row. */
+export function constant(text: string): string {
+  return `${literal(text)}::ENUM(${literal(text)})`;
+}
+
 /** @param time in ISO 8601 @returns a TIMESTAMP in UTC, as SQL */
 export function timestamp(time: string): string {
   return `TIMESTAMP ${literal(new Date(time).toISOString().slice(0, -1))}`;

@@ -5,6 +5,7 @@ import { LIST_COLUMNS, listKey, monthKey, type TableSchema, tableColumns } from 
 import type { Database } from './database.ts';
 import type { Entry } from './ledger.ts';
 import {
+  constant,
   hasColumns,
   type Merging,
   mergeObject,
@@ -71,8 +72,8 @@ export async function mergeMonth(
   const currency = offer.schema.currencies[offer.account];
   // One value in all rows of an account, also in rows from before the config had it.
   const constants = {
-    account: literal(offer.account),
-    currency: currency === undefined ? 'CAST(NULL AS VARCHAR)' : literal(currency),
+    account: constant(offer.account),
+    currency: currency === undefined ? 'CAST(NULL AS VARCHAR)' : constant(currency),
   };
   return mergeObject(merging, key, async (old) => {
     const shown = shownIn(old, key);
@@ -90,7 +91,7 @@ export async function mergeMonth(
     );
     const values = {
       ...constants,
-      report_id: literal(offer.version.report_id),
+      report_id: constant(offer.version.report_id),
       report_created_at: timestamp(offer.version.created_at),
     };
     const parts = [...Map.groupBy(written, (_, at) => Math.floor(at / PART_DAYS)).values()];
