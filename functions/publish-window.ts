@@ -23,6 +23,7 @@ const MAX_PROBLEM = 300;
 
 interface Dependencies extends RequestTarget, Pick<Common, 'now'> {
   readonly store: Pick<ObjectStore, 'bucket' | 'getTagged' | 'putJson'>;
+  readonly hasTables: boolean;
 }
 
 /**
@@ -46,7 +47,8 @@ export async function publishWindow(
   const lost = death ?? (caught && sayNoTotal(`${caught.Error}: ${happened}`));
   const warnings = [...state.warnings, ...(lost === undefined ? [] : [lost])];
   // An export without a table lacks no days.
-  const table_problem = (tableOf(request) && death) ?? curated?.table_problem;
+  const hasTable = dependencies.hasTables && tableOf(request) !== undefined;
+  const table_problem = (hasTable ? death : undefined) ?? curated?.table_problem;
   const newer = await writeManifest({ ...state, warnings }, table_problem, dependencies);
   if (newer)
     warnings.push(
@@ -81,4 +83,5 @@ function shorten({ metrics, days, above_tolerance }: Comparison): Comparison {
 export const handler = createHandler(READS.PublishWindow, SavedWindow, publishWindow, (settings) => ({
   store: createObjectStore(settings),
   ...targetOf(settings),
+  hasTables: settings.GLUE_DATABASE !== undefined,
 }));

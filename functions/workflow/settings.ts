@@ -57,7 +57,7 @@ export const READS = {
   QueryPurchases: [...PLATFORM, ...OBJECT],
   ExportList: [...PLATFORM, ...OBJECT],
   CurateReport: [...BUCKET, ...TARGET, 'MAX_CURATE_BYTES', 'GLUE_DATABASE'],
-  PublishWindow: [...BUCKET, ...TARGET],
+  PublishWindow: [...BUCKET, ...TARGET, 'GLUE_DATABASE'],
   PublishExport: BUCKET,
   DescribeFailure: [...BUCKET, 'RUNBOOK_URL'],
   CheckReady: [...BUCKET, ...TARGET],

@@ -85,7 +85,7 @@ async function deliver({ s3, store }: Tables, fields: (typeof EXPORTS)[number], 
   const requests = { [fields.account]: requestHash(configured, TARGET) };
   const schema = { ...TABLE, table: fields.name, columns: reportColumns(configured), requests };
   const catalog = { getTable: async () => schema };
-  const limits = { maxBytes: 1e8, millisecondsLeft: () => 1e6 };
+  const limits = { maxBytes: 1e8, millisecondsLeft: () => 1e6, hasTables: true };
   const dependencies = { store, catalog, target: TARGET, ...TARGET, ...limits, now: () => new Date(END) };
   for (const { window, created, copied_at, gap, accept_empty, ...of } of reportsOf(own)) {
     const request = { ...configured, accept_empty, ...(of.request === 0 && { advertiser_ids: others }) };

@@ -28,7 +28,7 @@ function savedWindow(more: Partial<SavedWindow> = {}): SavedWindow {
  * @param old the manifest that is there
  * @param isFaster another execution writes first
  */
-async function publish(state: SavedWindow, old?: object, isFaster = false) {
+async function publish(state: SavedWindow, old?: object, isFaster = false, hasTables = true) {
   const calls: unknown[] = [];
   const written: string[] = [];
   const store = {
@@ -41,7 +41,7 @@ async function publish(state: SavedWindow, old?: object, isFaster = false) {
     },
   };
   const deployment = { platform: 'api.platform.example/v1', revision: '2026-09-01' };
-  const dependencies = { store, now: stoppedClock(NOW).now, ...deployment };
+  const dependencies = { store, now: stoppedClock(NOW).now, hasTables, ...deployment };
   const result = await publishWindow(state, dependencies).catch((thrown) => thrown);
   return { result, calls, manifest: written.map((text) => JSON.parse(text))[0] };
 }
@@ -118,8 +118,9 @@ describe('PublishWindow', () => {
     expect([written.table_problem, result.table_problem]).toEqual([warning, warning]);
 
     const untabled = { ...saved, request: { ...saved.request, table: false as const } };
-    const { result: other } = await publish(untabled);
-    expect([other.warnings, other.table_problem]).toEqual([[warning], undefined]);
+    const others = [await publish(untabled), await publish(saved, undefined, false, false)];
+    for (const { result: other } of others)
+      expect([other.warnings, other.table_problem]).toEqual([[warning], undefined]);
   });
 
   it("61: delivers the rows without the platform's total, whatever state that is in", async () => {
