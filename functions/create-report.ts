@@ -1,5 +1,6 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
+import { MAX_NAMED } from './decisions/newcomers.ts';
 import { afterSuccess, afterThrottle, idsOf, sayLastAnswers } from './decisions/report-answer.ts';
 import { sayNoTotal } from './decisions/total.ts';
 import { MAX_LOST_ANSWERS, MAX_REPORTS, MIN_WAIT } from './decisions/waits.ts';
@@ -90,7 +91,7 @@ function leaveOut(
   const counted = { ...advertisers, count: all.length - refused.length };
   if (refused.length === 0) return { ...state, advertisers: counted };
   const many = refused.length === 1 ? '1 advertiser' : `${refused.length} advertisers`;
-  const warning = `the platform refused ${many} of its own list, so the report is without: ${refused.join(', ')}`;
+  const warning = `the platform refused ${many} of its own list, so the report is without: ${refused.slice(0, MAX_NAMED).join(', ')}`;
   return {
     ...state,
     advertisers: { ...counted, refused: refused.length },

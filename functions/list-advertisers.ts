@@ -1,21 +1,19 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
+import { MAX_NAMED } from './decisions/newcomers.ts';
 import { type AdvertiserList, readAdvertisers } from './deliveries/advertisers.ts';
 import { listWindows } from './deliveries/records.ts';
 import { listPages } from './platform/lists.ts';
 import { createPlatformAccess, type PlatformAccess } from './token/call-platform.ts';
 import { ADVERTISERS } from './token/scope.ts';
 import { AnswerUnreadable, RequestRefused } from './workflow/errors.ts';
-import { advertisersKey, advertisersPrefix, windowOf } from './workflow/keys.ts';
+import { advertisersKey, advertisersPrefix, FAILURE, windowOf } from './workflow/keys.ts';
 import { uuid } from './workflow/request/fields.ts';
 import { PAGE_LIMIT } from './workflow/request/list.ts';
 import type { ReportRequest } from './workflow/request/request.ts';
 import { READS, readSettingObject } from './workflow/settings.ts';
 import type { Newcomers } from './workflow/state-parts.ts';
 import { type ExportPlan, PlanOfAll } from './workflow/states.ts';
-
-/** Ids in the state. The object has all. */
-const MAX_NAMED = 20;
 
 /** The platform's list of advertisers. The contract shows neither its wrapper nor its items (4.6). */
 interface List {
@@ -107,7 +105,7 @@ async function findNewcomers(
   const before = new Set(last.advertiser_ids);
   const all = ids.filter((id) => !before.has(id));
   if (all.length === 0) return undefined;
-  const [oldest = ''] = await listWindows(store, request);
+  const oldest = (await listWindows(store, request)).find((key) => !key.endsWith(FAILURE)) ?? '';
   const { start_date: end_date } = request;
   const { start_date = end_date } = windowOf(oldest) ?? {};
   const history = start_date < end_date ? { start_date, end_date } : undefined;

@@ -47,8 +47,7 @@ export async function publishWindow(
   const lost = death ?? (caught && sayNoTotal(`${caught.Error}: ${happened}`));
   const warnings = [...state.warnings, ...(lost === undefined ? [] : [lost])];
   // An export without a table lacks no days.
-  const hasTable = dependencies.hasTables && tableOf(request) !== undefined;
-  const table_problem = (hasTable ? death : undefined) ?? curated?.table_problem;
+  const table_problem = (dependencies.hasTables && tableOf(request) && death) || curated?.table_problem;
   const newer = await writeManifest({ ...state, warnings }, table_problem, dependencies);
   if (newer)
     warnings.push(

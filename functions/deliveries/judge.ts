@@ -11,7 +11,7 @@ export interface Delivery extends DateRange {
   readonly execution: string;
   /** The range of the export that delivered the window. Default: the window. */
   readonly asked?: DateRange;
-  /** Another run replaced the object that the manifest names, and the bucket has no version of it. */
+  /** Another run replaced the object that the manifest names, in a bucket without versions. */
   readonly lost?: true;
 }
 
@@ -83,14 +83,17 @@ export interface DayFacts {
 }
 
 /**
- * Judges days for every command and step. CheckReady gives only the deliveries whose reports were created
- * since its run was due, and looks itself for a list's snapshot.
+ * Judges days for every command and step. CheckReady gives only deliveries of reports since its run was due.
  */
 export function judgeDays(days: readonly string[], facts: DayFacts): DayState[] {
   const { deliveries, shown, hash, timeZone } = facts;
   const attempts = (facts.attempts ?? []).filter(({ request_hash = hash }) => request_hash === hash);
-  const own = deliveries.filter((each) => each.request_hash === hash && !each.lost);
-  const newest = new Map(days.map((day) => [day, newestOf(own.filter((each) => covers(each, day)))]));
+  const all = deliveries.filter((each) => each.request_hash === hash);
+  const own = all.filter(({ lost }) => !lost);
+  // The table keeps the rows of a file that was replaced.
+  const delivers = (each: Delivery, day: string) =>
+    covers(each, day) && (!each.lost || readOf(shown?.[day], hash)?.created_at === each.created_at);
+  const newest = new Map(days.map((day) => [day, newestOf(all.filter((each) => delivers(each, day)))]));
   const plans = attempts.filter(({ failed }) => !failed);
   const unmet = findUnmet(newest, own, plans);
   const hasFailed = (day: string) => attempts.some((each) => each.failed && covers(each, day));

@@ -80,7 +80,7 @@ const ALWAYS: DateRange = { start_date: '', end_date: '9999' };
  */
 export async function readRecords(
   store: RecordStore,
-  request: ExportId,
+  request: ExportId & { readonly kind?: string },
   range: DateRange = ALWAYS,
 ): Promise<ExportRecords> {
   const [keys, plans] = await Promise.all([
@@ -122,13 +122,14 @@ async function readAll<T>(
   return pMap(keys, async (key) => (await read(key)) ?? pMapSkip, { concurrency: PARALLEL });
 }
 
-/** The keys of windows that may share a day with a range: a window has at most 45 days. */
+/** The keys of windows that may share a day with a range: only one of purchases has more than 45 days. */
 export async function listWindows(
   store: Pick<RecordStore, 'list'>,
-  request: ExportId,
-  { start_date }: DateRange = ALWAYS,
+  request: ExportId & { readonly kind?: string },
+  range: DateRange = ALWAYS,
 ): Promise<string[]> {
   const prefix = `${exportPrefix(request)}start_date=`;
+  const start_date = request.kind === 'purchases' ? '' : range.start_date;
   return store.list(prefix, start_date && `${prefix}${addDays(start_date, -MAX_WINDOW_DAYS)}`);
 }
 
@@ -172,17 +173,16 @@ function overlap(window: DateRange | undefined, { start_date, end_date }: DateRa
 
 /**
  * A later run may have replaced the object and been killed before it wrote its manifest. A bucket with
- * versions still has the one that the manifest names. A bucket without, such as a local run's, is compared by
- * checksum.
+ * versions keeps the one that the manifest names until its rule removes it. A bucket without, such as a local
+ * run's, is compared by checksum.
  */
 async function findObject(
   { key, checksum, version_id }: Manifest,
   store: Pick<RecordStore, 'head'>,
 ): Promise<Pick<StoredDelivery, 'lost' | 'removed'>> {
-  if (version_id !== undefined && (await store.head(key, version_id))) return {};
-  const current = await store.head(key);
-  if (!current) return { removed: true };
-  return version_id === undefined && current.crc32 === checksum.value ? {} : { lost: true };
+  const found = await store.head(key, version_id);
+  if (!found) return { removed: true };
+  return version_id !== undefined || found.crc32 === checksum.value ? {} : { lost: true };
 }
 
 async function readFailure(store: RecordStore, key: string): Promise<StoredFailure | undefined> {

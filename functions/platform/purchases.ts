@@ -37,8 +37,8 @@ export async function queryPurchases(
 ) {
   const doing = `querying the purchases of ${describeDays(request)}`;
   const post = { method: 'POST', path: '/reports/purchases', body: purchaseQuery(request), doing } as const;
-  const patient = { ...platform, timeouts: { total: ANSWER_TIMEOUT, ...platform.timeouts } };
-  const answer = await send(patient, apiCall(platform, authorization, post), ANSWER_CAP);
+  const timeouts = { headers: ANSWER_TIMEOUT, total: ANSWER_TIMEOUT, ...platform.timeouts };
+  const answer = await send({ ...platform, timeouts }, apiCall(platform, authorization, post), ANSWER_CAP);
   if (isSuccess(answer) && answer.truncated)
     throw new DownloadRefused('The answer is larger than 64 MiB. Query the purchases of shorter ranges.');
   const { bytes } = requireSuccess(answer, 200, 201);

@@ -84,8 +84,9 @@ async function rebuild(name: string, options: RebuildOptions) {
     }
     months += await rebuildMonths(rebuilding);
   }
-  const isDone = windows.every(({ outcome }) => outcome === 'written');
-  return { version: '1', outcome: isDone ? 'done' : 'failed', name, table, windows, months };
+  const damaged = exports.flatMap((each) => each.damaged);
+  const isDone = damaged.length === 0 && windows.every(({ outcome }) => outcome === 'written');
+  return { version: '1', outcome: isDone ? 'done' : 'failed', name, table, windows, months, damaged };
 }
 
 const OUTCOMES = {
@@ -106,12 +107,13 @@ function describeWindow({ account, outcome, table, problem, warnings = [], ...ra
   return `${account} ${describeDays(range)}  ${[OUTCOMES[outcome], ...facts].join('; ')}`;
 }
 
-function describeRebuilt({ windows, months, table }: RebuildResult): string[] {
+function describeRebuilt({ windows, months, table, damaged }: RebuildResult): string[] {
   const written = windows.filter(({ outcome }) => outcome === 'written').length;
   return [
-    windows.length === 0
+    windows.length + damaged.length === 0
       ? `The table ${table} shows all that was delivered.`
       : `Table ${table}, windows: ${written} written, ${windows.length - written} left out`,
+    ...(damaged.length > 0 ? [`Manifests that cannot be read: ${damaged.join(', ')}`] : []),
     ...(months > 0 ? [`Months that got the table's columns besides: ${months}`] : []),
   ];
 }
@@ -147,15 +149,15 @@ interface Rebuilt extends DateRange {
   readonly warnings?: readonly string[];
 }
 
-/** Writes what the table lacks of the delivered files, the newest report first: each day is written once. */
+/** Writes what the table lacks of the delivered files, the oldest report first: so days are held as before. */
 async function* rebuildWindows(rebuilding: Rebuilding): AsyncGenerator<Rebuilt> {
   const { found, schema, bucket, range, acceptEmpty } = rebuilding;
   const { account } = found.request;
   const hash = schema.requests[account] ?? '';
-  const newestFirst = found.deliveries
+  const oldestFirst = found.deliveries
     .filter((each) => each.request_hash === hash && isIn(range, each))
-    .toSorted((one, other) => Date.parse(other.created_at) - Date.parse(one.created_at));
-  for (const { lost, ...delivery } of newestFirst) {
+    .toSorted((one, other) => Date.parse(one.created_at) - Date.parse(other.created_at));
+  for (const { lost, ...delivery } of oldestFirst) {
     const days = daysOf(delivery);
     const shown = await shownReader(bucket)({ ...schema, account }, days);
     const states = judgeDays(days, { deliveries: [delivery], shown, hash });
@@ -179,14 +181,16 @@ async function rebuildWindow(
   { found, schema, bucket, acceptEmpty }: Rebuilding,
 ): Promise<Omit<Rebuilt, 'account' | keyof DateRange>> {
   try {
-    const after = await curateReport(asState(delivery, found.request), {
+    const { accept_empty = false } = Object(delivery.manifest.export_request);
+    const shownAt = acceptEmpty && delivery.manifest.report_id ? new Date().toISOString() : undefined;
+    const after = await curateReport(asState(delivery, found.request, shownAt), {
       store: bucket,
       catalog: { getTable: async () => schema },
       target: found.target,
       maxBytes: Number.POSITIVE_INFINITY,
       // A day, because a person may stop the command at any time.
       millisecondsLeft: () => 24 * 60 * 60 * 1000,
-      ...(acceptEmpty && { acceptEmpty }),
+      acceptEmpty: (day) => accept_empty || acceptEmpty?.(day) === true,
     });
     if (after.status !== 'curated') return GONE;
     const { curated: { table, table_problem: problem } = {}, warnings } = after as SavedWindow;
@@ -198,8 +202,16 @@ async function rebuildWindow(
   }
 }
 
-/** The window's state after SaveReport. CurateReport does not call the platform, so the token is empty. */
-function asState({ manifest, created_at }: StoredDelivery, request: ExportRequest): SavedWindow {
+/**
+ * The window's state after SaveReport. CurateReport does not call the platform, so the token is empty.
+ *
+ * @param shownAt since when the table shows its days, in ISO 8601. Default: since the file arrived
+ */
+function asState(
+  { manifest, created_at }: StoredDelivery,
+  request: ExportRequest,
+  shownAt = manifest.copied_at,
+): SavedWindow {
   const { start_date, end_date, report_id, copied_at, checksum, execution } = manifest;
   const { key, bytes, version_id, content_type, content_encoding } = manifest;
   // The hash leaves the format out, so this file may have another one.
@@ -216,7 +228,15 @@ function asState({ manifest, created_at }: StoredDelivery, request: ExportReques
     ready_id: report_id,
     token: { version: '', scope: '', expires_at: copied_at, unproven: false },
     begun_at: copied_at,
-    object: { key, bytes, crc32: checksum.value, content_type, content_encoding, version_id, copied_at },
+    object: {
+      key,
+      bytes,
+      crc32: checksum.value,
+      content_type,
+      content_encoding,
+      version_id,
+      copied_at: shownAt,
+    },
   };
 }
 

@@ -37,7 +37,7 @@ export function judgeMonths(
     const lacks = lackOf(state) !== undefined && state !== 'older_request';
     return { day, kind: (!lacks && finality) || 'lacking', same_since };
   });
-  if (judged.every(({ kind }) => kind === 'lacking')) return [];
+  if (days.every(({ rows }) => rows === undefined)) return [];
   return [...Map.groupBy(judged, ({ day }) => day.slice(0, 'YYYY-MM'.length))].map(([month, all]) => {
     const counts = KINDS.map((kind) => [kind, all.filter((each) => each.kind === kind).length]);
     const finality: MonthFinality = { month, ...Object.fromEntries(counts) };

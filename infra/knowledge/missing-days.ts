@@ -187,8 +187,8 @@ function findRange(
       .at(-1) ?? today;
   const start_date = from ?? known;
   const end_date = to ?? (start_date < last && last < today ? last : today);
-  if (to !== undefined && end_date < start_date)
-    throw new UsageError([`--to ${end_date} is before ${start_date}: give an earlier --from`]);
+  if (to !== undefined && end_date <= start_date)
+    throw new UsageError([`--to ${end_date} is not after ${start_date}: give an earlier --from`]);
   if (from !== undefined && end_date < start_date)
     throw new UsageError([`--from ${start_date} is in the future`]);
   return { start_date, end_date };

@@ -53,7 +53,7 @@ export async function findNewcomers(
   return {
     advertiser_ids,
     words: `${lacking.reduce((sum, each) => sum + each.days.length, 0)} days are ${reason}`,
-    aim: 'To export them with the new advertisers (plan with the same options says what it costs):',
+    aim: `To export them with the new advertisers${folder.local ? '' : ' (plan with the same options says what it costs)'}:`,
     ranges: ranges.map((range) => ({ ...range, days: daysOf(range).length, reason })),
     command: exportDaysCommand(request, { start_date, end_date: last.end_date }, folder, false),
   };

@@ -39,7 +39,7 @@ export async function readRecent(
   from = '9999',
 ): Promise<RecentRecords> {
   const since = [await findRecent(store, id, request), from].sort()[0] ?? '';
-  const records = await readRecords(store, id, { start_date: since, end_date: '9999' });
+  const records = await readRecords(store, request ?? id, { start_date: since, end_date: '9999' });
   const asked = request ?? lastAsked(records);
   const isEarlier = asked !== undefined && addDays(asked.start_date, -MARGIN_DAYS) < since;
   return isEarlier ? readRecent(store, id, asked, from) : { ...records, since };
@@ -49,7 +49,7 @@ export async function readRecent(
 async function findRecent(
   store: Pick<RecordStore, 'list' | 'getText'>,
   id: ExportId,
-  request: DateRange | undefined,
+  request: ExportRequest | undefined,
 ): Promise<string> {
   const plans = (await store.list(plansPrefix(id))).flatMap((key) => {
     const range = plannedRange(key);
@@ -58,7 +58,7 @@ async function findRecent(
   // Nearly all exports have a window of the last month, whatever the clock of their runs.
   const lately = addDays(dateIn('UTC', new Date()), -MARGIN_DAYS);
   const [asked = lately] = [request, ...plans].flatMap((range) => range?.start_date ?? []).sort();
-  const listed = windowsOf(await listWindows(store, id, { start_date: asked, end_date: '9999' }));
+  const listed = windowsOf(await listWindows(store, request ?? id, { start_date: asked, end_date: '9999' }));
   const windows = listed.length > 0 ? listed : windowsOf(await listWindows(store, id));
   const newest = windows.at(-1);
   const open = await Promise.all(

@@ -73,7 +73,9 @@ function drawLegend(days: readonly PageDay[]): Html {
     own.length > 0 && html`<li><i class="day ${kind}">${mark}</i>${own.length} ${words}</li>`;
   const states = (Object.keys(WORDS) as State[]).map((state) => {
     const own = days.filter((day) => day.state === state);
-    return item(classOf(state), MARKS[state], own, WORDS[state]);
+    // Without a table, nobody knows the rows of a day.
+    const isKnown = state !== 'present' || own.some(({ rows }) => rows !== undefined);
+    return item(classOf(state), MARKS[state], own, isKnown ? WORDS[state] : 'delivered');
   });
   const corrected = days.filter(({ corrections }) => corrections);
   return html`<ul class=legend>${states}${item('', CORRECTED, corrected, 'corrected later')}</ul>`;

@@ -24,9 +24,9 @@ async function startListing(options: SandboxOptions = {}) {
   };
   const list = (changes: Partial<PlanOfAll> = {}, list = {}) =>
     listAdvertisers({ ...plan, ...changes }, { ...started.access, list });
-  const window = (start_date: string, end_date: string) =>
+  const window = (start_date: string, end_date: string, file = 'report.json') =>
     started.objects.set(
-      `exports/account=acme/export=daily/start_date=${start_date}/end_date=${end_date}/report.json`,
+      `exports/account=acme/export=daily/start_date=${start_date}/end_date=${end_date}/${file}`,
       '[]',
     );
   return { ...started, list, window };
@@ -52,6 +52,7 @@ describe('ListAdvertisers', () => {
   it('54: names a newcomer and the days without it in the run that finds it, also if its first try was killed', async () => {
     const { list, window, sandbox, objects, clock } = await startListing();
     await list();
+    window('2020-01-01', '2026-01-01', '_failure.json');
     window('2026-09-01', '2026-10-16');
     window('2026-10-16', '2026-11-01');
     window('2026-11-01', '2026-11-02');

@@ -33,7 +33,7 @@ describe('readRecords', () => {
   const unversioned = { version_id: undefined };
   it.each<[string, object, object, object | undefined]>([
     ['the same version is there', {}, {}, OBJECT],
-    ['another version is there', { lost: true }, {}, { crc32: 'AA', version_id: 'v2' }],
+    ['another version is there', { removed: true }, {}, { crc32: 'AA', version_id: 'v2' }],
     ['it was removed', { removed: true }, {}, undefined],
     ['it was removed, without versions', { removed: true }, unversioned, undefined],
     ['the checksum is the same, without versions', {}, unversioned, { crc32: 'AA' }],
@@ -61,6 +61,8 @@ describe('readRecords', () => {
     await readRecords(store, request, { start_date: '2026-03-01', end_date: '2026-03-02' });
     const prefix = 'exports/account=acme/export=daily/';
     expect(lists).toEqual([[`${prefix}start_date=`, `${prefix}start_date=2026-01-15`], [`${prefix}_plans/`]]);
+    await readRecords(store, { ...request, kind: 'purchases' }, october(1, 2));
+    expect(lists[2]).toEqual([`${prefix}start_date=`, '']);
   });
 
   it('reads a plan, and the failure of the export that it belongs to, whenever that begins', async () => {

@@ -110,6 +110,7 @@ test('the calendar begins each month at its weekday, marks and names each day, a
     ['held', '=', '1'],
     ['', '•', '1'],
   ]);
+  expect(render({ days: [{ date: '2026-11-01', state: 'present' }] })).toContain('1 delivered');
 });
 
 test('the months that are final are one line, and the others say what makes them so', () => {

@@ -1,6 +1,8 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { runCommand } from '../../../support/cli.ts';
-import { deliver, openFolder, queryRows, rebuild } from '../../knowledge/deliveries.ts';
+import { BUCKET, deliver, openFolder, queryRows, rebuild } from '../../knowledge/deliveries.ts';
 
 const DAY = 24;
 
@@ -30,7 +32,9 @@ it('close keeps what a final month shows, and later says what changed since', as
       expect.stringMatching(
         /^ {2}from 2026-11-08 on: npm .*daily --account acme --from 2026-10-02 --to 2026-11-01 /,
       ),
-      expect.stringMatching(/^ {2}npm run export -- missing daily --account acme --local/),
+      expect.stringMatching(
+        /^ {2}npm run export -- missing daily --account acme --from 2026-10-01 --to 2026-11-01 --local/,
+      ),
     ],
   });
   expect(await closed()).toEqual([]);
@@ -57,6 +61,11 @@ it('close keeps what a final month shows, and later says what changed since', as
   expect((await close('--again')).lines[0]).toContain('is not closed: 4 days');
   await close('--again', '--anyway', 'daily');
   expect(await sinceClose()).toEqual([]);
+
+  await rm(join(folder.out, BUCKET, 'tables/ledger/acme.daily.2026-10.parquet'));
+  expect((await close()).lines[0]).toContain(' is not closed: 31 days lacking. --anyway');
+  const { lines } = await close('--anyway');
+  expect(lines.join()).toMatch(/its ledger is lost, .* rebuild daily --account acme --local /);
 });
 
 it.each([
