@@ -1,9 +1,9 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
-import { MAX_NAMED } from './decisions/newcomers.ts';
 import { afterSuccess, afterThrottle, idsOf, sayLastAnswers } from './decisions/report-answer.ts';
 import { sayNoTotal } from './decisions/total.ts';
 import { MAX_LOST_ANSWERS, MAX_REPORTS, MIN_WAIT } from './decisions/waits.ts';
+import { truncate } from './decisions/warnings.ts';
 import { readAdvertisers } from './deliveries/advertisers.ts';
 import { createReport as postReport } from './platform/reports.ts';
 import { callPlatform, createPlatformAccess, type PlatformAccess, Throttled } from './token/call-platform.ts';
@@ -11,6 +11,9 @@ import { AnswerLost, AnswerUnreadable, ExportError, ReportStuck, TokenRefused } 
 import { READS } from './workflow/settings.ts';
 import type { ReportRef } from './workflow/state-parts.ts';
 import { ReportWindow } from './workflow/states.ts';
+
+/** Bytes of a warning in the state: about 20 ids. */
+const MAX_WARNING = 1_000;
 
 interface Dependencies extends PlatformAccess {
   readonly store: Pick<ObjectStore, 'getText'>;
@@ -91,11 +94,11 @@ function leaveOut(
   const counted = { ...advertisers, count: all.length - refused.length };
   if (refused.length === 0) return { ...state, advertisers: counted };
   const many = refused.length === 1 ? '1 advertiser' : `${refused.length} advertisers`;
-  const warning = `the platform refused ${many} of its own list, so the report is without: ${refused.slice(0, MAX_NAMED).join(', ')}`;
+  const warning = `the platform refused ${many} of its own list, so the report is without: ${refused.join(', ')}`;
   return {
     ...state,
     advertisers: { ...counted, refused: refused.length },
-    warnings: [...new Set([...state.warnings, warning])],
+    warnings: [...new Set([...state.warnings, truncate(warning, MAX_WARNING)])],
   };
 }
 

@@ -1,6 +1,5 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
-import { MAX_NAMED } from './decisions/newcomers.ts';
 import { type AdvertiserList, readAdvertisers } from './deliveries/advertisers.ts';
 import { listWindows } from './deliveries/records.ts';
 import { listPages } from './platform/lists.ts';
@@ -14,6 +13,9 @@ import type { ReportRequest } from './workflow/request/request.ts';
 import { READS, readSettingObject } from './workflow/settings.ts';
 import type { Newcomers } from './workflow/state-parts.ts';
 import { type ExportPlan, PlanOfAll } from './workflow/states.ts';
+
+/** Ids in the state. The object has all. */
+const MAX_NAMED = 20;
 
 /** The platform's list of advertisers. The contract shows neither its wrapper nor its items (4.6). */
 interface List {

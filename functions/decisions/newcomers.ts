@@ -1,9 +1,6 @@
 import type { DateRange } from '../workflow/request/dates.ts';
 import type { Newcomers } from '../workflow/state-parts.ts';
 
-/** Ids in the state and in texts. An object has all. */
-export const MAX_NAMED = 20;
-
 /** Such as `2 new advertisers: ID, ID`. */
 export function nameNewcomers({ count, advertiser_ids }: Newcomers): string {
   const more = count > advertiser_ids.length ? ` and ${count - advertiser_ids.length} more` : '';

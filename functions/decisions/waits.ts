@@ -39,10 +39,7 @@ export const MAX_RENEWALS = 24;
 /** POST /reports has no idempotency key, so it is repeated only once per window after a lost answer. */
 export const MAX_LOST_ANSWERS = 1;
 
-/**
- * Copies per window that are saved again if CurateReport does not find them: another run replaced them, in a
- * bucket without versions.
- */
+/** Copies per window that are saved again, as another run replaced them in a bucket without versions. */
 export const MAX_REPLACED_COPIES = 3;
 
 /** Seconds for which one call of GetToken may renew an account's token. Lambda ends the call sooner. */

@@ -34,7 +34,7 @@ export interface Attempt extends DateRange {
  * - `other_request`: only another request delivered it, and the table does not show it
  *
  * Delivered by another request:
- * - `older_request`: no manifest of this request covers it, and the table shows it
+ * - `older_request`: this request has not delivered it, and the table shows it
  *
  * Not delivered by this request, or too early:
  * - `failed`: there is a failure report of it, of any age · `absent`: there is none
@@ -88,12 +88,11 @@ export interface DayFacts {
 export function judgeDays(days: readonly string[], facts: DayFacts): DayState[] {
   const { deliveries, shown, hash, timeZone } = facts;
   const attempts = (facts.attempts ?? []).filter(({ request_hash = hash }) => request_hash === hash);
-  const all = deliveries.filter((each) => each.request_hash === hash);
-  const own = all.filter(({ lost }) => !lost);
+  const own = deliveries.filter((each) => each.request_hash === hash);
   // The table keeps the rows of a file that was replaced.
   const delivers = (each: Delivery, day: string) =>
     covers(each, day) && (!each.lost || readOf(shown?.[day], hash)?.created_at === each.created_at);
-  const newest = new Map(days.map((day) => [day, newestOf(all.filter((each) => delivers(each, day)))]));
+  const newest = new Map(days.map((day) => [day, newestOf(own.filter((each) => delivers(each, day)))]));
   const plans = attempts.filter(({ failed }) => !failed);
   const unmet = findUnmet(newest, own, plans);
   const hasFailed = (day: string) => attempts.some((each) => each.failed && covers(each, day));
@@ -147,7 +146,7 @@ function findUnmet(
   for (const { at, execution, ...range } of plans) {
     const later = own.filter(({ published_at }) => Date.parse(published_at) > Date.parse(at));
     const days = [...newest.keys()].filter((day) => covers(range, day));
-    const isComplete = days.every((day) => newest.get(day));
+    const isComplete = days.map((day) => newest.get(day)).every((each) => each && !each.lost);
     const isBeyond = ({ asked, ...window }: Delivery) => {
       const { start_date, end_date } = asked ?? window;
       const isLong = daysBetween(start_date, end_date) >= daysBetween(range.start_date, range.end_date);

@@ -84,7 +84,7 @@ export async function readRecords(
   range: DateRange = ALWAYS,
 ): Promise<ExportRecords> {
   const [keys, plans] = await Promise.all([
-    listWindows(store, request, range),
+    listWindows(store, request, request.kind === 'purchases' ? ALWAYS : range),
     readPlans(store, request, range),
   ]);
   const wanted = keys.filter((key) => overlap(windowOf(key), range));
@@ -122,14 +122,13 @@ async function readAll<T>(
   return pMap(keys, async (key) => (await read(key)) ?? pMapSkip, { concurrency: PARALLEL });
 }
 
-/** The keys of windows that may share a day with a range: only one of purchases has more than 45 days. */
+/** The keys of windows of at most 45 days that may share a day with a range. */
 export async function listWindows(
   store: Pick<RecordStore, 'list'>,
-  request: ExportId & { readonly kind?: string },
-  range: DateRange = ALWAYS,
+  request: ExportId,
+  { start_date }: DateRange = ALWAYS,
 ): Promise<string[]> {
   const prefix = `${exportPrefix(request)}start_date=`;
-  const start_date = request.kind === 'purchases' ? '' : range.start_date;
   return store.list(prefix, start_date && `${prefix}${addDays(start_date, -MAX_WINDOW_DAYS)}`);
 }
 
@@ -172,9 +171,8 @@ function overlap(window: DateRange | undefined, { start_date, end_date }: DateRa
 }
 
 /**
- * A later run may have replaced the object and been killed before it wrote its manifest. A bucket with
- * versions keeps the one that the manifest names until its rule removes it. A bucket without, such as a local
- * run's, is compared by checksum.
+ * A bucket with versions keeps the object until its rule removes it. In a bucket without, such as a local
+ * run's, a run that was killed before it wrote its manifest may have replaced it.
  */
 async function findObject(
   { key, checksum, version_id }: Manifest,

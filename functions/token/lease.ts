@@ -8,8 +8,8 @@ import { LEASES_PREFIX } from '../workflow/keys.ts';
 import type { Common } from '../workflow/step.ts';
 
 /**
- * Seconds for which a lease stays after a renewal, also one that failed after it stored a refresh token.
- * Secrets Manager does not promise that each reader sees a new version at once.
+ * Seconds for which a lease stays after a token was stored. Secrets Manager does not promise that each reader
+ * sees a new version at once, and an old one has the refresh token that was replaced.
  */
 const SETTLE_SECONDS = 5;
 
@@ -56,12 +56,15 @@ export async function underLease<T>(
     const happened = `Another call is renewing the token of account ${account}: it has the lease ${key}.`;
     throw new ServiceUnavailable(happened, { account, key });
   }
+  let settle = 0;
   try {
-    return await renew();
+    const renewed = await renew();
+    settle = SETTLE_SECONDS;
+    return renewed;
   } finally {
     const release = async () => {
       const current = await objects.getTagged(key);
-      if (current?.text.includes(owner)) await write(SETTLE_SECONDS, current);
+      if (current?.text.includes(owner)) await write(settle, current);
     };
     // If it cannot be released, it runs out.
     await release().catch(({ name }) => log.warn('the lease was not released', { account, error: name }));

@@ -11,8 +11,8 @@ import { mergeLedger, shownLines } from '../../functions/tables/ledger.ts';
 import { duckType } from '../../functions/tables/merge.ts';
 import { mergeMonth } from '../../functions/tables/month.ts';
 import { ExportError, readMessage } from '../../functions/workflow/errors.ts';
+import { windowOf } from '../../functions/workflow/keys.ts';
 import { type DateRange, daysOf, describeDays } from '../../functions/workflow/request/dates.ts';
-import type { ExportRequest } from '../../functions/workflow/request/request.ts';
 import type { Curated } from '../../functions/workflow/state-parts.ts';
 import type { SavedWindow } from '../../functions/workflow/states.ts';
 import { type TableSchema, tableColumns, tableOf } from '../../functions/workflow/table.ts';
@@ -23,6 +23,7 @@ import { CommandFailed, UsageError } from '../knowledge/errors.ts';
 import { type ExportPlace, type FoundExport, findExports } from '../knowledge/exports.ts';
 import type { AskedDays } from '../knowledge/missing-days.ts';
 import { type Month, readMonths, shownReader } from '../knowledge/months.ts';
+import { savedWindowOf } from '../knowledge/saved-window.ts';
 import { findSchema } from '../knowledge/tables.ts';
 import { SCRATCH } from '../local/lambda/lambda.ts';
 import { DELIVERED, FAILED } from './exit-status.ts';
@@ -67,7 +68,9 @@ async function rebuild(name: string, options: RebuildOptions) {
   const exports = await findExports(name, options, bucket, new Date(), '');
   const table = exports[0] && tableOf(exports[0].request);
   if (table === undefined) throw new UsageError([`the export ${name} has no table`]);
-  if (exports.every(({ deliveries }) => deliveries.every((each) => !isIn(range, each))))
+  const damaged = exports.flatMap((each) => each.damaged).filter((key) => isIn(range, windowOf(key)));
+  const hasNone = exports.every(({ deliveries }) => deliveries.every((each) => !isIn(range, each)));
+  if (hasNone && damaged.length === 0)
     throw new UsageError([`no report or list of ${name} was delivered in this range`]);
   const schema = await findSchema(table, options.local ? exports : undefined);
   const deploy = `Add the export to ${configName()} and deploy the stack.`;
@@ -84,7 +87,6 @@ async function rebuild(name: string, options: RebuildOptions) {
     }
     months += await rebuildMonths(rebuilding);
   }
-  const damaged = exports.flatMap((each) => each.damaged);
   const isDone = damaged.length === 0 && windows.every(({ outcome }) => outcome === 'written');
   return { version: '1', outcome: isDone ? 'done' : 'failed', name, table, windows, months, damaged };
 }
@@ -113,7 +115,9 @@ function describeRebuilt({ windows, months, table, damaged }: RebuildResult): st
     windows.length + damaged.length === 0
       ? `The table ${table} shows all that was delivered.`
       : `Table ${table}, windows: ${written} written, ${windows.length - written} left out`,
-    ...(damaged.length > 0 ? [`Manifests that cannot be read: ${damaged.join(', ')}`] : []),
+    ...(damaged.length > 0
+      ? [`Manifests that cannot be read, whose days have to be exported again: ${damaged.join(', ')}`]
+      : []),
     ...(months > 0 ? [`Months that got the table's columns besides: ${months}`] : []),
   ];
 }
@@ -149,15 +153,24 @@ interface Rebuilt extends DateRange {
   readonly warnings?: readonly string[];
 }
 
-/** Writes what the table lacks of the delivered files, the oldest report first: so days are held as before. */
+/**
+ * Writes what the table lacks of the delivered files, the newest report first. Reports that may lack the rows of
+ * a day follow, the oldest first, because a table holds only a day that has rows. Files that are gone come last,
+ * because others may have their days.
+ */
 async function* rebuildWindows(rebuilding: Rebuilding): AsyncGenerator<Rebuilt> {
   const { found, schema, bucket, range, acceptEmpty } = rebuilding;
   const { account } = found.request;
   const hash = schema.requests[account] ?? '';
-  const oldestFirst = found.deliveries
+  const rankOf = ({ lost, removed, manifest }: StoredDelivery) =>
+    lost || removed ? 2 : Number(manifest.table?.held !== 0);
+  const newestFirst = found.deliveries
     .filter((each) => each.request_hash === hash && isIn(range, each))
-    .toSorted((one, other) => Date.parse(one.created_at) - Date.parse(other.created_at));
-  for (const { lost, ...delivery } of oldestFirst) {
+    .toSorted((one, other) => Date.parse(other.created_at) - Date.parse(one.created_at));
+  const [certain = [], holding = [], gone = []] = [0, 1, 2].map((rank) =>
+    newestFirst.filter((each) => rankOf(each) === rank),
+  );
+  for (const { lost, ...delivery } of [...certain, ...holding.toReversed(), ...gone]) {
     const days = daysOf(delivery);
     const shown = await shownReader(bucket)({ ...schema, account }, days);
     const states = judgeDays(days, { deliveries: [delivery], shown, hash });
@@ -170,8 +183,8 @@ async function* rebuildWindows(rebuilding: Rebuilding): AsyncGenerator<Rebuilt> 
   }
 }
 
-function isIn(range: DateRange, { start_date, end_date }: DateRange): boolean {
-  return start_date < range.end_date && end_date > range.start_date;
+function isIn(range: DateRange, window?: DateRange): boolean {
+  return window !== undefined && window.start_date < range.end_date && window.end_date > range.start_date;
 }
 
 const GONE = { outcome: 'gone' } as const;
@@ -182,8 +195,7 @@ async function rebuildWindow(
 ): Promise<Omit<Rebuilt, 'account' | keyof DateRange>> {
   try {
     const { accept_empty = false } = Object(delivery.manifest.export_request);
-    const shownAt = acceptEmpty && delivery.manifest.report_id ? new Date().toISOString() : undefined;
-    const after = await curateReport(asState(delivery, found.request, shownAt), {
+    const after = await curateReport(savedWindowOf(delivery, found.request), {
       store: bucket,
       catalog: { getTable: async () => schema },
       target: found.target,
@@ -200,44 +212,6 @@ async function rebuildWindow(
     if (!(error instanceof ExportError)) throw error;
     return { outcome: 'failed', problem: readMessage(error.message).happened };
   }
-}
-
-/**
- * The window's state after SaveReport. CurateReport does not call the platform, so the token is empty.
- *
- * @param shownAt since when the table shows its days, in ISO 8601. Default: since the file arrived
- */
-function asState(
-  { manifest, created_at }: StoredDelivery,
-  request: ExportRequest,
-  shownAt = manifest.copied_at,
-): SavedWindow {
-  const { start_date, end_date, report_id, copied_at, checksum, execution } = manifest;
-  const { key, bytes, version_id, content_type, content_encoding } = manifest;
-  // The hash leaves the format out, so this file may have another one.
-  const { format } = manifest.request;
-  return {
-    execution,
-    request: { ...request, start_date, end_date, ...(typeof format === 'string' && { format }) },
-    warnings: [],
-    window: { start_date, end_date },
-    status: 'saved',
-    wait_seconds: 0,
-    throttled: 0,
-    reports: report_id ? [{ id: report_id, created_at, useless_answers: 0, given_up: false }] : [],
-    ready_id: report_id,
-    token: { version: '', scope: '', expires_at: copied_at, unproven: false },
-    begun_at: copied_at,
-    object: {
-      key,
-      bytes,
-      crc32: checksum.value,
-      content_type,
-      content_encoding,
-      version_id,
-      copied_at: shownAt,
-    },
-  };
 }
 
 /**

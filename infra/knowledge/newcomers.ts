@@ -50,10 +50,12 @@ export async function findNewcomers(
   const reason = `without ${nameNewcomers(named)}`;
   // There may be days before the judged ones.
   const [start_date = ''] = [first.start_date, newcomers?.history?.start_date ?? '9999'].sort();
+  // Of a folder, plan knows only the exports of the config.
+  const cost = folder.local ? '' : ' (plan with the same options says what it costs)';
   return {
     advertiser_ids,
     words: `${lacking.reduce((sum, each) => sum + each.days.length, 0)} days are ${reason}`,
-    aim: `To export them with the new advertisers${folder.local ? '' : ' (plan with the same options says what it costs)'}:`,
+    aim: `To export them with the new advertisers${cost}:`,
     ranges: ranges.map((range) => ({ ...range, days: daysOf(range).length, reason })),
     command: exportDaysCommand(request, { start_date, end_date: last.end_date }, folder, false),
   };

@@ -49,7 +49,7 @@ export async function readRecent(
 async function findRecent(
   store: Pick<RecordStore, 'list' | 'getText'>,
   id: ExportId,
-  request: ExportRequest | undefined,
+  request: DateRange | undefined,
 ): Promise<string> {
   const plans = (await store.list(plansPrefix(id))).flatMap((key) => {
     const range = plannedRange(key);
@@ -58,7 +58,7 @@ async function findRecent(
   // Nearly all exports have a window of the last month, whatever the clock of their runs.
   const lately = addDays(dateIn('UTC', new Date()), -MARGIN_DAYS);
   const [asked = lately] = [request, ...plans].flatMap((range) => range?.start_date ?? []).sort();
-  const listed = windowsOf(await listWindows(store, request ?? id, { start_date: asked, end_date: '9999' }));
+  const listed = windowsOf(await listWindows(store, id, { start_date: asked, end_date: '9999' }));
   const windows = listed.length > 0 ? listed : windowsOf(await listWindows(store, id));
   const newest = windows.at(-1);
   const open = await Promise.all(

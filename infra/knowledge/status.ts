@@ -76,9 +76,9 @@ export async function readExports(
   return exports.map(({ judged, ...each }) => {
     const ledger = readDays(each.found.table?.table ?? '', each.account);
     /** The months of a report with a table. */
-    const months: readonly MonthFinality[] = judged
-      ? judgeMonths(judged, ledger.days, each, config, folder)
-      : [];
+    const isReport = each.found.table?.kind === 'report';
+    const months: readonly MonthFinality[] =
+      judged && isReport ? judgeMonths(judged, ledger.days, each, config, folder) : [];
     return { ...each, days: judged?.days, ledger, months };
   });
 }

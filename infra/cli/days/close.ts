@@ -78,36 +78,33 @@ async function close(month: string, name: string | undefined, options: CloseOpti
     const judged = await judgeRange(each, shownReader(reading), { from, to }, now);
     const { days } = readDays(name, account);
     const [state] = judgeMonths(judged, days, each.request, config, options);
-    const words = state ? describeFinality(state) : 'no day is in the table';
-    if (state && (words === 'final' || options.anyway))
-      return { account, name, ...(await writeRows(month, each, bucket, now, options)) };
-    const verify = state?.verify && `  from ${state.verify.from} on: ${state.verify.command}`;
-    const missing =
-      state?.lacking !== 0 && `  ${commandFor(['missing', name], { account, from, to }, options)}`;
-    const anyway = state ? '. --anyway closes it all the same' : '';
-    const todo = [`is not closed: ${words}${anyway}`, verify, missing];
-    return { account, name, outcome: 'refused', todo: todo.filter((line) => typeof line === 'string') };
+    const refuse = (...todo: readonly string[]) => ({ account, name, outcome: 'refused', todo });
+    if (!state) return refuse('is not closed: no day is in the table');
+    if (![...days.keys()].some((day) => day.startsWith(month)))
+      return refuse(
+        'is not closed: no day is in the ledger',
+        `  ${commandFor(['rebuild', name], { account }, options)}`,
+      );
+    const words = describeFinality(state);
+    if (words === 'final' || options.anyway)
+      return { account, name, ...(await writeRows(month, each, bucket, now, options.again)) };
+    const { verify, lacking } = state;
+    return refuse(
+      `is not closed: ${words}. --anyway closes it all the same`,
+      ...(verify ? [`  from ${verify.from} on: ${verify.command}`] : []),
+      ...(lacking > 0 ? [`  ${commandFor(['missing', name], { account, from, to }, options)}`] : []),
+    );
   };
   return await pMap(found, closeOne, { concurrency: 1 });
 }
 
 /** Writes the values that the days show, unless the month was closed before. */
-async function writeRows(
-  month: string,
-  { request }: FoundExport,
-  bucket: Bucket,
-  now: Date,
-  options: CloseOptions,
-) {
-  const { account, name } = request;
+async function writeRows(month: string, { request }: FoundExport, bucket: Bucket, now: Date, again = false) {
   const { signal } = new AbortController();
   await using scratch = await mkdtempDisposable(join(tmpdir(), 'close-'));
   const folder = scratch.path;
   const ledger = join(folder, 'ledger.parquet');
-  if (!(await bucket.getFile(ledgerKey(request, month), ledger, signal))) {
-    const mend = commandFor(['rebuild', name], { account }, options);
-    return { outcome: 'refused', todo: ['is not closed: its ledger is lost', `  ${mend}`] };
-  }
+  await bucket.getFile(ledgerKey(request, month), ledger, signal);
   using database = await openDatabase(folder, signal);
   const rows = `SELECT * REPLACE (${literal(CLOSED)} AS outcome, ${timestamp(now.toISOString())} AS copied_at)
     FROM ${parquet(ledger)} WHERE outcome = 'shown'
@@ -116,7 +113,7 @@ async function writeRows(
   const merging = { database, store: bucket, folder, signal };
   return await mergeObject(merging, closedKey(request, month), async (old) => {
     const unchanged = ['was closed before: --again replaces what it showed then'];
-    if (old && !options.again) return { result: { outcome: 'closed before', todo: unchanged } };
+    if (old && !again) return { result: { outcome: 'closed before', todo: unchanged } };
     const todo = ["is closed. Later, 'query --saved since-close' says what changed"];
     return { next: { rows }, result: { outcome: 'closed', todo } };
   });

@@ -115,15 +115,13 @@ describe('a lease on S3', () => {
     return { s3, clock, renew, failing };
   }
 
-  it('40: is free five seconds after a renewal, also after one that failed', async () => {
+  it('40: is free five seconds after a token was stored, and at once after a failure', async () => {
     const { clock, renew, failing } = await start();
     expect(await renew(async () => 'stored')).toBe('stored');
-    for (const _ of [1, 2]) {
-      clock.pass(4.999);
-      expect(await renew(failing)).toBe('ServiceUnavailable');
-      clock.pass(0.001);
-      expect(await renew(failing)).toBe('The platform did not answer.');
-    }
+    clock.pass(4.999);
+    expect(await renew(failing)).toBe('ServiceUnavailable');
+    clock.pass(0.001);
+    for (const _ of [1, 2]) expect(await renew(failing)).toBe('The platform did not answer.');
   });
 
   it('40: stays with the call that took it over from one that was too slow', async () => {

@@ -8,20 +8,19 @@ const MONTH = join(BUCKET, 'tables/daily/acme.2026-10.parquet');
 
 it('shows each day of overlapping windows from the newest report, and changes nothing when it is repeated', async () => {
   const folder = await openFolder();
-  await deliver(folder, { days: [1, 3], created: 5 });
-  await deliver(folder, { days: [2, 4], created: 7 });
+  await deliver(folder, { days: [1, 3], created: 5, held: 0 });
+  await deliver(folder, { days: [2, 4], created: 7, held: 0 });
   // The platform gave the next one the same id.
-  await deliver(folder, { days: [2, 3], created: 6, report_id: 'r-7' });
-  await deliver(folder, { days: [4, 6], created: 4 });
+  await deliver(folder, { days: [2, 3], created: 6, report_id: 'r-7', held: 0 });
+  await deliver(folder, { days: [4, 6], created: 4, held: 0 });
   const { out } = folder;
   const { status, result } = await rebuild(['daily', '--local', '--out', out]);
   expect(status).toBe(0);
   expect(await spendIn(out)).toEqual({ 1: 5, 2: 7, 3: 7, 4: 7, 5: 4, 6: 4 });
   expect(result.windows.map(({ outcome, table }) => [outcome, table?.days, table?.kept])).toEqual([
     ['written', 3, 0],
-    ['written', 3, 0],
-    ['written', 2, 0],
-    ['written', 3, 0],
+    ['written', 1, 2],
+    ['written', 2, 1],
   ]);
 
   const before = await readFile(join(out, MONTH));
@@ -66,7 +65,7 @@ it('names a damaged object, as missing and check do, and writes its days again o
   const key = `exports/account=acme/export=daily/start_date=${dateOf(3)}/end_date=${dateOf(4)}/_manifest.json`;
   await writeFile(join(folder.out, BUCKET, key), '{');
   const { status, stdout } = await runCommand(['rebuild', 'daily', ...place]);
-  expect([status, stdout]).toEqual([1, expect.stringContaining(`\nManifests that cannot be read: ${key}\n`)]);
+  expect([status, stdout]).toEqual([1, expect.stringContaining(` have to be exported again: ${key}\n`)]);
   expect(await spendIn(folder.out)).toEqual({ 1: 5 });
 });
 
@@ -91,9 +90,9 @@ it('writes the other windows if one was replaced, does not fit, or is no report'
   expect(stderr).toContain('acme 2026-10-04  written; 1 day\n');
   expect(result.outcome).toBe('failed');
   const outcomes = result.windows.map(({ outcome }) => outcome);
-  expect(outcomes).toEqual(['failed', 'gone', 'failed', 'written']);
+  expect(outcomes).toEqual(['failed', 'failed', 'written', 'gone']);
   expect(result.windows[0]?.problem).toMatch(/2026-09-30/);
-  expect(result.windows[2]?.problem).toMatch(/much/);
+  expect(result.windows[1]?.problem).toMatch(/much/);
   expect(await spendIn(folder.out)).toEqual({ 4: 4 });
 
   const { stdout } = await runCommand(['rebuild', 'daily', '--local', '--out', folder.out]);
@@ -129,8 +128,6 @@ it('empties held days only with --accept-empty, and only those of the range', as
   const range = ['--from', '2026-10-03', '--to', '2026-10-05', '--accept-empty'];
   expect((await rebuild([...args, ...range])).result.windows).toMatchObject([{ outcome: 'written' }]);
   expect(await spendIn(folder.out)).toEqual({ 1: 2, 2: 1 });
-  const times = "SELECT count(DISTINCT copied_at) FROM ledger WHERE report_id = 'r-2'";
-  expect(await queryRows(times, folder.out)).toEqual([['2']]);
   expect((await rebuild([...args, ...range])).result.windows).toEqual([]);
 });
 
@@ -174,6 +171,8 @@ it('shows the newest snapshot of a list', async () => {
   expect(rows).toEqual([['c-3', 'acme']]);
   const { stdout } = await runCommand(['missing', ...args, '--json']);
   expect(JSON.parse(stdout)).toMatchObject({ start_date: '2026-10-03', not_in_table: [], held: [] });
+  const { stdout: status } = await runCommand(['status', ...args, '--json']);
+  expect(JSON.parse(status).exports[0].months).toEqual([]);
 });
 
 it.each([

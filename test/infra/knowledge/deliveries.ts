@@ -32,6 +32,8 @@ interface Delivery {
   readonly created: number;
   readonly report_id?: string;
   readonly table_problem?: string;
+  /** Days that the table held, if it took the file. */
+  readonly held?: number;
   readonly spend?: unknown;
   /** Other fields of each row. */
   readonly fields?: Record<string, unknown>;
@@ -97,6 +99,7 @@ export async function deliver({ put }: Folder, delivery: Delivery): Promise<void
     copied_at: timeOf(created),
     published_at: timeOf(created),
     table_problem: delivery.table_problem,
+    ...(delivery.held !== undefined && { table: { held: delivery.held } }),
   };
   await put(`${prefix}/_manifest.json`, JSON.stringify(manifest));
 }
