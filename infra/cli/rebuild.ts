@@ -154,9 +154,9 @@ interface Rebuilt extends DateRange {
 }
 
 /**
- * Writes what the table lacks of the delivered files, the newest report first. Reports that may lack the rows of
- * a day follow, the oldest first, because a table holds only a day that has rows. Files that are gone come last,
- * because others may have their days.
+ * Writes what the table lacks of the delivered files, the newest report first. Reports that may lack the
+ * rows of a day follow, the oldest first, because a table holds only a day that has rows. Files that are
+ * gone come last, because others may have their days.
  */
 async function* rebuildWindows(rebuilding: Rebuilding): AsyncGenerator<Rebuilt> {
   const { found, schema, bucket, range, acceptEmpty } = rebuilding;

@@ -50,7 +50,7 @@ export async function findNewcomers(
   const reason = `without ${nameNewcomers(named)}`;
   // There may be days before the judged ones.
   const [start_date = ''] = [first.start_date, newcomers?.history?.start_date ?? '9999'].sort();
-  // Of a folder, plan knows only the exports of the config.
+  // With --local, plan knows only the exports of the config.
   const cost = folder.local ? '' : ' (plan with the same options says what it costs)';
   return {
     advertiser_ids,
