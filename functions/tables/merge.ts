@@ -140,7 +140,7 @@ export function parquet(path: string): string {
   return `read_parquet(${literal(path)}, hive_partitioning = false)`;
 }
 
-/** One text as the value of all rows, as SQL. DuckDB writes an ENUM as a string, and looks at no row for it. */
+/** One text as the value of all rows. DuckDB writes an ENUM as a string, and looks at no row for it. */
 export function constant(text: string): string {
   return `${literal(text)}::ENUM(${literal(text)})`;
 }
