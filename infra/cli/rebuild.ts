@@ -21,7 +21,7 @@ import { type Bucket, type Folder, openBucket } from '../knowledge/bucket.ts';
 import { configName } from '../knowledge/config.ts';
 import { CommandFailed, UsageError } from '../knowledge/errors.ts';
 import { type ExportPlace, type FoundExport, findExports } from '../knowledge/exports.ts';
-import type { AskedDays } from '../knowledge/missing-days.ts';
+import { type AskedDays, byNewest } from '../knowledge/missing-days.ts';
 import { type Month, readMonths, shownReader } from '../knowledge/months.ts';
 import { savedWindowOf } from '../knowledge/saved-window.ts';
 import { findSchema } from '../knowledge/tables.ts';
@@ -162,15 +162,11 @@ async function* rebuildWindows(rebuilding: Rebuilding): AsyncGenerator<Rebuilt> 
   const { found, schema, bucket, range, acceptEmpty } = rebuilding;
   const { account } = found.request;
   const hash = schema.requests[account] ?? '';
-  const rankOf = ({ lost, removed, manifest }: StoredDelivery) =>
-    lost || removed ? 2 : Number(manifest.table?.held !== 0);
-  const newestFirst = found.deliveries
-    .filter((each) => each.request_hash === hash && isIn(range, each))
-    .toSorted((one, other) => Date.parse(other.created_at) - Date.parse(one.created_at));
-  const [certain = [], holding = [], gone = []] = [0, 1, 2].map((rank) =>
-    newestFirst.filter((each) => rankOf(each) === rank),
-  );
-  for (const { lost, ...delivery } of [...certain, ...holding.toReversed(), ...gone]) {
+  const groupOf = ({ lost, removed, manifest }: StoredDelivery) =>
+    lost || removed ? 'gone' : manifest.table?.held === 0 ? 'complete' : 'holding';
+  const own = found.deliveries.filter((each) => each.request_hash === hash && isIn(range, each));
+  const { complete = [], holding = [], gone = [] } = Object.groupBy(own.toSorted(byNewest), groupOf);
+  for (const { lost, ...delivery } of [...complete, ...holding.toReversed(), ...gone]) {
     const days = daysOf(delivery);
     const shown = await shownReader(bucket)({ ...schema, account }, days);
     const states = judgeDays(days, { deliveries: [delivery], shown, hash });
@@ -194,7 +190,8 @@ async function rebuildWindow(
   { found, schema, bucket, acceptEmpty }: Rebuilding,
 ): Promise<Omit<Rebuilt, 'account' | keyof DateRange>> {
   try {
-    const { accept_empty = false } = Object(delivery.manifest.export_request);
+    const { export_request: asked } = delivery.manifest;
+    const isAccepted = asked !== undefined && 'accept_empty' in asked && asked.accept_empty === true;
     const after = await curateReport(savedWindowOf(delivery, found.request), {
       store: bucket,
       catalog: { getTable: async () => schema },
@@ -202,7 +199,7 @@ async function rebuildWindow(
       maxBytes: Number.POSITIVE_INFINITY,
       // A day, because a person may stop the command at any time.
       millisecondsLeft: () => 24 * 60 * 60 * 1000,
-      acceptEmpty: (day) => accept_empty || acceptEmpty?.(day) === true,
+      acceptEmpty: (day) => isAccepted || acceptEmpty?.(day) === true,
     });
     if (after.status !== 'curated') return GONE;
     const { curated: { table, table_problem: problem } = {}, warnings } = after as SavedWindow;

@@ -39,7 +39,7 @@ export async function readRecent(
   from = '9999',
 ): Promise<RecentRecords> {
   const since = [await findRecent(store, id, request), from].sort()[0] ?? '';
-  const records = await readRecords(store, request ?? id, { start_date: since, end_date: '9999' });
+  const records = await readRecords(store, id, { start_date: since, end_date: '9999' });
   const asked = request ?? lastAsked(records);
   const isEarlier = asked !== undefined && addDays(asked.start_date, -MARGIN_DAYS) < since;
   return isEarlier ? readRecent(store, id, asked, from) : { ...records, since };

@@ -75,8 +75,8 @@ export async function readExports(
   const readDays = await readLedger(bucket, new Map(since), config, now);
   return exports.map(({ judged, ...each }) => {
     const ledger = readDays(each.found.table?.table ?? '', each.account);
-    /** The months of a report with a table. */
     const isReport = each.found.table?.kind === 'report';
+    /** The months of a report with a table. */
     const months: readonly MonthFinality[] =
       judged && isReport ? judgeMonths(judged, ledger.days, each, config, folder) : [];
     return { ...each, days: judged?.days, ledger, months };

@@ -3,17 +3,14 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import axe, { type AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import type { PageContents, PageDay } from '../../infra/knowledge/page-contents.ts';
 import { renderPage } from '../../infra/page/render.ts';
 import { fullExport, pageContents, pageDays, pageExport } from '../support/page-contents.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { createChromium } from './chromium.ts';
 
-let browser: Awaited<ReturnType<typeof createChromium>>;
-beforeAll(async () => {
-  browser = await createChromium();
-});
+const browser = await createChromium();
 afterAll(() => browser[Symbol.asyncDispose]());
 
 const STATES = {

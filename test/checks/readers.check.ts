@@ -6,6 +6,7 @@ import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { daysView, restatementsView, savedQueries } from '../../infra/catalog/queries.ts';
 import { runLocalQuery } from '../../infra/cli/query/local.ts';
+import { SCHEMA } from '../functions/tables/reports.ts';
 import { type DaySums, millionths, sumDays } from '../support/day-sums.ts';
 import { writeParquet } from '../support/ledger-rows.ts';
 import { startFastWorkflow } from '../support/run-export.ts';
@@ -21,12 +22,7 @@ const METRICS = ['spend', 'impressions', 'installs'];
 const TABLE = {
   table: 'daily-campaigns',
   kind: 'report',
-  columns: [
-    { name: 'campaign_id', type: 'string', from: 'campaign_id' },
-    { name: 'spend', type: 'decimal(18,6)', from: 'spend' },
-    { name: 'impressions', type: 'bigint', from: 'impressions' },
-    { name: 'installs', type: 'double', from: 'installs' },
-  ],
+  columns: [...SCHEMA.columns, { name: 'installs', type: 'double', from: 'installs' }],
 } as const;
 const QUERIES = savedQueries([TABLE]);
 

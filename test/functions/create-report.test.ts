@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createReport } from '../../functions/create-report.ts';
-import { EXAMPLE_ADVERTISERS } from '../../infra/sandbox/settings.ts';
+import { EXAMPLE_ADVERTISERS, type SandboxOptions } from '../../infra/sandbox/settings.ts';
 import { reportRef, startStep } from '../support/steps.ts';
 
 describe('CreateReport', () => {
@@ -67,9 +67,9 @@ describe('CreateReport', () => {
   describe('for all advertisers', () => {
     const KEY = 'exports/account=acme/export=daily/_advertisers/2026-11-21T06-00-00-000Z.json';
 
-    /** A window whose list has the sandbox's three advertisers, of which it refuses these. */
-    async function startForAll(refusedAdvertisers: readonly string[], faults: string[] = []) {
-      const started = await startStep({ refusedAdvertisers, faults });
+    /** A window whose list has the sandbox's advertisers. */
+    async function startForAll(options: SandboxOptions) {
+      const started = await startStep(options);
       const { sandbox, access, window } = started;
       const list = { version: '1', execution: 'e', advertiser_ids: sandbox.advertiserIds };
       await access.store.putJson(KEY, list);
@@ -88,7 +88,10 @@ describe('CreateReport', () => {
       ['422', []],
       ['403', [`create status=403 set.error.message="Advertiser ${two.toUpperCase()} is not yours."`]],
     ])('54: leaves out what a %s names, once, with a warning', async (_, faults) => {
-      const { create, asked } = await startForAll(faults.length > 0 ? [] : [two], faults);
+      const { create, asked } = await startForAll({
+        refusedAdvertisers: faults.length > 0 ? [] : [two],
+        faults,
+      });
       const { advertisers, warnings, status } = await create();
       expect(status).toBe('pending');
       expect(advertisers).toEqual({ key: KEY, count: 2, refused: 1 });
@@ -101,13 +104,21 @@ describe('CreateReport', () => {
       ]);
     });
 
+    it('54: names the first of very many refused advertisers', async () => {
+      const all = Array.from({ length: 50 }, (_, at) => one.replace(/..$/, String(at + 10)));
+      const { create } = await startForAll({ refusedAdvertisers: all.slice(1), advertiserIds: all });
+      const [warning = ''] = (await create()).warnings;
+      expect(warning).toMatch(/^the platform refused 49 advertisers of its own list.*…$/);
+      expect(warning.length).toBeLessThanOrEqual(1_000);
+    });
+
     it.each([
       ['all', [one, two, three], [], 1],
       ['another one then', [two], ['create nth=2 status=422'], 2],
       ['none by name', [], ['create status=422'], 1],
       ['the revision, and names an advertiser', [], [`create status=400 set.error.message=${two}`], 1],
     ])('54: fails with the error of the platform if it refuses %s', async (_, refused, faults, calls) => {
-      const { create, asked, sandbox } = await startForAll(refused, faults);
+      const { create, asked, sandbox } = await startForAll({ refusedAdvertisers: refused, faults });
       await expect(create()).rejects.toMatchObject({ name: 'RequestRefused' });
       expect([asked().length, sandbox.reports()]).toEqual([calls, []]);
     });

@@ -10,23 +10,15 @@ import { callsTo } from '../support/journal.ts';
 import { startBucket } from '../support/lambda.ts';
 import { json, listen, type Seen } from '../support/listen.ts';
 import { accessTo } from '../support/platform.ts';
+import { NORMALIZED_LIST } from '../support/requests.ts';
 import { BUCKET } from '../support/s3.ts';
 import { startStep, windowOf } from '../support/steps.ts';
 
 const KEY = 'exports/account=acme/export=all/start_date=2026-11-21/end_date=2026-11-22/campaigns.ndjson';
 const AT = '2026-11-21T06:00:00.000Z';
-const window = { start_date: '2026-11-21', end_date: '2026-11-22' };
-const request: ListRequest = {
-  name: 'all',
-  account: 'acme',
-  kind: 'list',
-  resource: 'campaigns',
-  limit: 5000,
-  filters: {},
-  ...window,
-  max_parallel: 1,
-};
-const state: ListWindow = { ...windowOf([]), request, window };
+const { start_date, end_date } = NORMALIZED_LIST;
+const request: ListRequest = { ...NORMALIZED_LIST, name: 'all' };
+const state: ListWindow = { ...windowOf([]), request, window: { start_date, end_date } };
 
 type Access = Omit<Parameters<typeof run>[1], 'millisecondsLeft'>;
 

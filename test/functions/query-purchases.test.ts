@@ -10,22 +10,15 @@ import type { PurchasesWindow } from '../../functions/workflow/states.ts';
 import { startBucket } from '../support/lambda.ts';
 import { listen } from '../support/listen.ts';
 import { accessTo } from '../support/platform.ts';
+import { NORMALIZED_PURCHASES } from '../support/requests.ts';
 import { BUCKET } from '../support/s3.ts';
 import { windowOf } from '../support/steps.ts';
 
 const KEY = 'exports/account=acme/export=all/start_date=2026-01-01/end_date=2026-10-01/purchases.json';
 const AT = '2026-11-21T06:00:00.000Z';
-const advertiser_id = '5f0c1b9e-3a74-4d1b-9c52-7e8d2f6a1b01';
-const range = { start_date: '2026-01-01', end_date: '2026-10-01' };
-const request: PurchasesRequest = {
-  name: 'all',
-  account: 'acme',
-  kind: 'purchases',
-  ...range,
-  advertiser_id,
-  options: {},
-  max_parallel: 1,
-};
+const request: PurchasesRequest = { ...NORMALIZED_PURCHASES, name: 'all' };
+const { advertiser_id, start_date, end_date } = request;
+const range = { start_date, end_date };
 const state: PurchasesWindow = { ...windowOf([]), request, window: range };
 
 const ID = { 'x-request-id': 'req-1' };
@@ -74,7 +67,16 @@ describe('QueryPurchases', () => {
     const before = { ...state, request: { ...request, options: { currency: 'USD', start_date: 'x' } } };
     const token = { ...state.token, unproven: true };
     const caught = { Error: 'CopyFailed' };
-    const saved = await queryPurchases({ ...before, token, throttled: 2, caught }, access);
+    const waits: unknown[] = [];
+    const { dispatcher, ...connection } = access.platform();
+    const watched = dispatcher.compose((dispatch) => (options, handler) => {
+      waits.push(options.headersTimeout);
+      return dispatch(options, handler);
+    });
+    const platform = () => ({ ...connection, dispatcher: watched });
+    const saved = await queryPurchases({ ...before, token, throttled: 2, caught }, { ...access, platform });
+    // The platform computes before it sends the headers.
+    expect(waits).toEqual([14 * 60 * 1000]);
     const crc = base64Crc32(crc32(body));
     expect(saved).toStrictEqual({
       ...before,

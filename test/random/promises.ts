@@ -5,7 +5,6 @@ import { parseJson } from '../../functions/workflow/json.ts';
 import { daysOf } from '../../functions/workflow/request/dates.ts';
 import type { FailureReport } from '../../functions/workflow/state-parts.ts';
 import type { Sandbox } from '../../infra/sandbox/sandbox.ts';
-import type { S3Call } from '../support/faulty-services.ts';
 import type { Ended, Phase, ScenarioRun, StoredFile } from './run-scenario.ts';
 import { decoded, isEmptied, isServed, type WindowKey } from './sources.ts';
 import { wrongDays, wrongTotals } from './tables.ts';
@@ -75,9 +74,8 @@ function wrongAdvertisers(sandbox: Sandbox, key: string, { bytes }: StoredFile):
 
 /** P2: a manifest is written after its object, and an event is sent after the manifests of its windows. */
 function visibleTooEarly({ s3, announced }: Phase): string[] {
-  const wasDone = ({ status }: S3Call) => status === 200 || status === 0;
-  const done = s3.map((entry) =>
-    wasDone(entry) && /^(Put|Complete)/.test(entry.operation) ? entry.key : '',
+  const done = s3.map(({ status, operation, key }) =>
+    [0, 200].includes(status) && /^(Put|Complete)/.test(operation) ? key : '',
   );
   const manifests = done.flatMap((key, at) => {
     if (!key.endsWith(MANIFEST)) return [];
@@ -111,19 +109,15 @@ function polledTooEarly(sandbox: Sandbox, { calls }: Phase): string[] {
 
 /** P7, after the run with faults, after the one without, and after one with another metric. */
 function wrongTables(sandbox: Sandbox, run: ScenarioRun): string[] {
-  const emptied = isEmptied(run);
   const { faulty, clean, changed } = run;
-  const earlier = (name: string, ...phases: Phase[]) =>
-    phases.flatMap(({ tables }) => tables.flatMap((table) => (table.name === name ? table.curations : [])));
-  return [
-    ...faulty.tables.flatMap((table) => wrongDays(sandbox, table, { earlier: [], healthy: false, emptied })),
-    ...clean.tables.flatMap((table) =>
-      wrongDays(sandbox, table, { earlier: earlier(table.name, faulty), healthy: true, emptied }),
-    ),
-    ...(changed?.tables ?? []).flatMap((table) =>
-      wrongDays(sandbox, table, { earlier: earlier(table.name, faulty, clean), healthy: true, emptied }),
-    ),
-  ];
+  const phases = [faulty, clean, changed ?? []].flat();
+  return phases.flatMap(({ tables }, at) =>
+    tables.flatMap((table) => {
+      const before = phases.slice(0, at).flatMap((phase) => phase.tables);
+      const earlier = before.flatMap(({ name, curations }) => (name === table.name ? curations : []));
+      return wrongDays(sandbox, table, { earlier, healthy: at > 0, emptied: isEmptied(run) });
+    }),
+  );
 }
 
 /** Without faults, every request that reconciles gets its total, for each day of the window. */

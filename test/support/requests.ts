@@ -1,5 +1,11 @@
 import { InvalidInput } from '../../functions/workflow/errors.ts';
-import { type ParsedRequest, parseRequest } from '../../functions/workflow/request/request.ts';
+import {
+  type ListRequest,
+  type ParsedRequest,
+  type PurchasesRequest,
+  parseRequest,
+  type ReportRequest,
+} from '../../functions/workflow/request/request.ts';
 
 const NOW = new Date('2026-11-21T06:00:00Z');
 
@@ -27,13 +33,32 @@ export const PURCHASES = {
 export const LIST = { name: 'campaigns', account: 'acme', kind: 'list', resource: 'campaigns' };
 
 /** {@link REPORT} with the defaults filled in. */
-export const NORMALIZED_REPORT = {
+export const NORMALIZED_REPORT: ReportRequest = {
   ...REPORT,
   kind: 'report',
   granularity: 'DAY',
   format: 'JSON',
   options: {},
   max_parallel: 8,
+};
+
+/** {@link PURCHASES} with the defaults filled in. */
+export const NORMALIZED_PURCHASES: PurchasesRequest = {
+  ...PURCHASES,
+  kind: 'purchases',
+  options: {},
+  max_parallel: 1,
+};
+
+/** {@link LIST} with the defaults filled in. */
+export const NORMALIZED_LIST: ListRequest = {
+  ...LIST,
+  kind: 'list',
+  limit: 5000,
+  filters: {},
+  max_parallel: 1,
+  start_date: '2026-11-21',
+  end_date: '2026-11-22',
 };
 
 /** Parses an input, after JSON, on 21 November 2026. */

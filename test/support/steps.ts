@@ -6,6 +6,7 @@ import type { PlatformAccess } from '../../functions/token/call-platform.ts';
 import type { ReportWindow } from '../../functions/workflow/states.ts';
 import { startSandbox } from '../../infra/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../infra/sandbox/settings.ts';
+import { NORMALIZED_REPORT } from './requests.ts';
 
 export interface Line {
   readonly level: 'info' | 'warn' | 'error';
@@ -67,23 +68,12 @@ export function reportRef(id: string, created_at = '2026-11-21T05:00:00.000Z') {
 
 /** The state of a window after GetToken. */
 export function windowOf(advertiser_ids: readonly string[]): ReportWindow {
+  const window = { start_date: '2026-11-01', end_date: '2026-11-02' };
   return {
     execution: 'test-execution',
-    request: {
-      name: 'daily',
-      account: 'acme',
-      kind: 'report',
-      max_parallel: 8,
-      start_date: '2026-11-01',
-      end_date: '2026-11-02',
-      advertiser_ids: [...advertiser_ids],
-      metrics: ['spend'],
-      granularity: 'DAY',
-      format: 'JSON',
-      options: {},
-    },
+    request: { ...NORMALIZED_REPORT, ...window, advertiser_ids: [...advertiser_ids] },
     warnings: [],
-    window: { start_date: '2026-11-01', end_date: '2026-11-02' },
+    window,
     status: 'planned',
     wait_seconds: 10,
     throttled: 0,

@@ -7,9 +7,8 @@ import { requestHash } from '../../../functions/decisions/request-hash.ts';
 import { openDatabase } from '../../../functions/tables/database.ts';
 import { literal } from '../../../functions/workflow/sql.ts';
 import type { SavedWindow } from '../../../functions/workflow/states.ts';
-import { reportColumns, type TableSchema } from '../../../functions/workflow/table.ts';
 import { reportRef, windowOf } from '../../support/steps.ts';
-import { FIELDS, type Work } from './report.ts';
+import { FIELDS, SCHEMA, type Work } from './report.ts';
 
 const TARGET = { platform: 'platform.example', revision: '2026-09-01' };
 
@@ -35,14 +34,7 @@ async function copyWithoutChecks(): Promise<void> {
 async function curate(): Promise<void> {
   const { request: common, ...window } = windowOf([]);
   const request = { ...common, ...FIELDS, start_date, end_date };
-  const schema: TableSchema = {
-    table: 'bench',
-    kind: 'report',
-    date_column: 'date',
-    columns: reportColumns(request as typeof common),
-    requests: { acme: requestHash(request as typeof common, TARGET) },
-    currencies: {},
-  };
+  const schema = { ...SCHEMA, requests: { acme: requestHash(request as typeof common, TARGET) } };
   const state: SavedWindow = {
     ...window,
     request: request as typeof common,

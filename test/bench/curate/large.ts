@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { addDays } from '../../../functions/workflow/request/dates.ts';
-import { reportColumns, tableColumns } from '../../../functions/workflow/table.ts';
+import { tableColumns } from '../../../functions/workflow/table.ts';
 import { shownDay } from '../../support/ledger-rows.ts';
 import { measureCommand } from '../measure-command.ts';
-import { FIELDS, type Work, writeReport } from './report.ts';
+import { SCHEMA, type Work, writeReport } from './report.ts';
 
 const CONTENDER = fileURLToPath(new URL('contender.ts', import.meta.url));
 const START = '2026-10-01';
@@ -80,15 +80,7 @@ async function writeMonth(path: string, rows: number): Promise<void> {
     report_id: `'old'`,
     report_created_at: `TIMESTAMP '2026-01-01'`,
   };
-  const schema = {
-    table: 'bench',
-    kind: 'report',
-    date_column: 'date',
-    columns: reportColumns(FIELDS),
-    requests: {},
-    currencies: {},
-  } as const;
-  const columns = tableColumns(schema).map(({ name }) => `${values[name]} AS ${name}`);
+  const columns = tableColumns(SCHEMA).map(({ name }) => `${values[name]} AS ${name}`);
   await connection.run(
     `COPY (SELECT ${columns} FROM range(${perDay * 31}) AS numbers(i))
        TO '${path}' (FORMAT parquet, KV_METADATA {days: '${JSON.stringify(days)}'})`,

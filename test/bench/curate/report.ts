@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { crc32 } from 'node:zlib';
 import { base64Crc32 } from '../../../functions/aws/s3.ts';
 import { addDays } from '../../../functions/workflow/request/dates.ts';
+import { reportColumns, type TableSchema } from '../../../functions/workflow/table.ts';
 
 /** The work of a contender. */
 export interface Work {
@@ -25,6 +26,16 @@ export interface Work {
 export const FIELDS = {
   metrics: ['spend', 'impressions', 'number_of_purchases'],
   dimensions: ['campaign_id', 'campaign_name'],
+};
+
+/** The table, whose days no report has written yet. */
+export const SCHEMA: TableSchema = {
+  table: 'bench',
+  kind: 'report',
+  date_column: 'date',
+  columns: reportColumns(FIELDS),
+  requests: {},
+  currencies: {},
 };
 
 const CAMPAIGNS = 50_000;

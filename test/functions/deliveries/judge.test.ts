@@ -63,6 +63,12 @@ it.each<[DayState, string, readonly Delivery[], ShownDay | undefined]>([
   expect(judgeDays([DAY], facts)).toEqual([state]);
 });
 
+it('a plan of a day whose file was replaced is not settled by a later look-back', () => {
+  const there = Object.fromEntries(days.map((day) => [day, shown()]));
+  const facts = { deliveries: [{ ...before, lost: true as const }, six], attempts: killed, hash: 'own' };
+  expect(judgeDays(days, { ...facts, shown: there })).toEqual(['not_renewed', 'present', 'present']);
+});
+
 it.each([
   ['2026-10-05T23:59:59Z', 'UTC', 'unfinished'],
   ['2026-10-06T00:00:00Z', 'UTC', 'present'],

@@ -32,7 +32,7 @@ describe('readRecords', () => {
   const window = october(1, 3);
   const unversioned = { version_id: undefined };
   it.each<[string, object, object, object | undefined]>([
-    ['the same version is there', {}, {}, OBJECT],
+    ['the same version is there', {}, {}, { ...OBJECT, crc32: 'BB' }],
     ['another version is there', { removed: true }, {}, { crc32: 'AA', version_id: 'v2' }],
     ['it was removed', { removed: true }, {}, undefined],
     ['it was removed, without versions', { removed: true }, unversioned, undefined],

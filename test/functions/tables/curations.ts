@@ -6,11 +6,12 @@ import { type Curation, curateList, curateRows } from '../../../functions/tables
 import { openDatabase } from '../../../functions/tables/database.ts';
 import { findRows } from '../../../functions/tables/report-file.ts';
 import { addDays } from '../../../functions/workflow/request/dates.ts';
-import type { ListRequest, ReportRequest } from '../../../functions/workflow/request/request.ts';
+import type { ReportRequest } from '../../../functions/workflow/request/request.ts';
 import type { SavedWindow } from '../../../functions/workflow/states.ts';
 import { LIST_COLUMNS, type TableSchema } from '../../../functions/workflow/table.ts';
 import { ACCOUNT, CREDENTIALS } from '../../../infra/local/s3/server.ts';
 import { shownDays } from '../../support/day-sums.ts';
+import { NORMALIZED_LIST } from '../../support/requests.ts';
 import { BUCKET, startTestS3, type TestS3Options } from '../../support/s3.ts';
 import { reportRef, windowOf } from '../../support/steps.ts';
 import { query } from './reports.ts';
@@ -163,16 +164,7 @@ function listState({ execution, copied_at }: Omit<Snapshot, 'items'>, rows: numb
   const { request: _, ...state } = windowOf([]);
   const start_date = copied_at.slice(0, 10);
   const window = { start_date, end_date: addDays(start_date, 1) };
-  const request: ListRequest = {
-    name: 'campaigns',
-    account: 'acme',
-    kind: 'list',
-    resource: 'campaigns',
-    ...window,
-    limit: 5_000,
-    filters: {},
-    max_parallel: 1,
-  };
+  const request = { ...NORMALIZED_LIST, ...window };
   return { ...state, execution, request, window, object: { ...objectOf(copied_at), rows } };
 }
 

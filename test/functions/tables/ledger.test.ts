@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import type { ObjectStore } from '../../../functions/aws/objects.ts';
 import { type Report, startTables } from './curations.ts';
 
-let tables: Awaited<ReturnType<typeof startTables>>;
-
-beforeAll(async () => {
-  tables = await startTables();
-});
+const tables = await startTables();
 afterAll(() => tables.close());
 
 /** The rows of an account's ledger, as texts. */

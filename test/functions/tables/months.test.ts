@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import type { Curation } from '../../../functions/tables/curate-file.ts';
 import { catalogTable, readSchema } from '../../../functions/workflow/catalog-table.ts';
 import { addDays } from '../../../functions/workflow/request/dates.ts';
@@ -14,11 +14,7 @@ import { BUCKET } from '../../support/s3.ts';
 import { type Report, startTables, TABLE } from './curations.ts';
 import { query } from './reports.ts';
 
-let tables: Awaited<ReturnType<typeof startTables>>;
-
-beforeAll(async () => {
-  tables = await startTables();
-});
+const tables = await startTables();
 afterAll(() => tables.close());
 
 /** Delivers reports, and reads what their table shows then. */

@@ -1,21 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { DuckDBInstance } from '@duckdb/node-api';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import type { ObjectStore } from '../../../functions/aws/objects.ts';
 import { addDays, daysOf } from '../../../functions/workflow/request/dates.ts';
 import { BUCKET } from '../../support/s3.ts';
 import { startTables } from './curations.ts';
 
-let tables: Awaited<ReturnType<typeof startTables>>;
-let copy: DuckDBConnection;
+const tables = await startTables();
+const copy = await (await DuckDBInstance.create()).connect();
 let accounts = 0;
 
-beforeAll(async () => {
-  tables = await startTables();
-  copy = await (await DuckDBInstance.create()).connect();
-});
 afterAll(async () => {
   copy.closeSync();
   await tables.close();

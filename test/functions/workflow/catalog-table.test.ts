@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { catalogTable, readSchema, type TableWords } from '../../../functions/workflow/catalog-table.ts';
-import { LIST_COLUMNS, type TableSchema } from '../../../functions/workflow/table.ts';
+import type { TableSchema } from '../../../functions/workflow/table.ts';
+import { LIST } from '../tables/curations.ts';
 
 const REPORT: TableSchema = {
   table: 'daily-campaigns',
@@ -13,14 +14,6 @@ const REPORT: TableSchema = {
   date_column: 'Day',
   requests: { acme: 'a1', 'globex-eu': 'b2' },
   currencies: { acme: 'EUR', 'globex-eu': 'USD' },
-};
-const LIST: TableSchema = {
-  table: 'campaigns',
-  kind: 'list',
-  columns: LIST_COLUMNS,
-  date_column: 'date',
-  requests: { acme: 'c3' },
-  currencies: {},
 };
 const WORDS: TableWords = { description: 'What it is', comments: { spend: 'The money spent.' } };
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { addDays, daysBetween } from '../../../functions/workflow/request/dates.ts';
 import { LEDGER } from '../../../functions/workflow/table.ts';
 import { savedQueries } from '../../../infra/catalog/queries.ts';
@@ -8,13 +8,9 @@ import { startTables, TABLE } from '../../functions/tables/curations.ts';
 import { query } from '../../functions/tables/reports.ts';
 import { BUCKET } from '../../support/s3.ts';
 
-let tables: Awaited<ReturnType<typeof startTables>>;
-let cases = 0;
-
-beforeAll(async () => {
-  tables = await startTables();
-});
+const tables = await startTables();
 afterAll(() => tables.close());
+let cases = 0;
 
 const START = '2026-09-25';
 const DAYS = 20;

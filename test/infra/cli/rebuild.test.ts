@@ -66,6 +66,9 @@ it('names a damaged object, as missing and check do, and writes its days again o
   await writeFile(join(folder.out, BUCKET, key), '{');
   const { status, stdout } = await runCommand(['rebuild', 'daily', ...place]);
   expect([status, stdout]).toEqual([1, expect.stringContaining(` have to be exported again: ${key}\n`)]);
+  const { result } = await rebuild(['daily', ...place, '--from', dateOf(3)]);
+  const { result: other } = await rebuild(['daily', ...place, '--to', dateOf(3)]);
+  expect([result.damaged, other.damaged]).toEqual([[key], []]);
   expect(await spendIn(folder.out)).toEqual({ 1: 5 });
 });
 
@@ -120,6 +123,7 @@ it('empties held days only with --accept-empty, and only those of the range', as
   expect((await rebuild(args)).result.windows).toMatchObject([
     { outcome: 'written', table: { days: 2, held: 3 } },
   ]);
+  expect(await spendIn(folder.out)).toEqual({ 1: 2, 2: 1, 3: 1, 4: 1 });
   expect((await rebuild(args)).result.windows).toEqual([]);
   await rm(join(folder.out, MONTH));
   await rebuild(args);
@@ -129,6 +133,10 @@ it('empties held days only with --accept-empty, and only those of the range', as
   expect((await rebuild([...args, ...range])).result.windows).toMatchObject([{ outcome: 'written' }]);
   expect(await spendIn(folder.out)).toEqual({ 1: 2, 2: 1 });
   expect((await rebuild([...args, ...range])).result.windows).toEqual([]);
+
+  await deliver(folder, { days: [1, 3], created: 3, rows: [], request: { accept_empty: true } });
+  await rebuild(args);
+  expect(await spendIn(folder.out)).toEqual({});
 });
 
 it('brings every month to the columns of the table, also one of whose files nothing changes', async () => {
@@ -163,10 +171,12 @@ it('shows the newest snapshot of a list', async () => {
       created,
       request,
       rows: [{ id: `c-${created}` }],
+      held: 0,
     });
   }
   const args = ['campaigns', '--local', '--out', folder.out];
-  await rebuild(args);
+  const { result } = await rebuild(args);
+  expect(result.windows.map(({ outcome }) => outcome)).toEqual(['written']);
   const rows = await queryRows('SELECT id, account FROM campaigns', folder.out);
   expect(rows).toEqual([['c-3', 'acme']]);
   const { stdout } = await runCommand(['missing', ...args, '--json']);

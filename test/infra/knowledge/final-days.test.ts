@@ -22,4 +22,5 @@ test.each([
   expect(judgeMonths(range, ledger, id, config, folder)).toMatchObject([
     { month: '2026-10', unverified: 3, verify: { from } },
   ]);
+  expect(judgeMonths(range, new Map(), id, config, folder)).toMatchObject([{ lacking: 3 }]);
 });

@@ -41,7 +41,7 @@ describe('54: newcomers', () => {
     expect(newcomers).toEqual({
       advertiser_ids: ['b', 'c'],
       words: '19 days are without 2 new advertisers: b, c',
-      aim: expect.stringContaining('new advertisers'),
+      aim: 'To export them with the new advertisers:',
       ranges: [
         {
           start_date: '2026-10-01',

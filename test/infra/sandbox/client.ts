@@ -89,8 +89,8 @@ export async function startDownload(options: SandboxOptions = {}) {
   return { ...client, ...(await client.ready()) };
 }
 
-export function apiKeyHeaders({ credentials, revision }: Sandbox): Record<string, string> {
-  return { 'x-api-key': credentials[0]?.apiKey ?? '', 'x-service-revision': revision };
+export function apiKeyHeaders({ credentials, revision }: Sandbox, index = 0): Record<string, string> {
+  return { 'x-api-key': credentials[index]?.apiKey ?? '', 'x-service-revision': revision };
 }
 
 export function basic(id: string, secret: string): string {

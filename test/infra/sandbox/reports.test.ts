@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { type Reply, startClient, startReport } from './client.ts';
+import { apiKeyHeaders, type Reply, send, startClient, startReport } from './client.ts';
 
 /** The fields in detail.validation. */
 function violations({ status, envelope }: Reply): string[] {
@@ -72,4 +72,11 @@ test('a GET within 10 s of the last is 429 with Retry-After; one after 10 s is n
   expect(envelope).toMatchObject({ status: 429, request_id: expect.any(String) });
   pass(10);
   expect((await poll(id)).status).toBe(200);
+});
+
+test('a report of another account is 404 (contract 4.4)', async () => {
+  const { id, poll, sandbox } = await startReport({ credentials: [{}, { account: 'other' }] });
+  const headers = apiKeyHeaders(sandbox, 1);
+  expect((await send('GET', `${sandbox.baseUrl}/reports/${id}`, { headers })).status).toBe(404);
+  expect((await poll(id)).status).not.toBe(404);
 });

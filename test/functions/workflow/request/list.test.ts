@@ -1,25 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { faultsOf, LIST, parsed } from '../../../support/requests.ts';
-
-const normalized = {
-  ...LIST,
-  limit: 5000,
-  filters: {},
-  max_parallel: 1,
-  start_date: '2026-11-21',
-  end_date: '2026-11-22',
-};
+import { faultsOf, LIST, NORMALIZED_LIST, parsed } from '../../../support/requests.ts';
 
 describe('a list (contract 4.6, 8)', () => {
   it('is a snapshot of today in the largest pages by default', () => {
-    expect(parsed(LIST)).toStrictEqual({ request: normalized, warnings: [] });
+    expect(parsed(LIST)).toStrictEqual({ request: NORMALIZED_LIST, warnings: [] });
   });
 
   it.each([
     [{ snapshot_date: '2026-02-28' }, '2026-02-28', '2026-03-01'],
     [{ scheduled_at: '2026-11-21T01:00:00Z', time_zone: 'America/New_York' }, '2026-11-20', '2026-11-21'],
   ])('takes its day from %j', (fields, start_date, end_date) => {
-    expect(parsed({ ...LIST, ...fields }).request).toEqual({ ...normalized, start_date, end_date });
+    expect(parsed({ ...LIST, ...fields }).request).toEqual({ ...NORMALIZED_LIST, start_date, end_date });
   });
 
   it('sends each filter as text', () => {
@@ -59,6 +50,6 @@ describe('a list (contract 4.6, 8)', () => {
     { limit: 5000, resource: 'Impression_tracking-2', items: 'data.items', revision: '2026-05-01' },
     { resource: 'a'.repeat(64), filters: {} },
   ])('is accepted with %j', (change) => {
-    expect(parsed({ ...LIST, ...change }).request).toEqual({ ...normalized, ...change });
+    expect(parsed({ ...LIST, ...change }).request).toEqual({ ...NORMALIZED_LIST, ...change });
   });
 });

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { ADVERTISER, faultsOf, PURCHASES, parsed } from '../../../support/requests.ts';
+import { ADVERTISER, faultsOf, NORMALIZED_PURCHASES, PURCHASES, parsed } from '../../../support/requests.ts';
 
 describe('a purchase query (contract 2.4)', () => {
   it.each([
     {},
     { options: { currency: 'USD' }, revision: '2026-05-01' },
   ])('keeps its fields: %j', (fields) => {
-    const request = { ...PURCHASES, options: {}, max_parallel: 1, ...fields };
+    const request = { ...NORMALIZED_PURCHASES, ...fields };
     expect(parsed({ ...PURCHASES, ...fields })).toStrictEqual({ request, warnings: [] });
   });
 

@@ -63,6 +63,8 @@ it('close keeps what a final month shows, and later says what changed since', as
   expect(await sinceClose()).toEqual([]);
 
   await rm(join(folder.out, BUCKET, 'tables/ledger/acme.daily.2026-10.parquet'));
+  const { stdout } = await runCommand(['close', '2026-09', ...place]);
+  expect(stdout).toBe('acme/daily  2026-09 is not closed: no day is in the table\n');
   const { lines } = await close('--anyway');
   expect(lines.join()).toMatch(/: no day is in the ledger, .* rebuild daily --account acme --local /);
 });

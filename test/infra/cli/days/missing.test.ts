@@ -113,8 +113,8 @@ it('asks which account is meant if several have the export', async () => {
 it('looks until today if --from is after the last day that was asked for, and refuses the future', async () => {
   const folder = await openFolder();
   await deliver(folder, { days: [1, 3], created: 1 });
-  const missingFrom = async (from: string) =>
-    runCommand(['missing', 'daily', '--local', '--out', folder.out, '--from', from, '--json']);
+  const missingFrom = async (...from: string[]) =>
+    runCommand(['missing', 'daily', '--local', '--out', folder.out, '--from', ...from, '--json']);
   const { not_delivered } = JSON.parse((await missingFrom('2026-10-20')).stdout);
   expect(not_delivered).toMatchObject([{ start_date: '2026-10-20', reason: 'absent' }]);
   const future = `${new Date().getFullYear() + 2}-01-01`;
@@ -122,6 +122,8 @@ it('looks until today if --from is after the last day that was asked for, and re
     status: 2,
     stderr: `error: --from ${future} is in the future\n`,
   });
+  const { stderr } = await missingFrom('2026-10-20', '--to', '2026-10-20');
+  expect(stderr).toBe('error: --to 2026-10-20 is not after 2026-10-20: give an earlier --from\n');
 });
 
 it('says that no manifest can be read, as a run does', async () => {
