@@ -23,10 +23,9 @@ export function isOfAccounts(input: unknown): input is JsonObject {
   return isObject(input) && input.accounts !== undefined;
 }
 
-/** Joins requests that differ in the facts of their accounts only. A single one stays as it is. */
+/** Joins requests that differ in the facts of their accounts only. */
 export function joinRequests(requests: readonly JsonObject[], max_accounts: number): JsonObject {
-  const [first = {}, ...others] = requests;
-  if (others.length === 0) return first;
+  const [first = {}] = requests;
   return { ...withoutFacts(first), accounts: requests.map(factsOf), max_accounts };
 }
 

@@ -39,7 +39,7 @@ function describeSummary(summary: ExplainedExecution['summary']): string[] {
   const { execution, outcome, started_at, account, accounts, start_date, end_date } = summary;
   const facts = [
     account === undefined ? [] : `${account}/${summary.export}`,
-    accounts === undefined ? [] : `${summary.export} of ${accounts} accounts`,
+    accounts === undefined ? [] : `${summary.export} of ${accounts} account${accounts === 1 ? '' : 's'}`,
     start_date === undefined || end_date === undefined ? [] : describeDays({ start_date, end_date }),
     `began ${toMinute(started_at)} UTC`,
     describeTime(summary),

@@ -33,7 +33,7 @@ function findConfiguredRequest(name: string, account?: string): unknown {
   // Several entries may have one name.
   const distinct = new Set(requests.map((request) => JSON.stringify(withoutFacts(request))));
   if (distinct.size > 1) checkOneAccount(name, found);
-  return joinRequests(requests, loadConfig().max_accounts);
+  return requests.length === 1 ? requests[0] : joinRequests(requests, loadConfig().max_accounts);
 }
 
 /** The options that say what to export. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { parseRequest } from '../../../functions/workflow/request/request.ts';
+import { parseRequests } from '../../../functions/workflow/request/accounts.ts';
 import { CONTEXT, readable, resourcesOf, synthesizeStack } from '../../support/stack.ts';
 
 const stack = synthesizeStack();
@@ -75,9 +75,8 @@ describe('schedules', () => {
       ScheduleExpressionTimezone: time_zone,
     });
     expect(inputOf('Schedulesglobexdaily3')).toMatchObject({
-      account: 'globex',
+      accounts: [{ account: 'globex', ...globex }],
       period: 'previous_month',
-      ...globex,
     });
   });
 
@@ -100,9 +99,10 @@ describe('schedules', () => {
     expect(other.get('Schedulesacmedaily')?.Properties.State).toBe('DISABLED');
   });
 
-  it('start the state machine with the whole request and the scheduled time', () => {
-    const { accounts, runs, ...what } = CONTEXT.exports[0] ?? {};
-    const request = { ...what, account: 'acme', ...CONTEXT.accounts.acme, period: 'yesterday' };
+  it('start the state machine with the whole request and the scheduled time, so that a second start repeats it', () => {
+    const { accounts: _, runs, ...what } = CONTEXT.exports[0] ?? {};
+    const accounts = [{ account: 'acme', ...CONTEXT.accounts.acme }];
+    const request = { ...what, accounts, max_accounts: 10, period: 'yesterday' };
     expect(readable(daily?.Target.Arn)).toBe('<WorkflowStateMachine>');
     expect(inputAt('2026-03-28T23:30:00Z')).toEqual({ ...request, scheduled_at: '2026-03-28T23:30:00Z' });
   });
@@ -111,7 +111,7 @@ describe('schedules', () => {
     const described = { ...CONTEXT.exports[0], columns: { spend: 'bigint' }, date_column: 'day' };
     const other = resourcesOf(synthesizeStack({ exports: [described] }), 'AWS::Scheduler::Schedule');
     const input = JSON.parse(other.get('Schedulesacmedaily')?.Properties.Target.Input);
-    expect(() => parseRequest({ ...input, scheduled_at: '2026-01-14T23:30:00Z' }, new Date())).not.toThrow();
+    expect(() => parseRequests({ ...input, scheduled_at: '2026-01-14T23:30:00Z' }, new Date())).not.toThrow();
   });
 
   it('retry a start three times within an hour, then keep the request in the queue for two weeks', () => {
