@@ -34,7 +34,7 @@ export interface Attempt extends DateRange {
  * - `other_request`: only another request delivered it, and the table does not show it
  *
  * Delivered by another request:
- * - `older_request`: this request has not delivered it, and the table shows it
+ * - `older_request`: this request has not delivered it, and the table shows a report of another one
  *
  * Not delivered by this request, or too early:
  * - `failed`: there is a failure report of it, of any age · `absent`: there is none

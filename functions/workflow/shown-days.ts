@@ -29,7 +29,7 @@ export const ShownDay = z.object({
   restated: z.boolean(),
   /** The metric, or `rows`, that fell furthest below `warn_below` of what the day showed before. */
   fell: z.optional(z.object({ metric: z.string(), before: z.number(), now: z.number() })),
-  /** A newer report that has no rows for the day: the object keeps the rows that it shows. */
+  /** A report that has no rows for the day, newer or of another request: the object keeps its own. */
   held: z.optional(z.object(Version)),
   /**
    * A writer that finds the day here adds it to the ledger if it is absent there: the last one may have been

@@ -89,7 +89,7 @@ export function tableColumns({ kind, columns, currencies }: TableSchema): TableC
  * number of rows; of the others, the sum. `copied_at` is when the file arrived, the same in every try.
  * `outcome` is what became of the day at that time: `shown`; `kept`, because a newer report is shown, or one
  * of the configured request; `held`, because the report has no rows and the table keeps its own;
- * or `not written`, because the table could not take the report. Rows with {@link CLOSED} repeat what a day
+ * or `not written`, because its month could not be written. Rows with {@link CLOSED} repeat what a day
  * showed when a person closed its month, at the time `copied_at`. The value of rows with {@link TOTAL} is the
  * platform's own total of the day, and the report is the one whose rows it is compared with.
  */

@@ -23,6 +23,7 @@ import { CommandFailed, UsageError } from '../knowledge/errors.ts';
 import { type ExportPlace, type FoundExport, findExports } from '../knowledge/exports.ts';
 import { type AskedDays, byNewest } from '../knowledge/missing-days.ts';
 import { type Month, readMonths, shownReader } from '../knowledge/months.ts';
+import { exportDaysCommand } from '../knowledge/next-command.ts';
 import { savedWindowOf } from '../knowledge/saved-window.ts';
 import { findSchema } from '../knowledge/tables.ts';
 import { SCRATCH } from '../local/lambda/lambda.ts';
@@ -83,7 +84,8 @@ async function rebuild(name: string, options: RebuildOptions) {
     const rebuilding = { found, schema, bucket, range, acceptEmpty };
     for await (const rebuilt of rebuildWindows(rebuilding)) {
       windows.push(rebuilt);
-      printLines([describeWindow(rebuilt)], options.json ? process.stderr : process.stdout);
+      const again = exportDaysCommand(found.request, rebuilt, options, false);
+      printLines([describeWindow(rebuilt, again)], options.json ? process.stderr : process.stdout);
     }
     months += await rebuildMonths(rebuilding);
   }
@@ -93,20 +95,23 @@ async function rebuild(name: string, options: RebuildOptions) {
 
 const OUTCOMES = {
   written: 'written',
-  gone: 'left out: its file was replaced or removed; export it again',
+  gone: 'left out: its file was replaced or removed',
   failed: 'left out: the table cannot take it',
 } as const;
 
-function describeWindow({ account, outcome, table, problem, warnings = [], ...range }: Rebuilt): string {
+/** @param again the command that exports the window again */
+function describeWindow(rebuilt: Rebuilt, again: string): string {
+  const { account, outcome, table, problem, warnings = [] } = rebuilt;
   const { days = 0, kept = 0, restated = 0 } = table ?? {};
   const facts = [
     ...(table ? [`${days} ${days === 1 ? 'day' : 'days'}`] : []),
     ...(kept > 0 ? [`${kept} keep a newer report`] : []),
     ...(restated > 0 ? [`${restated} have other values now`] : []),
+    ...(outcome === 'gone' ? [`to export it again: ${again}`] : []),
     ...(problem === undefined ? [] : [problem]),
     ...warnings.map((warning) => `warning: ${warning}`),
   ];
-  return `${account} ${describeDays(range)}  ${[OUTCOMES[outcome], ...facts].join('; ')}`;
+  return `${account} ${describeDays(rebuilt)}  ${[OUTCOMES[outcome], ...facts].join('; ')}`;
 }
 
 function describeRebuilt({ windows, months, table, damaged }: RebuildResult): string[] {

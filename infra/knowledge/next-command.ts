@@ -1,5 +1,6 @@
 import type { ExportId } from '../../functions/workflow/keys.ts';
 import type { DateRange } from '../../functions/workflow/request/dates.ts';
+import type { ExportRequest } from '../../functions/workflow/request/request.ts';
 import { PROGRAM } from '../package.ts';
 import type { Folder } from './bucket.ts';
 import { configOption } from './config.ts';
@@ -25,14 +26,19 @@ export function commandFor(
   return commandLine([...words, ...flags]);
 }
 
-/** The command that exports days. @param onlyMissing not for days of which only the table tells */
+/**
+ * The command that exports days, or a list as it is now.
+ *
+ * @param onlyMissing not for days of which only the table tells
+ */
 export function exportDaysCommand(
-  { account, name }: ExportId,
+  { account, name, kind }: ExportId & { readonly kind?: ExportRequest['kind'] },
   { start_date: from, end_date: to }: DateRange,
   folder: Partial<Folder>,
   onlyMissing: boolean,
 ): string {
-  return commandFor(['run', name], { account, from, to, 'only-missing': onlyMissing }, folder);
+  const days = kind === 'list' ? {} : { from, to, 'only-missing': onlyMissing };
+  return commandFor(['run', name], { account, ...days }, folder);
 }
 
 /** The command that adds days to the table. @param acceptEmpty also days that the table holds */

@@ -1,5 +1,5 @@
-import type { ExportId } from '../../functions/workflow/keys.ts';
 import type { DateRange } from '../../functions/workflow/request/dates.ts';
+import type { ExportRequest } from '../../functions/workflow/request/request.ts';
 import type { Folder } from './bucket.ts';
 import { type Days, describeReason, type LackingDays, type MissingRange } from './missing-days.ts';
 import { exportDaysCommand, rebuildCommand } from './next-command.ts';
@@ -15,7 +15,7 @@ export interface Remedy {
 /** The commands that bring the days, and empty the held ones. */
 export function findRemedies(
   { not_delivered, not_in_table, not_renewed, held, older_request }: LackingDays,
-  named: ExportId,
+  named: Pick<ExportRequest, 'account' | 'name' | 'kind'>,
   folder: Folder,
 ): Remedy[] {
   const exportDays = (onlyMissing: boolean) => (range: DateRange) =>

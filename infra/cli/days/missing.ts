@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { addDays, describeDays } from '../../../functions/workflow/request/dates.ts';
+import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import { type Folder, openToRead } from '../../knowledge/bucket.ts';
 import { type ExportPlace, findConfigured, findExport } from '../../knowledge/exports.ts';
 import {
@@ -37,18 +38,18 @@ export function createCommand(): Command {
       const found = await findExport(name, options, bucket, now, options.from);
       const missing = groupMissing(found, await judgeRange(found, shownReader(bucket), options, now));
       if (options.json) printDocument(missing);
-      else printLines(describeMissing(missing, options));
+      else printLines(describeMissing(missing, found.request, options));
     });
 }
 
-function describeMissing(missing: MissingDays, folder: Folder): string[] {
+function describeMissing(missing: MissingDays, request: ExportRequest, folder: Folder): string[] {
   const { account, name } = missing;
   return [
     `${account}/${name}, ${describeDays(missing)}: ${describeCounts(missing)}`,
     ...LACKS.flatMap((lack) => missing[lack]).map(
       (each) => `  ${describeDays(each)}  ${describeReason(each)}`,
     ),
-    ...findRemedies(missing, missing, folder).flatMap(({ aim, command }) => [aim, `  ${command}`]),
+    ...findRemedies(missing, request, folder).flatMap(({ aim, command }) => [aim, `  ${command}`]),
   ];
 }
 

@@ -99,7 +99,8 @@ it('writes the other windows if one was replaced, does not fit, or is no report'
   expect(await spendIn(folder.out)).toEqual({ 4: 4 });
 
   const { stdout } = await runCommand(['rebuild', 'daily', '--local', '--out', folder.out]);
-  expect(stdout).toMatch(/\nacme 2026-10-02 {2}left out: .* replaced or removed; export it again\n/);
+  const again = /to export it again: .* run daily --account acme --from 2026-10-02 --to 2026-10-03 --local /;
+  expect(stdout).toMatch(RegExp(`\nacme 2026-10-02 {2}left out: .* replaced or removed; ${again.source}`));
   expect(stdout).toMatch(/\nTable daily, windows: 0 written, 3 left out\n$/);
 });
 
@@ -183,6 +184,11 @@ it('shows the newest snapshot of a list', async () => {
   expect(JSON.parse(stdout)).toMatchObject({ start_date: '2026-10-03', not_in_table: [], held: [] });
   const { stdout: status } = await runCommand(['status', ...args, '--json']);
   expect(JSON.parse(status).exports[0].months).toEqual([]);
+  // A list of the past cannot be exported again.
+  const window = 'exports/account=acme/export=campaigns/start_date=2026-10-03/end_date=2026-10-04';
+  await rm(join(folder.out, BUCKET, window, '_manifest.json'));
+  const { stdout: missing } = await runCommand(['missing', ...args]);
+  expect(missing).toContain(`run campaigns --account acme --local --out ${folder.out}\n`);
 });
 
 it.each([
