@@ -40,6 +40,9 @@ const NEXT_STEP_AFTER_UNEXPECTED =
 /** Errors of AWS that the runbook has a section about. */
 export const AWS_ERRORS = [
   'Lambda.TooManyRequestsException',
+  'Lambda.CodeArtifactUserPendingException',
+  'Lambda.ResourceConflictException',
+  'Lambda.ResourceNotReadyException',
   'Lambda.ServiceException',
   'Lambda.AWSLambdaException',
   'Lambda.SdkClientException',

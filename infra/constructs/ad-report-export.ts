@@ -158,12 +158,14 @@ export class AdReportExport extends Construct {
 /** @throws InvalidConfig with every fault of the props, and of settings that they replace */
 function refuseFaults(scope: Construct, config: Config, props: AdReportExportProps): void {
   const { bucket, encryptionKey, alarmTopic } = props;
-  const { region } = Stack.of(scope);
+  const { region, account } = Stack.of(scope);
   const faults = Object.entries({ bucket, encryptionKey, alarmTopic }).flatMap(([name, resource]) =>
     resource && Token.compareStrings(resource.env.region, region) === TokenComparison.DIFFERENT
       ? [`${name}: belongs to ${resource.env.region}, and the stack to ${region}`]
       : [],
   );
+  if (bucket && Token.compareStrings(bucket.env.account, account) === TokenComparison.DIFFERENT)
+    faults.push(`bucket: belongs to the AWS account ${bucket.env.account}, and the stack to ${account}`);
   if (encryptionKey && config.kms_key) faults.push('kms_key: cannot be combined with encryptionKey');
   if (alarmTopic && config.alarm_emails.length > 0)
     faults.push('alarm_emails: cannot be combined with alarmTopic; subscribe the addresses to that topic');

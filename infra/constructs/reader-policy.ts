@@ -58,6 +58,8 @@ export function createReaderPolicy(scope: Construct, id: string, props: ReaderPo
   grantCatalog(scope, policy, database);
   // Every query of Athena reads the database `default` too.
   allow(['glue:GetDatabase', 'glue:GetDatabases'], arnOf(scope, 'glue', 'database/default'));
+  // Lake Formation hands out the right to read data that is registered with it, and knows no resources here.
+  allow(['lakeformation:GetDataAccess'], '*');
   allow(['s3:GetBucketLocation'], bucket.bucketArn);
   Grant.addToPrincipal({
     grantee: policy,

@@ -28,8 +28,16 @@ function retry(
   };
 }
 
-/** Lambda refused to start the function. */
-const NOT_STARTED = ['Lambda.TooManyRequestsException'] as const;
+/**
+ * Lambda did not start the function: others take all of its concurrency, or nobody called it for weeks. Then
+ * the first call wakes it, which takes a minute or two.
+ */
+export const NOT_STARTED = [
+  'Lambda.TooManyRequestsException',
+  'Lambda.CodeArtifactUserPendingException',
+  'Lambda.ResourceConflictException',
+  'Lambda.ResourceNotReadyException',
+] as const;
 
 /** The function may have run, partly or to its end. */
 const KILLED = [
@@ -63,7 +71,7 @@ const urlExpired = retry(['UrlExpired'], { first: MIN_WAIT, times: 1 });
 /** 10 + 20 + 40 = 70 s. */
 const killed = retry(KILLED, { first: MIN_WAIT, times: 3 });
 
-/** 10 + 20 + 40 + 60 × 7 = 490 s: other executions use up Lambda's concurrency only for moments. */
+/** 10 + 20 + 40 + 60 × 7 = 490 s. */
 const throttled = retry(NOT_STARTED, { first: MIN_WAIT, times: 10, longest: 60 });
 
 // These belong only to steps that GET no report.
@@ -87,10 +95,10 @@ const queued = retry([...NOT_STARTED, 'ServiceUnavailable'], {
 });
 
 /** Steps that send nothing to the platform: 2 + 4 + 8 + 16 + 32 = 62 s. */
-const internal = retry([...NOT_STARTED, ...KILLED, 'ServiceUnavailable'], { first: 2, times: 5 });
+const internal = retry([...KILLED, 'ServiceUnavailable'], { first: 2, times: 5 });
 
 /** 2 + 4 + 8 + 16 + 32 = 62 s. */
-const busy = retry([...NOT_STARTED, 'ServiceUnavailable'], { first: 2, times: 5 });
+const busy = retry(['ServiceUnavailable'], { first: 2, times: 5 });
 
 /** Twice, then the file is delivered without its rows: one that is too large kills each call. */
 const killedTwice = retry(KILLED, { first: 2, times: 2 });
@@ -106,7 +114,7 @@ const startFailed = retry(START_FAILED, { first: 2, times: 6, jitter: JitterType
 
 /** The Retry of each step. All other errors are final. */
 export const retries = {
-  PlanExport: [internal],
+  PlanExport: [internal, throttled],
   GetToken: [queued, unavailableSoon, unreadable, killed],
   ListAdvertisers: [unavailable, unreadable, killed, throttled],
   // Lost answers are counted in the window's state: a Retry's count starts again with each entry.
@@ -115,11 +123,11 @@ export const retries = {
   SaveReport: [unavailable, unreadable, copyFailed, urlExpired, killed, throttled],
   QueryPurchases: [unavailable, unreadable, copyFailed, killed, throttled],
   ExportList: [unavailable, unreadable, copyFailed, killed, throttled],
-  CurateReport: [busy, killedTwice],
-  PublishWindow: [internal],
-  PublishExport: [internal],
-  DescribeFailure: [internal],
-  CheckReady: [internal],
+  CurateReport: [busy, killedTwice, throttled],
+  PublishWindow: [internal, throttled],
+  PublishExport: [internal, throttled],
+  DescribeFailure: [internal, throttled],
+  CheckReady: [internal, throttled],
   Announce: [announcement],
   ExportAccount: [startFailed],
 } as const satisfies Record<string, readonly RetryProps[]>;

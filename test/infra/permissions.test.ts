@@ -181,6 +181,7 @@ describe('permissions', () => {
         ),
         `glue:GetDatabase ${glue}:database/default`,
         `glue:GetDatabases ${glue}:database/default`,
+        'lakeformation:GetDataAccess *',
         's3:GetBucketLocation <ExportsBucket.Arn>',
         // The keys of reports cannot be listed.
         's3:ListBucket <ExportsBucket.Arn> when {"StringLike":{"s3:prefix":["tables/*","query-results/*"]}}',

@@ -1,3 +1,4 @@
+import { NOT_STARTED } from '../../infra/constructs/retries.ts';
 import type { Synthesized } from '../../infra/synthesize.ts';
 
 // The worst case of a definition: how long its states take, and how many events they write.
@@ -58,7 +59,7 @@ export function waitsOf({ IntervalSeconds, MaxAttempts, BackoffRate, MaxDelaySec
 
 /** True if AWS reports all errors of a Retry, so that none comes from a step. */
 const isFromAws = ({ ErrorEquals }: Retry) => ErrorEquals.every((name) => name.includes('.'));
-const NOT_STARTED = 'Lambda.TooManyRequestsException';
+const isStart = (name: string) => NOT_STARTED.some((each) => each === name);
 
 /**
  * Seconds from entering a task to leaving it when it uses up all retries.
@@ -68,7 +69,7 @@ const NOT_STARTED = 'Lambda.TooManyRequestsException';
 export function secondsIn(state: State, stack: Synthesized, errors: 'all' | 'aws' = 'all'): number {
   const retries = (state.Retry ?? []).filter((retry) => errors === 'all' || isFromAws(retry));
   const waits = retries.flatMap(waitsOf);
-  const started = retries.filter(({ ErrorEquals }) => ErrorEquals.some((name) => name !== NOT_STARTED));
+  const started = retries.filter(({ ErrorEquals }) => !ErrorEquals.every(isStart));
   const calls = 1 + started.reduce((sum, { MaxAttempts }) => sum + MaxAttempts, 0);
   return calls * secondsOfCall(state, stack) + sum(waits);
 }

@@ -14,13 +14,20 @@ import { EXAMPLE_ADVERTISERS } from '../../sandbox/settings.ts';
 /** The length that Step Functions allows for an execution's name. */
 const MAX_NAME_LENGTH = 80;
 
-/** Reads a request from a JSON file, or from standard input if `file` is `-`. @throws UsageError */
+/**
+ * Reads a request from a JSON file, or from standard input if `file` is `-`. A dead letter of EventBridge
+ * Scheduler is the call that failed, whose input is the request as text.
+ *
+ * @throws UsageError
+ */
 async function readRequest(file: string): Promise<unknown> {
   const content = await (file === '-' ? text(process.stdin) : readFile(file, 'utf8')).catch((error) => {
     throw new UsageError([`--input ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`]);
   });
   try {
-    return JSON.parse(content.replace(/^\uFEFF/, ''));
+    const parsed = JSON.parse(content.replace(/^\uFEFF/, ''));
+    const { Input, input = Input } = Object(parsed);
+    return typeof input === 'string' ? JSON.parse(input) : parsed;
   } catch (error) {
     throw new UsageError([`--input ${file} is not JSON: ${(error as Error).message}`]);
   }

@@ -163,6 +163,13 @@ it.each<[string, (stack: Stack) => Partial<AdReportExportProps>, string]>([
     'encryptionKey: belongs to us-east-1, and the stack to eu-central-1',
   ],
   [
+    'a bucket of another AWS account',
+    (stack) => ({
+      bucket: Bucket.fromBucketAttributes(stack, 'Lake', { bucketName: 'lake', account: '222222222222' }),
+    }),
+    'bucket: belongs to the AWS account 222222222222, and the stack to 111122223333',
+  ],
+  [
     'a key beside kms_key',
     (stack) => ({ config: { ...CONTEXT, kms_key: 'create' }, encryptionKey: new Key(stack, 'Key') }),
     'kms_key: cannot be combined',

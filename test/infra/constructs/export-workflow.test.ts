@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MIN_WAIT } from '../../../functions/decisions/waits.ts';
-import { following, type Machine, machineOf } from '../../support/bounds.ts';
+import { following, type Machine, machineOf, sum, waitsOf } from '../../support/bounds.ts';
 import { synthesizeStack } from '../../support/stack.ts';
 
 const machine = machineOf(synthesizeStack());
@@ -78,12 +78,15 @@ describe('the state machine', () => {
     }
   });
 
-  it('28: retries every step whose function was killed, under every name that Lambda gives it', () => {
+  it('28: retries every step whose function was killed or asleep, under every name that Lambda gives it', () => {
     const ends = ['Runtime.ExitError', 'Runtime.OutOfMemory', 'Sandbox.Timedout', 'Lambda.Unknown'];
+    const asleep = 'Lambda.CodeArtifactUserPendingException';
     const functions = tasks.filter(([name]) => !name.startsWith('Announce'));
     for (const [name, { Retry = [] }] of functions) {
       const retry = Retry.find(({ ErrorEquals }) => ErrorEquals.includes('Lambda.Unknown'));
       expect(retry?.ErrorEquals, name).toEqual(expect.arrayContaining(ends));
+      const waking = Retry.find(({ ErrorEquals }) => ErrorEquals.includes(asleep));
+      expect(sum(waking ? waitsOf(waking) : []), name).toBeGreaterThan(240);
     }
   });
 });
