@@ -1,4 +1,4 @@
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { platformName } from '../../functions/decisions/request-hash.ts';
@@ -8,6 +8,7 @@ import type { Folder } from '../knowledge/bucket.ts';
 import { loadConfig } from '../knowledge/config.ts';
 import { stackName } from '../knowledge/deployment.ts';
 import { refuse } from '../knowledge/errors.ts';
+import { quote } from '../knowledge/next-command.ts';
 import { findDocumentedTables } from '../knowledge/tables.ts';
 import { findTables } from '../knowledge/views.ts';
 import { printLines } from './layout.ts';
@@ -34,7 +35,7 @@ export function createCommand(): Command {
       const facts = { project, platform: platformName(base_url), exports, ...place };
       const files = createDbtProject(tables, facts);
       writeOwnFiles(dir, files);
-      printLines([`Wrote ${Object.keys(files).length} files. Build it: cd ${dir} && dbt build`]);
+      printLines([`Wrote ${Object.keys(files).length} files. Build it: cd ${quote(dir)} && dbt build`]);
     });
 }
 
@@ -54,7 +55,9 @@ function localPlace({ out }: Folder) {
 
 /** Removes the files of a table that is gone. @throws UsageError if somebody else wrote one of the files */
 function writeOwnFiles(dir: string, files: DbtFiles): void {
-  const isOwn = (path: string) => readFileSync(join(dir, path), 'utf8').split('\n', 1)[0]?.endsWith(MARK);
+  const isOwn = (path: string) =>
+    statSync(join(dir, path)).isFile() &&
+    readFileSync(join(dir, path), 'utf8').split('\n', 1)[0]?.endsWith(MARK);
   const foreign = Object.keys(files).filter((path) => existsSync(join(dir, path)) && !isOwn(path));
   refuse(
     foreign.map((path) => `${join(dir, path)} is not this command's: remove it, or name another folder`),

@@ -90,7 +90,8 @@ function parseUrl(text: string): string {
 }
 
 /**
- * Names the options of a platform that are not there. Warns of a credential that everybody may read.
+ * Names the options of a platform that are not there, and a credential that is a folder. Warns of one that
+ * everybody may read.
  *
  * @param by the option that needs the required ones
  */
@@ -100,9 +101,12 @@ export async function platformFaults(
   required: readonly (keyof PlatformOptions)[],
 ): Promise<string[]> {
   const file = options.credential;
-  const { mode = 0 } = (file !== undefined && (await stat(file).catch(() => undefined))) || {};
-  if (mode & constants.S_IROTH) warn(`every user of this machine can read ${file}; change its mode to 600`);
-  return required
-    .filter((name) => options[name] === undefined)
-    .map((name) => `${by} needs ${PLATFORM_FLAGS[name]}`);
+  const found = file === undefined ? undefined : await stat(file).catch(() => undefined);
+  if (found && found.mode & constants.S_IROTH)
+    warn(`every user of this machine can read ${file}; change its mode to 600`);
+  const missing = required.filter((name) => options[name] === undefined);
+  return [
+    ...missing.map((name) => `${by} needs ${PLATFORM_FLAGS[name]}`),
+    ...(found?.isDirectory() ? [`--credential ${file} is a folder`] : []),
+  ];
 }

@@ -42,21 +42,26 @@ export async function findNewcomers(
     return { lacked, days: lacked.length > 0 ? (byList.get(key) ?? []).map(({ day }) => day) : [] };
   });
   const lacking = await Promise.all(compared);
-  const ranges = groupDays(lacking.flatMap((each) => each.days).sort());
+  const nameAll = (all: readonly string[]) =>
+    nameNewcomers({ count: all.length, advertiser_ids: all.slice(0, MAX_NAMED) });
+  const ranges = lacking
+    .flatMap(({ lacked, days }) => groupDays(days).map((range) => ({ ...range, lacked })))
+    .sort((one, other) => one.start_date.localeCompare(other.start_date));
   const [first, last] = [ranges[0], ranges.at(-1)];
   if (!first || !last) return undefined;
   const advertiser_ids = [...new Set(lacking.flatMap(({ lacked }) => lacked))].sort();
-  const named = { count: advertiser_ids.length, advertiser_ids: advertiser_ids.slice(0, MAX_NAMED) };
-  const reason = `without ${nameNewcomers(named)}`;
+  const isPart = ranges.some(({ lacked }) => lacked.length < advertiser_ids.length);
   // There may be days before the judged ones.
   const [start_date = ''] = [first.start_date, newcomers?.history?.start_date ?? '9999'].sort();
   // With --local, plan knows only the exports of the config.
   const cost = folder.local ? '' : ' (plan with the same options says what it costs)';
   return {
     advertiser_ids,
-    words: `${lacking.reduce((sum, each) => sum + each.days.length, 0)} days are ${reason}`,
+    words: `${lacking.reduce((sum, each) => sum + each.days.length, 0)} days are without ${isPart ? 'some of ' : ''}${nameAll(advertiser_ids)}`,
     aim: `To export them with the new advertisers${cost}:`,
-    ranges: ranges.map((range) => ({ ...range, days: daysOf(range).length, reason })),
+    ranges: ranges.map(({ lacked, ...range }) => {
+      return { ...range, days: daysOf(range).length, reason: `without ${nameAll(lacked)}` };
+    }),
     command: exportDaysCommand(request, { start_date, end_date: last.end_date }, folder, false),
   };
 }

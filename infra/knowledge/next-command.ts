@@ -51,9 +51,13 @@ export function rebuildCommand(
   return commandFor(['rebuild', name], { account, from, to, 'accept-empty': acceptEmpty }, folder);
 }
 
-/** This process's own command line, for what is missing. */
-export function repeatCommand(args = process.argv.slice(2)): string {
-  return commandLine([...args.filter((arg) => arg !== '--only-missing'), '--only-missing']);
+/** This process's own command line, for what is missing. @param daily with --daily, the runs that are left */
+export function repeatCommand(daily = 1, args = process.argv.slice(2)): string {
+  const kept = args.filter((arg) => arg !== '--only-missing');
+  const left = kept.map((arg, at) =>
+    kept[at - 1] === '--daily' ? `${daily}` : arg.replace(/^(--daily=).*/, `$1${daily}`),
+  );
+  return `${commandLine([...left, '--only-missing'])}${args.includes('-') ? ' < request.json' : ''}`;
 }
 
 function commandLine(args: readonly string[]): string {

@@ -1,11 +1,12 @@
 import type { DayState } from '../../functions/deliveries/judge.ts';
 import type { StoredFailure } from '../../functions/deliveries/records.ts';
 import { dateIn, daysBetween } from '../../functions/workflow/request/dates.ts';
+import { MIN_CURVE_DAYS } from '../catalog/ledger.ts';
 import type { DocumentedColumn, DocumentedTable } from '../catalog/table-words.ts';
 import { type Folder, openToRead } from './bucket.ts';
 import { loadConfig } from './config.ts';
 import { readDeployment } from './deployment.ts';
-import type { LedgerDay } from './ledger-days.ts';
+import type { CurvePoint, LedgerDay } from './ledger-days.ts';
 import { LACKS } from './missing-days.ts';
 import { commandFor } from './next-command.ts';
 import { latest } from './recent.ts';
@@ -131,7 +132,10 @@ const ENOUGH_CAUGHT = 0.99;
 function describeCurve({ account, name, ledger }: ReadExport, metrics: readonly PageMetric[]) {
   const points = ledger.curve.filter(({ metric }) => metrics.some(({ name }) => name === metric));
   if (points.length === 0) return undefined;
-  const late = points.filter(({ caught }) => caught !== null && caught < ENOUGH_CAUGHT);
+  // At an early age, some days may not have been read.
+  const isUnknown = ({ metric, days }: CurvePoint) =>
+    days < MIN_CURVE_DAYS && points.some((each) => each.metric === metric && each.days >= MIN_CURVE_DAYS);
+  const late = points.filter((each) => isUnknown(each) || (each.caught ?? 1) < ENOUGH_CAUGHT);
   const after = Math.max(0, ...late.map(({ age }) => age));
   const entry = loadConfig().exports.find((each) => each.account === account && each.name === name);
   const periods = [entry?.period, ...(entry?.runs ?? []).map(({ request }) => request.period)];

@@ -17,7 +17,7 @@ export async function lastPlatform(out: string): Promise<PlatformOptions> {
   const { baseUrl, credential, revision } = Object(
     parseJson(await readFile(join(out, FILE), 'utf8').catch(() => '')),
   );
-  return baseUrl === undefined ? {} : { baseUrl, credential, revision };
+  return URL.canParse(baseUrl) ? { baseUrl, credential, revision } : {};
 }
 
 export async function keepPlatform(out: string, options: PlatformOptions): Promise<void> {

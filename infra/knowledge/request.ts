@@ -15,11 +15,15 @@ export function inputOf(request: ExportRequest): unknown {
   return request.kind === 'list' ? input : { ...input, start_date, end_date };
 }
 
-/** @throws UsageError if several accounts have an export */
-export function checkOneAccount(name: string, found: readonly { readonly account: string }[]): void {
+/** @param todo what to do then @throws UsageError if several accounts have an export */
+export function checkOneAccount(
+  name: string,
+  found: readonly { readonly account: string }[],
+  todo = 'choose one with --account',
+): void {
   const distinct = [...new Set(found.map(({ account }) => account))].sort();
   if (distinct.length < 2) return;
-  throw new UsageError([`${distinct.join(' and ')} have an export ${name}; choose one with --account`]);
+  throw new UsageError([`${distinct.join(' and ')} have an export ${name}; ${todo}`]);
 }
 
 /** Ends a message about an unknown name with the one that may be meant, or with all. */

@@ -82,7 +82,7 @@ function describeExport(each: PageExport): string {
 }
 
 /** The days of an older request are shown, so they are no trouble. */
-function findTrouble({ missing, failure, delivered_at }: PageExport): string[] {
+function findTrouble({ missing, failure, last, delivered_at }: PageExport): string[] {
   const { counts, days = 0 } = missing ?? {};
   const lacking = LACKS.flatMap((lack) => {
     const many = counts?.[lack] ?? 0;
@@ -91,7 +91,7 @@ function findTrouble({ missing, failure, delivered_at }: PageExport): string[] {
     return `${count(many, 'day')} ${LACK_WORDS[lack]}`;
   });
   return [
-    ...(failure ? ['The last run failed'] : []),
+    ...(failure ? [`${last?.outcome === 'failed' ? 'The last' : 'An earlier'} run failed`] : []),
     ...lacking,
     ...(delivered_at === undefined && !failure ? ['No delivery yet'] : []),
   ];
@@ -118,7 +118,7 @@ function compareExports(exports: readonly PageExport[]): Html {
         if (!days || lack === 'older_request') return days ?? '–';
         return html`<span class=${lack === 'not_delivered' ? 'bad' : 'warn'}>${days}</span>`;
       }),
-      failure ? html`<span class=bad>${end}</span>` : end,
+      failure && last?.outcome === 'failed' ? html`<span class=bad>${end}</span>` : end,
     ];
   });
   const columns = ['Export', 'Newest day', 'Days behind', ...lacks.map(headOf), 'Last run'];

@@ -128,7 +128,7 @@ it.each([
 ])('its commands run the workflow in %s, and query the result', async (_, place) => {
   const command = (...args: string[]) => run(join(folder, place), 'npx', 'ad-report-export', ...args);
   const started = await command('start', '--speed', '1000');
-  expect(started).toContain('npx ad-report-export query --local "SELECT * FROM example LIMIT 10"');
+  expect(started).toContain(`npx ad-report-export query --local 'SELECT * FROM "example" LIMIT 10'`);
   const sql = 'SELECT count(DISTINCT date) AS days FROM example';
   expect(await command('query', '--local', '--json', sql)).toContain('7');
 });

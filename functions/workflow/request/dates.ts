@@ -45,7 +45,7 @@ export function daysOf({ start_date, end_date }: DateRange): string[] {
 /** A range for a person, such as `2026-10-01 to 2026-10-07`: its first and its last day. */
 export function describeDays({ start_date, end_date }: DateRange): string {
   const last = addDays(end_date, -1);
-  return last === start_date ? last : `${start_date} to ${last}`;
+  return last <= start_date ? start_date : `${start_date} to ${last}`;
 }
 
 /** Joins adjacent days to ranges. @param days in ascending order */

@@ -13,7 +13,7 @@ import {
 import { CredentialUnusable } from '../../../functions/workflow/errors.ts';
 import { readDeployment, stackName } from '../../knowledge/deployment.ts';
 import { refuse, UsageError } from '../../knowledge/errors.ts';
-import { PROGRAM } from '../../package.ts';
+import { commandFor } from '../../knowledge/next-command.ts';
 import { printDocument, warn } from '../layout.ts';
 import { examples, option } from '../options.ts';
 import { accountFaults } from './account.ts';
@@ -43,7 +43,7 @@ async function secret(action = '', account = '', { json }: { json?: true }, comm
   const content = (await text(process.stdin)).trim();
   if (content === '') throw new UsageError([`standard input is empty; give the credential: ${USAGE}`]);
   const stored = await storeCredential(account, content);
-  const check = `Check it: ${PROGRAM} doctor --account ${account}`;
+  const check = `Check it: ${commandFor(['doctor'], { account })}`;
   const login = stored.login_kept ? 'The login is kept.\n' : '';
   if (json) printDocument(stored);
   else process.stdout.write(`Stored in the secret ${stored.secret}.\n${login}${check}\n`);

@@ -65,14 +65,14 @@ async function close(month: string, name: string | undefined, options: CloseOpti
   const from = `${month}-01`;
   const to = `${addDays(from, 31).slice(0, 'YYYY-MM'.length)}-01`;
   await using reading = await openToRead(options);
-  await using _lock = options.local ? await lockFolder(options.out) : undefined;
   const all = await findExports(name, options, reading, now, from);
   const found = all.filter(({ table }) => table?.kind === 'report');
   if (found.length === 0) throw new UsageError(['no report with a table to close']);
+  await using _lock = options.local ? await lockFolder(options.out) : undefined;
+  await using bucket = await openBucket(options);
   const config = loadConfig();
   const since = found.map(({ request }) => [`${request.account}.${request.name}`, from] as const);
   const readDays = await readLedger(reading, new Map(since), config, now);
-  await using bucket = await openBucket(options);
   const closeOne = async (each: FoundExport) => {
     const { account, name } = each.request;
     const judged = await judgeRange(each, shownReader(reading), { from, to }, now);
@@ -80,11 +80,10 @@ async function close(month: string, name: string | undefined, options: CloseOpti
     const [state] = judgeMonths(judged, days, each.request, config, options);
     const refuse = (...todo: readonly string[]) => ({ account, name, outcome: 'refused', todo });
     if (!state) return refuse('is not closed: no day is in the table');
-    if (![...days.keys()].some((day) => day.startsWith(month)))
-      return refuse(
-        'is not closed: no day is in the ledger',
-        `  ${commandFor(['rebuild', name], { account }, options)}`,
-      );
+    const rebuild = `  ${commandFor(['rebuild', name], { account }, options)}`;
+    const shown = judged.days.filter(({ rows }) => rows !== undefined);
+    const unlogged = shown.filter(({ day }) => !days.has(day)).length;
+    if (unlogged === shown.length) return refuse('is not closed: no day is in the ledger', rebuild);
     const words = describeFinality(state);
     if (words === 'final' || options.anyway)
       return { account, name, ...(await writeRows(month, each, bucket, now, options.again)) };
@@ -92,7 +91,8 @@ async function close(month: string, name: string | undefined, options: CloseOpti
     return refuse(
       `is not closed: ${words}. --anyway closes it all the same`,
       ...(verify ? [`  from ${verify.from} on: ${verify.command}`] : []),
-      ...(lacking > 0 ? [`  ${commandFor(['missing', name], { account, from, to }, options)}`] : []),
+      ...(unlogged > 0 ? [rebuild] : []),
+      ...(lacking > unlogged ? [`  ${commandFor(['missing', name], { account, from, to }, options)}`] : []),
     );
   };
   return await pMap(found, closeOne, { concurrency: 1 });

@@ -26,14 +26,15 @@ const REPEAT =
 /**
  * Runs a query with DuckDB on the tables that local runs left in a folder.
  *
+ * @param readsAll also tables that the statement does not name
  * @returns a result that closes the database when its rows end
  * @throws UsageError unless there is one statement
  * @throws CommandFailed with DuckDB's message if the query fails
  */
-export async function runLocalQuery(sql: string, out: string): Promise<QueryResult> {
+export async function runLocalQuery(sql: string, out: string, readsAll = false): Promise<QueryResult> {
   const tables = findTables(out);
   const { connection, close } = await openDatabase();
-  const named = tablesNamedIn(sql, tables);
+  const named = readsAll ? [] : tablesNamedIn(sql, tables);
   const read = named.length > 0 ? named : [...tables.values()];
   const ledger = tables.get(catalogName(LEDGER));
   try {
@@ -58,7 +59,7 @@ export async function runLocalQuery(sql: string, out: string): Promise<QueryResu
 export async function readSavedQueries(out: string, dates: Pick<QueryOptions, 'day' | 'at'>) {
   const tables = [...findTables(out).values()];
   const sql = 'SELECT table_name, column_name, data_type FROM duckdb_columns()';
-  const { rows } = await runLocalQuery(sql, out);
+  const { rows } = await runLocalQuery(sql, out, true);
   const columns = Map.groupBy((await Array.fromAsync(rows)).flat(), ([table]) => table);
   const reports = tables.flatMap(({ name, table }) =>
     describeReport(

@@ -89,7 +89,7 @@ export async function* formatJson({ columns, rows }: QueryResult): Pieces {
 }
 
 /** The beginning of a text that a spreadsheet would run as a formula. A negative number is none. */
-const FORMULA = /^(?!-[\d.]+(e[-+]?\d+)?$)[=+\-@\t\r]/i;
+const FORMULA = /^(?!-[\d.]+(e[-+]?\d+)?$)[=+\-@\t\r\n]/i;
 
 /**
  * RFC 4180, for spreadsheets too: it says which encoding it has, and no text is a formula. NULL is an empty

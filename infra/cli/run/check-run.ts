@@ -42,7 +42,8 @@ export async function checkRun(name: string | undefined, given: LocalRunOptions,
   const { requests, warnings } = checkRequests(input, now);
   const faults = requests.flatMap((request) => futureFaults(request, now));
   refuse([...columnFaults(requestsIn(input)[0]), ...new Set(faults)]);
-  if (options.baseUrl !== undefined) checkOneAccount(requests[0].name, requests);
+  const todo = given.input && 'leave one of them in the file';
+  if (options.baseUrl !== undefined) checkOneAccount(requests[0].name, requests, todo);
   const others = await findExports(undefined, { local: true, out: options.out }, bucket, now);
   refuse(folderFaults(requests, others, options));
   return { input, options, requests, warnings: [...warnings, ...warnOfAccounts(requests)] };
@@ -109,8 +110,10 @@ async function findLocalRequest(
   now: Date,
 ): Promise<unknown> {
   const { input, out, account, baseUrl } = options;
-  if (input !== undefined || loadConfig().exports.some((each) => each.name === name))
-    return findGivenRequest(name, options);
+  const isConfigured = loadConfig().exports.some(
+    (each) => each.name === name && each.account === (account ?? each.account),
+  );
+  if (input !== undefined || isConfigured) return findGivenRequest(name, options);
   const isAsked = (await listExports(out)).some((each) => each.name === name);
   if (!isAsked && (name ?? EXAMPLE.name) === EXAMPLE.name) {
     if (baseUrl === undefined) return exampleRequest(now);

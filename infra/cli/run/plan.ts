@@ -40,7 +40,9 @@ export function createCommand(): Command {
 /** @returns the document that --json prints */
 async function planRequest(input: unknown, options: PlanOptions) {
   const now = new Date();
-  if (isOfAccounts(input)) checkOneAccount(String(input.name), requestsIn(input) as { account: string }[]);
+  const found = requestsIn(input) as { account: string }[];
+  const todo = options.input && 'leave one of them in the file';
+  if (isOfAccounts(input)) checkOneAccount(String(input.name), found, todo);
   const { request, warnings, onlyMissing } = checkRequest(input, now);
   const all = splitRequest(request);
   await using store = onlyMissing && (await openToRead(options));

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
+import { identifier } from '../../../functions/workflow/sql.ts';
 import type { AccountsResult } from '../../../functions/workflow/states.ts';
 import { catalogName, TABLES_PREFIX, tableOf } from '../../../functions/workflow/table.ts';
 import { configFile, loadConfig } from '../../knowledge/config.ts';
@@ -38,7 +39,7 @@ export async function runLocal(name: string | undefined, given: LocalRunOptions)
       `${out} has times in the future, from a run with --speed; this run's clock starts at ${new Date(start).toISOString()}`,
     );
   for (let day = 1; ; day += 1, start += DAY_MS) {
-    const run = await runOnce(name, given, scaledClock(given.speed, start));
+    const run = await runOnce(name, given, scaledClock(given.speed, start), daily - day + 1);
     if (day === daily || run.outcome.outcome !== 'delivered') return run;
   }
 }
@@ -49,6 +50,7 @@ async function runOnce(
   name: string | undefined,
   given: LocalRunOptions,
   clock: Clock,
+  runsLeft: number,
 ): Promise<{ readonly outcome: Outcome; readonly query?: string | undefined }> {
   const { input, requests, options, warnings } = await checkRun(name, given, new Date(clock.now()));
   for (const warning of warnings) warn(warning);
@@ -74,7 +76,7 @@ async function runOnce(
     ({ type, state }) => type === 'StateExited' && state === 'ExportAccounts',
   );
   const accounts = exited && (exited.output as AccountsResult).accounts;
-  const outcome = outcomeOf({ name: execution.name, ...result, accounts }, repeatCommand());
+  const outcome = outcomeOf({ name: execution.name, ...result, accounts }, repeatCommand(runsLeft));
   if (outcome.outcome === 'delivered')
     return { outcome, query: firstQuery(request, { out: options.out, bucket: local.bucket }) };
   if (!('error' in outcome)) return { outcome };
@@ -113,8 +115,7 @@ export function firstQuery(
 ): string | undefined {
   const table = tableOf(request);
   if (table === undefined || !existsSync(join(out, bucket, TABLES_PREFIX, table))) return undefined;
-  const name = catalogName(table);
-  // A name that begins with a digit needs quotes, which the shell would change.
-  const view = /^[a-z_]/.test(name) ? name : `\\"${name}\\"`;
-  return `${PROGRAM} query --local ${out === 'out' ? '' : `--out ${quote(out)} `}"SELECT * FROM ${view} LIMIT 10"`;
+  // A name that begins with a digit, or is a word of SQL, needs quotes.
+  const sql = quote(`SELECT * FROM ${identifier(catalogName(table))} LIMIT 10`);
+  return `${PROGRAM} query --local ${out === 'out' ? '' : `--out ${quote(out)} `}${sql}`;
 }

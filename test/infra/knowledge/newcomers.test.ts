@@ -36,19 +36,19 @@ async function find(...windows: (readonly [first: number, last: number, hour: nu
 }
 
 describe('54: newcomers', () => {
+  const range = (start_date: string, end_date: string, days: number, lacked: string) => {
+    return { start_date, end_date, days, reason: `without ${lacked}` };
+  };
+
   it('are those of the newest list that the reports of some days are without', async () => {
     const { newcomers } = await find([1, 9, 1, old], [10, 19, 2, middle], [20, 31, 3, newest]);
     expect(newcomers).toEqual({
       advertiser_ids: ['b', 'c'],
-      words: '19 days are without 2 new advertisers: b, c',
+      words: '19 days are without some of 2 new advertisers: b, c',
       aim: 'To export them with the new advertisers:',
       ranges: [
-        {
-          start_date: '2026-10-01',
-          end_date: '2026-10-20',
-          days: 19,
-          reason: 'without 2 new advertisers: b, c',
-        },
+        range('2026-10-01', '2026-10-10', 9, '1 new advertiser: c'),
+        range('2026-10-10', '2026-10-20', 10, '2 new advertisers: b, c'),
       ],
       command: 'npm run export -- run daily --account acme --from 2026-10-01 --to 2026-10-20 --local',
     });

@@ -49,6 +49,7 @@ test('the policy allows this style sheet only', () => {
 
 const delivered = { delivered_at: '2026-11-22T02:20:00.000Z' };
 const failure = { at: '', error: 'ReportStuck', happened: '', todo: '', command: '' };
+const { last } = fullExport(1);
 const lacking = {
   ...delivered,
   days: pageDays('2026-11-01', 30, { 1: 'absent', 2: 'unfinished', 3: 'held' }),
@@ -60,7 +61,8 @@ test.each<[string, ...Partial<PageExport>[]]>([
   ['Nothing is missing', { ...delivered, kind: 'purchases' }],
   ['Nothing is missing from 1,200 days', complete],
   ['2 of 30 days missing, 1 day held', lacking],
-  ['The last run failed, 2 of 30 days missing, 1 day held', { ...lacking, failure }],
+  ['An earlier run failed, 2 of 30 days missing, 1 day held', { ...lacking, failure }],
+  ['The last run failed', { failure, last }],
   [
     'Nothing is missing from 3 days, 1 day of an older request',
     { ...delivered, days: pageDays('2026-11-01', 3, { 0: 'older_request' }) },

@@ -120,7 +120,7 @@ it('looks until today if --from is after the last day that was asked for, and re
   const future = `${new Date().getFullYear() + 2}-01-01`;
   expect(await missingFrom(future)).toMatchObject({
     status: 2,
-    stderr: `error: --from ${future} is in the future\n`,
+    stderr: `error: --from ${future} is today or in the future\n`,
   });
   const { stderr } = await missingFrom('2026-10-20', '--to', '2026-10-20');
   expect(stderr).toBe('error: --to 2026-10-20 is not after 2026-10-20: give an earlier --from\n');

@@ -240,13 +240,13 @@ it('a sandbox has the advertisers of the request, and restates days from run to 
 });
 
 it.each([
-  ['daily', 'daily', 'SELECT * FROM daily LIMIT 10'],
-  ['7-days', '7-days', 'SELECT * FROM \\"7_days\\" LIMIT 10'],
+  ['order', 'order', 'SELECT * FROM "order" LIMIT 10'],
+  ['7-days', '7-days', 'SELECT * FROM "7_days" LIMIT 10'],
   ['daily', 'another', undefined],
 ])('names the query of the export %s, if its table was written', async (name, table, sql) => {
   const out = temporaryDirectory();
   await mkdir(join(out, 'bucket/tables', table), { recursive: true });
   const { request } = parseRequest({ ...REQUEST, name }, new Date());
-  const query = sql && `npm run export -- query --local --out ${out} "${sql}"`;
+  const query = sql && `npm run export -- query --local --out ${out} '${sql}'`;
   expect(firstQuery(request, { out, bucket: 'bucket' })).toBe(query);
 });
