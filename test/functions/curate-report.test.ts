@@ -10,33 +10,24 @@ import { TableProblem } from '../../functions/tables/report.ts';
 import { AccessRefused } from '../../functions/workflow/errors.ts';
 import type { SavedWindow } from '../../functions/workflow/states.ts';
 import { reportColumns, type TableSchema } from '../../functions/workflow/table.ts';
-import { reportRef, windowOf } from '../support/steps.ts';
+import { reportRef, storedObject, windowOf } from '../support/steps.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { TABLE } from './tables/curations.ts';
 
 const BODY = '[{"date":"2026-11-01","spend":1}]';
 const target = { platform: 'api.platform.example/v1', revision: '2026-09-01' };
 const window = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
 const SCHEMA: TableSchema = {
-  table: 'daily',
-  kind: 'report',
-  date_column: 'date',
+  ...TABLE,
   columns: reportColumns(window.request),
   requests: { acme: requestHash(window.request, target) },
-  currencies: {},
 };
 const state: SavedWindow = {
   ...window,
   status: 'saved',
   reports: [reportRef('r1')],
   ready_id: 'r1',
-  object: {
-    key: 'report.json',
-    bytes: BODY.length,
-    crc32: base64Crc32(crc32(BODY)),
-    content_type: 'application/json',
-    copied_at: '2026-11-21T05:59:58.000Z',
-    version_id: 'v7',
-  },
+  object: storedObject({ bytes: BODY.length, crc32: base64Crc32(crc32(BODY)), version_id: 'v7' }),
 };
 
 interface Conditions {

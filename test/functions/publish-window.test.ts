@@ -1,22 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { publishWindow } from '../../functions/publish-window.ts';
 import { PurchasesRequest } from '../../functions/workflow/request/request.ts';
-import type { StoredObject } from '../../functions/workflow/state-parts.ts';
 import type { SavedWindow } from '../../functions/workflow/states.ts';
 import { BUCKET } from '../support/s3.ts';
-import { reportRef, stoppedClock, windowOf } from '../support/steps.ts';
+import { reportRef, stoppedClock, storedObject, windowOf } from '../support/steps.ts';
 
 const PREFIX = 'exports/account=acme/export=daily/start_date=2026-11-01/end_date=2026-11-02/';
 const NOW = '2026-11-21T06:00:00.000Z';
 const ADVERTISER = '7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e';
 const { request, ...window } = windowOf([ADVERTISER]);
-const object: StoredObject = {
-  key: `${PREFIX}report.json`,
-  bytes: 7,
-  crc32: 'y/Q5Jg==',
-  content_type: 'application/json',
-  copied_at: '2026-11-21T05:59:58.000Z',
-};
+const object = storedObject({ key: `${PREFIX}report.json`, bytes: 7, crc32: 'y/Q5Jg==' });
 
 function savedWindow(more: Partial<SavedWindow> = {}): SavedWindow {
   return { ...window, status: 'saved', request, reports: [reportRef('r1')], ready_id: 'r1', object, ...more };

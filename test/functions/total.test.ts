@@ -7,7 +7,7 @@ import { curateReport } from '../../functions/curate-report.ts';
 import type { ReportRequest } from '../../functions/workflow/request/request.ts';
 import type { ReportWindow, SavedWindow } from '../../functions/workflow/states.ts';
 import { callsTo } from '../support/journal.ts';
-import { reportRef, startStep, windowOf } from '../support/steps.ts';
+import { reportRef, startStep, storedObject, windowOf } from '../support/steps.ts';
 
 const RECONCILED = { dimensions: ['campaign_id'], metrics: ['spend', 'reach'], reconcile: true };
 const NO_TOTAL = /^the platform's total was not compared with the rows: /;
@@ -87,14 +87,7 @@ describe("61: CreateReport creates the platform's total", () => {
 });
 
 function objectOf(key: string, body: string) {
-  const copied_at = '2026-11-21T05:59:58.000Z';
-  return {
-    key,
-    bytes: body.length,
-    crc32: base64Crc32(crc32(body)),
-    content_type: 'application/json',
-    copied_at,
-  };
+  return storedObject({ key, bytes: body.length, crc32: base64Crc32(crc32(body)) });
 }
 
 const ROWS = JSON.stringify([

@@ -3,6 +3,7 @@ import { bearer } from '../../functions/platform/connection.ts';
 import { requestToken } from '../../functions/platform/oauth.ts';
 import { safeAgent } from '../../functions/platform/safe-agent.ts';
 import type { PlatformAccess } from '../../functions/token/call-platform.ts';
+import type { StoredObject } from '../../functions/workflow/state-parts.ts';
 import type { ReportWindow } from '../../functions/workflow/states.ts';
 import { startSandbox } from '../../infra/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../infra/sandbox/settings.ts';
@@ -64,6 +65,12 @@ export async function startStep(options: SandboxOptions = {}) {
 /** A report of a window's state. */
 export function reportRef(id: string, created_at = '2026-11-21T05:00:00.000Z') {
   return { id, created_at, useless_answers: 0, given_up: false };
+}
+
+/** The file of a window, as SaveReport describes it. */
+export function storedObject(fields: Partial<StoredObject> = {}): StoredObject {
+  const file = { key: 'report.json', bytes: 1, crc32: '', content_type: 'application/json' };
+  return { ...file, copied_at: '2026-11-21T05:59:58.000Z', ...fields };
 }
 
 /** The state of a window after GetToken. */

@@ -7,7 +7,7 @@ import { requestHash } from '../../../functions/decisions/request-hash.ts';
 import { openDatabase } from '../../../functions/tables/database.ts';
 import { literal } from '../../../functions/workflow/sql.ts';
 import type { SavedWindow } from '../../../functions/workflow/states.ts';
-import { reportRef, windowOf } from '../../support/steps.ts';
+import { reportRef, storedObject, windowOf } from '../../support/steps.ts';
 import { FIELDS, SCHEMA, type Work } from './report.ts';
 
 const TARGET = { platform: 'platform.example', revision: '2026-09-01' };
@@ -41,13 +41,7 @@ async function curate(): Promise<void> {
     window: { start_date, end_date },
     reports: [reportRef(basename(path), new Date().toISOString())],
     ready_id: basename(path),
-    object: {
-      key: 'report.json',
-      bytes: (await stat(path)).size,
-      crc32,
-      content_type: 'application/json',
-      copied_at: new Date().toISOString(),
-    },
+    object: storedObject({ bytes: (await stat(path)).size, crc32, copied_at: new Date().toISOString() }),
   };
   const fileOf = (key: string) => join(objects, key.replaceAll('/', '_'));
   await mkdir(objects, { recursive: true });

@@ -13,7 +13,7 @@ import { ACCOUNT, CREDENTIALS } from '../../../infra/local/s3/server.ts';
 import { shownDays } from '../../support/day-sums.ts';
 import { NORMALIZED_LIST } from '../../support/requests.ts';
 import { BUCKET, startTestS3, type TestS3Options } from '../../support/s3.ts';
-import { reportRef, windowOf } from '../../support/steps.ts';
+import { reportRef, storedObject, windowOf } from '../../support/steps.ts';
 import { query } from './reports.ts';
 
 const COPIED_AT = '2026-11-21T06:00:00.000Z';
@@ -156,7 +156,7 @@ function stateOf({
     window: { start_date, end_date: end },
     reports: [reportRef(id, created_at)],
     ready_id: id,
-    object: objectOf(COPIED_AT),
+    object: storedObject({ copied_at: COPIED_AT }),
   };
 }
 
@@ -165,9 +165,5 @@ function listState({ execution, copied_at }: Omit<Snapshot, 'items'>, rows: numb
   const start_date = copied_at.slice(0, 10);
   const window = { start_date, end_date: addDays(start_date, 1) };
   const request = { ...NORMALIZED_LIST, ...window };
-  return { ...state, execution, request, window, object: { ...objectOf(copied_at), rows } };
-}
-
-function objectOf(copied_at: string) {
-  return { key: 'report.json', bytes: 1, crc32: '', content_type: 'application/json', copied_at };
+  return { ...state, execution, request, window, object: storedObject({ copied_at, rows }) };
 }
