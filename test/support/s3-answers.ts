@@ -2,19 +2,14 @@ import type { S3ClientConfig } from '@aws-sdk/client-s3';
 import { onTestFinished } from 'vitest';
 import { createS3Client } from '../../functions/aws/s3.ts';
 import type { Destination } from '../../functions/copy/upload.ts';
-import { ACCOUNT, CREDENTIALS } from '../../infra/local/s3/server.ts';
+import { ACCOUNT } from '../../infra/local/s3/server.ts';
 import { type Answer, listen } from './listen.ts';
+import { s3ConfigOf } from './s3.ts';
 
 /** An S3 that gives answers which the local one never gives, and an object of it. */
 export async function startS3Answers(answer: Answer, config: S3ClientConfig = {}) {
   const server = await listen(answer);
-  const s3 = createS3Client({
-    endpoint: server.url,
-    region: 'eu-west-1',
-    forcePathStyle: true,
-    credentials: CREDENTIALS,
-    ...config,
-  });
+  const s3 = createS3Client({ ...s3ConfigOf({ endpoint: server.url }), ...config });
   onTestFinished(async () => {
     s3.destroy();
     await server[Symbol.asyncDispose]();

@@ -33,19 +33,23 @@ export async function startTestS3({ faults = [], ...options }: TestS3Options = {
   const proxy = started.use(await startS3Proxy(() => server.endpoint));
   proxy.faults.push(...faults);
   const newClient = (config: S3ClientConfig = {}) =>
-    createS3Client({
-      endpoint: proxy.endpoint,
-      region: 'eu-west-1',
-      forcePathStyle: true,
-      credentials: CREDENTIALS,
-      maxAttempts: 1,
-      ...config,
-    });
+    createS3Client({ ...s3ConfigOf(proxy), maxAttempts: 1, ...config });
   const client = newClient();
   started.defer(() => client.destroy());
   const running = started.move();
   const close = () => running.disposeAsync();
   return { ...proxy, directory, client, newClient, close, [Symbol.asyncDispose]: close };
+}
+
+/** The config with which a client calls a local S3. */
+export function s3ConfigOf({ endpoint }: { readonly endpoint: string }) {
+  return { endpoint, region: 'eu-west-1', forcePathStyle: true, credentials: CREDENTIALS };
+}
+
+/** The names of all files of the buckets. */
+export async function filesIn({ directory }: Pick<TestS3, 'directory'>): Promise<string[]> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
 }
 
 /** Counts the folders of multipart uploads that are neither completed nor aborted. */

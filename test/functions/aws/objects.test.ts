@@ -7,9 +7,9 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createObjectStore, type ObjectStore } from '../../../functions/aws/objects.ts';
 import { base64Crc32 } from '../../../functions/aws/s3.ts';
 import { ACCOUNT } from '../../../infra/local/s3/server.ts';
-import { awsEnvironment, setEnvironment, shortenTimeouts } from '../../support/lambda.ts';
+import { awsEnvironment, setEnvironment, shortenTimeouts, startBucket } from '../../support/lambda.ts';
 import { type Answer, type Listening, listen, listenTcp, startServer } from '../../support/listen.ts';
-import { BUCKET, startTestS3 } from '../../support/s3.ts';
+import { BUCKET } from '../../support/s3.ts';
 import { errorOf } from '../../support/s3-answers.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -17,10 +17,8 @@ const KEY = 'exports/account=acme/_manifest.json';
 const PATH = `/${BUCKET}/exports/account%3Dacme/_manifest.json`;
 
 /** A store on a local bucket that refuses calls without the expected owner. */
-async function startBucket() {
-  const s3 = await startTestS3();
-  onTestFinished(() => s3.close());
-  setEnvironment(awsEnvironment({ S3: s3.endpoint }));
+async function startStore() {
+  const { s3 } = await startBucket();
   const put = (Body: string) =>
     s3.client.send(
       new PutObjectCommand({
@@ -65,7 +63,7 @@ describe('the bucket', () => {
   });
 
   it.each(['é', ''])('has the text and the checksum of an object until it is removed: "%s"', async (text) => {
-    const { store, put } = await startBucket();
+    const { store, put } = await startStore();
     await put(text);
     expect(await store.getText(KEY)).toBe(text);
     expect(await store.head(KEY)).toEqual({ crc32: base64Crc32(crc32(text)) });
@@ -81,7 +79,7 @@ describe('the bucket', () => {
   });
 
   it('returns undefined for a missing object, and removes it without an error', async () => {
-    const { store, s3 } = await startBucket();
+    const { store, s3 } = await startStore();
     expect([await store.getText(KEY), await store.head(KEY)]).toEqual([undefined, undefined]);
     await store.remove(KEY);
     expect(s3.journal.map(({ operation, status }) => [operation, status])).toEqual([
@@ -104,7 +102,7 @@ describe('a file of this disk', () => {
   }
 
   it('creates an object, replaces the one of its ETag, and leaves any other', async () => {
-    const { store } = await startBucket();
+    const { store } = await startStore();
     const [first, second] = [await createFile('first'), await createFile('second')];
     const copy = await createFile('');
     expect(await store.getFile(TABLE, copy, signal)).toBeUndefined();
@@ -166,14 +164,14 @@ it.each([
   [4, 'tail'],
   [99, 'head and tail'],
 ])('reads the last %d bytes of an object, and its size', async (length, end) => {
-  const { store, put } = await startBucket();
+  const { store, put } = await startStore();
   expect(await store.readEnd(KEY, length)).toBeUndefined();
   await put('head and tail');
   expect(await store.readEnd(KEY, length)).toEqual({ bytes: Buffer.from(end), size: 13 });
 });
 
 it('reads no bytes of an empty object, whose end S3 refuses to send', async () => {
-  const { store, s3 } = await startBucket();
+  const { store, s3 } = await startStore();
   s3.faults.push({ operation: 'GetObject', answer: 'InvalidRange' });
   expect(await store.readEnd(KEY, 4)).toEqual({ bytes: Buffer.alloc(0), size: 0 });
 });
@@ -189,7 +187,7 @@ const CALLS: readonly [Operation, string, string, (store: ObjectStore) => Promis
 
 describe.each(CALLS)('%s', (operation, doing, permission, call) => {
   it('27: names the missing permission', async () => {
-    const { store, s3 } = await startBucket();
+    const { store, s3 } = await startStore();
     s3.faults.push({ operation, answer: 'AccessDenied' });
     // The answer to a HEAD has no body, so only the status is known.
     const name = operation === 'HeadObject' ? 'Unknown' : 'AccessDenied';
@@ -204,7 +202,7 @@ describe.each(CALLS)('%s', (operation, doing, permission, call) => {
 
   it('25: is made five times, and leaves further tries to the state machine', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0); // the SDK's pauses are random, from 0 up
-    const { store, s3 } = await startBucket();
+    const { store, s3 } = await startStore();
     s3.faults.push({ operation, answer: 'SlowDown', times: 9 });
     await expect(call(store)).rejects.toMatchObject({
       name: 'ServiceUnavailable',
@@ -216,7 +214,7 @@ describe.each(CALLS)('%s', (operation, doing, permission, call) => {
 
   it('25: times out after 10 s', async () => {
     const timeouts = shortenTimeouts();
-    const { store, s3 } = await startBucket();
+    const { store, s3 } = await startStore();
     s3.faults.push({ operation, answer: 'stall', times: 9 });
     await expect(call(store)).rejects.toMatchObject({ name: 'ServiceUnavailable' });
     expect(timeouts.mock.calls).toEqual([[10_000]]);
@@ -224,7 +222,7 @@ describe.each(CALLS)('%s', (operation, doing, permission, call) => {
 });
 
 it('27: a missing bucket is AccessRefused, not a missing object', async () => {
-  await startBucket();
+  await startStore();
   const store = createObjectStore({ BUCKET: 'elsewhere', BUCKET_OWNER: ACCOUNT });
   await expect(store.getText(KEY)).rejects.toMatchObject({
     name: 'AccessRefused',

@@ -16,8 +16,8 @@ import {
   PART,
   startCopying,
 } from '../../support/copying.ts';
-import { awsEnvironment, SETTINGS, setEnvironment } from '../../support/lambda.ts';
-import { BUCKET, startTestS3 } from '../../support/s3.ts';
+import { SETTINGS, startBucket } from '../../support/lambda.ts';
+import { BUCKET } from '../../support/s3.ts';
 import { startStorageHost, type Turn } from '../../support/storage-host.ts';
 
 const body = jsonOf(12 * PART + 17);
@@ -178,11 +178,9 @@ test('16–28: breaks, expired URLs, slow hosts, short calls and kills in any or
 
 describe('the copy that SaveReport creates', () => {
   async function start(settings: Partial<Settings>) {
-    const s3 = await startTestS3();
-    onTestFinished(() => s3.close());
+    const { s3 } = await startBucket();
     const host = await startStorageHost({ body });
     onTestFinished(() => host[Symbol.asyncDispose]());
-    setEnvironment(awsEnvironment({ S3: s3.endpoint }));
     const { signal: deadline } = new AbortController();
     const copy = createCopy({ ...SETTINGS, MAX_DOWNLOAD_BYTES: String(2 * body.length), ...settings });
     return { s3, host, copying: copy({ url: host.url, key: KEY, deadline, checkpoint: undefined }) };

@@ -9,10 +9,10 @@ import { addDays } from '../../../functions/workflow/request/dates.ts';
 import type { ReportRequest } from '../../../functions/workflow/request/request.ts';
 import type { SavedWindow } from '../../../functions/workflow/states.ts';
 import { LIST_COLUMNS, type TableSchema } from '../../../functions/workflow/table.ts';
-import { ACCOUNT, CREDENTIALS } from '../../../infra/local/s3/server.ts';
+import { ACCOUNT } from '../../../infra/local/s3/server.ts';
 import { shownDays } from '../../support/day-sums.ts';
 import { NORMALIZED_LIST } from '../../support/requests.ts';
-import { BUCKET, startTestS3, type TestS3Options } from '../../support/s3.ts';
+import { BUCKET, s3ConfigOf, startTestS3, type TestS3Options } from '../../support/s3.ts';
 import { reportRef, storedObject, windowOf } from '../../support/steps.ts';
 import { query } from './reports.ts';
 
@@ -63,8 +63,7 @@ export interface Snapshot {
 /** Tables in a local S3. */
 export async function startTables(options: TestS3Options = {}) {
   const s3 = await startTestS3(options);
-  const sdk = { endpoint: s3.endpoint, region: 'eu-west-1', credentials: CREDENTIALS, forcePathStyle: true };
-  const store = createObjectStore({ BUCKET, BUCKET_OWNER: ACCOUNT }, sdk);
+  const store = createObjectStore({ BUCKET, BUCKET_OWNER: ACCOUNT }, s3ConfigOf(s3));
   const catalog = { getTable: async () => TABLE };
   const workOn = async (body: string, kind: { format?: string; content_type: string }) => {
     const folder = join(mkdtempSync(join(s3.directory, 'curate-')), 'scratch');

@@ -1,21 +1,16 @@
-import { readdir, symlink, writeFile } from 'node:fs/promises';
+import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
 import { asS3Error } from '../../../../infra/local/s3/answers.ts';
 import { ACCOUNT } from '../../../../infra/local/s3/server.ts';
 import { listKeys, newestChange } from '../../../../infra/local/s3/store.ts';
-import { BUCKET, startTestS3, type TestS3 } from '../../../support/s3.ts';
+import { BUCKET, filesIn, startTestS3, type TestS3 } from '../../../support/s3.ts';
 
 const at = { Bucket: BUCKET, ExpectedBucketOwner: ACCOUNT, Key: 'exports/account=acme/report.json' };
 
 function put({ client }: TestS3, Key: string, Body: string | Buffer = 'x') {
   return client.send(new PutObjectCommand({ ...at, Key, Body }));
-}
-
-async function filesIn({ directory }: TestS3): Promise<string[]> {
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
-  return entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
 }
 
 test("the newest change of an object is told by the server's clock, after a restart too", async () => {

@@ -10,7 +10,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
 import { ACCOUNT } from '../../../../infra/local/s3/server.ts';
-import { BUCKET, startTestS3 } from '../../../support/s3.ts';
+import { BUCKET, filesIn, startTestS3 } from '../../../support/s3.ts';
 
 const KEY = 'exports/account=acme/report.json';
 const bucket = { Bucket: BUCKET, ExpectedBucketOwner: ACCOUNT };
@@ -18,11 +18,6 @@ const at = { ...bucket, Key: KEY };
 
 function put({ client }: { client: S3Client }, Body: string, more: Partial<PutObjectCommandInput> = {}) {
   return client.send(new PutObjectCommand({ ...at, Body, ...more }));
-}
-
-async function filesIn(directory: string): Promise<string[]> {
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
-  return entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
 }
 
 test('an object is a plain file at its key, and its metadata is in another folder', async () => {
@@ -57,7 +52,7 @@ test.each<[string, string, Partial<PutObjectCommandInput>]>([
 ])('%s is refused with %s, and nothing is stored', async (_, name, input) => {
   await using s3 = await startTestS3();
   await expect(put(s3, 'x', input)).rejects.toMatchObject({ name });
-  expect(await filesIn(s3.directory)).toEqual([]);
+  expect(await filesIn(s3)).toEqual([]);
 });
 
 test('a bucket with versions serves each version of an object, and lists only the objects', async () => {
