@@ -1,14 +1,12 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createObjectStore } from '../../../functions/aws/objects.ts';
 import { getToken } from '../../../functions/get-token.ts';
 import { createTokenRequest, type RequestToken } from '../../../functions/platform/oauth.ts';
-import { safeAgent } from '../../../functions/platform/safe-agent.ts';
 import { isHeld, underLease } from '../../../functions/token/lease.ts';
-import { startSandbox } from '../../../infra/sandbox/sandbox.ts';
 import { callsTo } from '../../support/journal.ts';
 import { SETTINGS, startBucket } from '../../support/lambda.ts';
 import { startAccount } from '../../support/secrets.ts';
-import { keepLog, stoppedClock, windowOf } from '../../support/steps.ts';
+import { keepLog, startStep, stoppedClock } from '../../support/steps.ts';
 import { logIn } from '../../support/workflow-secrets.ts';
 
 const KEY = 'leases/acme.json';
@@ -29,17 +27,13 @@ it.each([
 
 /** The step with a login at the sandbox, on the local S3 and Secrets Manager, and a clock that tests move. */
 async function startLogin() {
-  const clock = stoppedClock();
-  const options = { rotateRefreshTokens: true, now: () => clock.now().getTime() };
-  const sandbox = await startSandbox(options);
-  onTestFinished(() => sandbox[Symbol.asyncDispose]());
+  const { sandbox, clock, access, window: begun } = await startStep({ rotateRefreshTokens: true });
   const { store, tokens, stored } = await startAccount({ credential: await logIn({ sandbox }) });
   const { s3 } = await startBucket();
-  const platform = { baseUrl: sandbox.baseUrl, dispatcher: safeAgent({ allowLoopback: true }) };
-  const requestToken = createTokenRequest(platform, {});
-  const { token: _, ...window } = windowOf(sandbox.advertiserIds);
+  const requestToken = createTokenRequest(access.platform(sandbox.revision), {});
+  const { token: _, ...window } = begun;
   const dependencies = {
-    log: keepLog().log,
+    log: access.log,
     now: clock.now,
     objects: createObjectStore(SETTINGS),
     credentialOf: () => store,

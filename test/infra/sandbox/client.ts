@@ -3,6 +3,7 @@ import { onTestFinished } from 'vitest';
 import { parseJson } from '../../../functions/workflow/json.ts';
 import { type Sandbox, startSandbox } from '../../../infra/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../../infra/sandbox/settings.ts';
+import { stoppedClock } from '../../support/steps.ts';
 
 /** Whatever a response holds. The tests say which fields it should have. */
 type Json = ReturnType<typeof JSON.parse>;
@@ -38,12 +39,9 @@ const REQUEST = {
 
 /** Starts a sandbox whose clock moves only with `pass`, and a client of what the contract shows. */
 export async function startClient(options: SandboxOptions = {}) {
-  let time = Date.parse('2026-11-21T06:00:00Z');
-  const sandbox = await startSandbox({ now: () => time, ...options });
+  const { now, pass } = stoppedClock();
+  const sandbox = await startSandbox({ now: () => now().getTime(), ...options });
   onTestFinished(() => sandbox[Symbol.asyncDispose]());
-  const pass = (seconds: number) => {
-    time += seconds * 1000;
-  };
   const tokenRequest = (form: Record<string, string>, headers: Record<string, string> = {}) =>
     send('POST', `${sandbox.baseUrl}/oauth2/token`, {
       headers: { authorization: basic(sandbox.clientId, sandbox.clientSecret), ...FORM, ...headers },
