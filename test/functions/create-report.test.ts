@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createReport } from '../../functions/create-report.ts';
 import { EXAMPLE_ADVERTISERS, type SandboxOptions } from '../../infra/sandbox/settings.ts';
+import { callsTo } from '../support/journal.ts';
 import { reportRef, startStep } from '../support/steps.ts';
 
 describe('CreateReport', () => {
@@ -75,10 +76,7 @@ describe('CreateReport', () => {
       await access.store.putJson(KEY, list);
       const request = { ...window.request, advertiser_ids: 'all' as const };
       const create = () => createReport({ ...window, request, advertisers: { key: KEY, count: 3 } }, access);
-      const asked = () =>
-        sandbox.journal
-          .filter(({ endpoint }) => endpoint === 'create')
-          .map(({ body }) => JSON.parse(body).advertiser_ids);
+      const asked = () => callsTo(sandbox, 'create').map(({ body }) => JSON.parse(body).advertiser_ids);
       return { ...started, create, asked };
     }
 

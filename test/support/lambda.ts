@@ -26,7 +26,9 @@ type Optional =
   | 'ALLOW_LOOPBACK';
 
 /** Points the SDK to local services and gives it their credentials. */
-export function awsEnvironment(endpoints: Readonly<Partial<Record<'S3' | 'SECRETS_MANAGER', string>>>) {
+export function awsEnvironment(
+  endpoints: Readonly<Partial<Record<'S3' | 'SECRETS_MANAGER' | 'GLUE', string>>>,
+) {
   const urls = Object.entries(endpoints).map(([service, url]) => [`AWS_ENDPOINT_URL_${service}`, url]);
   return {
     AWS_REGION: 'eu-west-1',

@@ -3,7 +3,7 @@ import { createCatalog } from '../../../functions/aws/catalog.ts';
 import { catalogTable } from '../../../functions/workflow/catalog-table.ts';
 import type { TableSchema } from '../../../functions/workflow/table.ts';
 import { startFaultyGlue } from '../../support/faulty-services.ts';
-import { setEnvironment } from '../../support/lambda.ts';
+import { awsEnvironment, setEnvironment } from '../../support/lambda.ts';
 import { BUCKET } from '../../support/s3.ts';
 
 const SCHEMA: TableSchema = {
@@ -18,15 +18,10 @@ const SCHEMA: TableSchema = {
   currencies: { acme: 'USD' },
 };
 
-function useEndpoint(url: string): void {
-  setEnvironment({ AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'k', AWS_SECRET_ACCESS_KEY: 's' });
-  setEnvironment({ AWS_ENDPOINT_URL_GLUE: url });
-}
-
 async function start() {
   const glue = await startFaultyGlue();
   onTestFinished(() => glue.close());
-  useEndpoint(glue.endpoint);
+  setEnvironment(awsEnvironment({ GLUE: glue.endpoint }));
   glue.tables.set('daily_spend', catalogTable(SCHEMA, BUCKET, { description: '', comments: {} }));
   return { glue, catalog: createCatalog({ GLUE_DATABASE: glue.database }) };
 }

@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
 import { platformName, requestHash } from '../../../functions/decisions/request-hash.ts';
-import { parseRequest } from '../../../functions/workflow/request/request.ts';
+import { PURCHASES, parsed } from '../../support/requests.ts';
 
-const NOW = new Date('2026-11-21T06:00:00Z');
 const ADVERTISERS = ['5f0c1b9e-3a74-4d1b-9c52-7e8d2f6a1b01', '0b9d4c2a-86f1-4e57-a3c8-1d2e5f7a9b02'];
 const TARGET = { platform: 'api.platform.example/v1', revision: '2026-09-01' };
 
@@ -16,17 +15,9 @@ const REPORT = {
   options: { filter: { country: 'DE', ids: ['b', 'a'] } },
 };
 const LIST = { name: 'all', account: 'acme', kind: 'list', resource: 'campaigns', filters: { state: 'on' } };
-const PURCHASES = {
-  name: 'orders',
-  account: 'acme',
-  kind: 'purchases',
-  start_date: '2026-10-01',
-  end_date: '2026-11-01',
-  advertiser_id: ADVERTISERS[0],
-};
 
 function hashOf(input: object, target = TARGET): string {
-  return requestHash(parseRequest(input, NOW).request, target);
+  return requestHash(parsed(input).request, target);
 }
 
 it('the hash of a request stays what it was when its days were delivered', () => {

@@ -3,14 +3,11 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, it, vi } from 'vitest';
 import { openDatabase } from '../../../functions/tables/database.ts';
-
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { factsOf, type Given, SCHEMA, stage } from './reports.ts';
+import { AS_CSV, factsOf, type Given, ROW, SCHEMA, stage } from './reports.ts';
 
 const { signal } = new AbortController();
-const ROW = { date: '2026-10-01', campaign_id: 'a', spend: 1, impressions: 1 };
 const BODY = JSON.stringify([ROW]);
-const AS_CSV = { format: 'CSV' };
 const LONG_ROW = 'a row of the file, with the blanks around it, is longer than 16 MB';
 const LONG_LINE = expect.stringMatching(/^a line of the file is longer than 2000000 characters/);
 const LARGE = 'x'.repeat(60_000_000);

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
 import type { ObjectStore } from '../../../functions/aws/objects.ts';
 import { addDays, daysOf } from '../../../functions/workflow/request/dates.ts';
+import { Killed } from '../../support/copying.ts';
 import { BUCKET } from '../../support/s3.ts';
 import { startTables } from './curations.ts';
 
@@ -145,10 +146,6 @@ function monthsOf(report: Day['report']): string[][] {
 }
 
 /** Kills the step before the next PUT. */
-class Killed extends Error {
-  override readonly name = 'Killed';
-}
-
 function killedAfter(puts: number): Pick<ObjectStore, 'getFile' | 'putFile'> {
   let left = puts;
   return {

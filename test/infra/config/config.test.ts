@@ -7,11 +7,6 @@ import { parseConfig } from '../../../infra/config/config.ts';
 import { CONTEXT, configFaults } from '../../support/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
-/** The faults of a valid config after these changes. */
-function faultsWith(changes: Readonly<Record<string, unknown>>): readonly string[] {
-  return configFaults({ ...CONTEXT, ...changes });
-}
-
 const { accounts } = CONTEXT;
 const [daily, backfill] = CONTEXT.exports;
 const ADVERTISER = 'c7e1f3d5-2b4a-4c6d-8e9f-3a5b7c9d1e03';
@@ -135,16 +130,16 @@ describe('the config', () => {
       `refresh_parameters.${name}: must not be set here: the export sends it itself`,
     ]),
   ])('refuses %j: %s', (changes, ...faults) => {
-    expect(faultsWith({ ...changes })).toEqual(faults);
+    expect(configFaults({ ...CONTEXT, ...changes })).toEqual(faults);
   });
 
   it('accepts the schedule of a list, which is a snapshot of the day on which it is made', () => {
-    expect(faultsWith({ exports: [LIST] })).toEqual([]);
+    expect(configFaults({ ...CONTEXT, exports: [LIST] })).toEqual([]);
   });
 
   const UNSAFE = ['https://user:hunter2@api.platform.example/v1', 'https://api.platform.example/v1#top'];
   it.each(UNSAFE)('refuses the base_url %j', (base_url) => {
-    const faults = faultsWith({ base_url });
+    const faults = configFaults({ ...CONTEXT, base_url });
     expect(faults.map((fault) => fault.split(':', 1)[0])).toContain('base_url');
     expect(faults.join()).not.toContain('hunter2');
   });

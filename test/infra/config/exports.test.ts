@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { parseConfig } from '../../../infra/config/config.ts';
 import { type ConfiguredEntry, tablesOf } from '../../../infra/config/exports.ts';
+import { LIST } from '../../support/requests.ts';
 import { CONTEXT } from '../../support/stack.ts';
 
 const DAILY: ConfiguredEntry = { ...parseConfig(CONTEXT).exports[0] };
 const TARGET = { platform: 'api.platform.example/v1', revision: '2026-09-01' };
-
-const LIST = { name: 'campaigns', account: 'acme', kind: 'list', resource: 'campaigns' };
 
 function tables(...exports: readonly ConfiguredEntry[]) {
   return tablesOf(exports, TARGET, {

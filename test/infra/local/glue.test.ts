@@ -1,18 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { readSchema } from '../../../functions/workflow/catalog-table.ts';
 import { createRequestTables, startGlue, type TableConfig } from '../../../infra/local/glue.ts';
+import { REPORT } from '../../support/requests.ts';
 
 const BUCKET = 'exports';
 
 describe('the table of a request', () => {
-  const REQUEST = {
-    name: 'daily-campaigns',
-    account: 'acme',
-    start_date: '2026-10-01',
-    end_date: '2026-10-02',
-    advertiser_ids: ['5f0c1b9e-3a74-4d1b-9c52-7e8d2f6a1b01'],
-    metrics: ['spend', 'quality'],
-  };
+  const REQUEST = { ...REPORT, name: 'daily-campaigns', metrics: ['spend', 'quality'] };
 
   async function define(requests: readonly unknown[], config: Partial<TableConfig> = {}) {
     await using glue = await startGlue();
