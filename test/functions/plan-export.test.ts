@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { AccountsPlan } from '../../functions/plan-export.ts';
-import { planExport } from '../../functions/plan-export.ts';
+import { type AccountsPlan, planExport } from '../../functions/plan-export.ts';
 import type { ExportPlan } from '../../functions/workflow/states.ts';
 import { keepLog, windowOf } from '../support/steps.ts';
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Token } from '../../../functions/platform/oauth.ts';
-import type { Credential, OAuthCredential } from '../../../functions/token/credential.ts';
-import { grantToken } from '../../../functions/token/credential.ts';
+import { type Credential, grantToken, type OAuthCredential } from '../../../functions/token/credential.ts';
 import { keepLog } from '../../support/steps.ts';
 
 const client = { client_id: 'client', client_secret: 'one' };
