@@ -87,11 +87,9 @@ test.each([
 const LOOPBACK = ['http://127.0.0.1', 'http://localhost', 'http://[::1]', 'https://localhost'];
 test.each(LOOPBACK)('21: the agent does not connect to a loopback address: %s', async (origin) => {
   await using server = await listen((_, response) => response.end('secret'));
-  const agent = safeAgent(deployed);
-  const request = agent.request({ origin: `${origin}:${server.port}`, path: '/', method: 'GET' });
+  const request = requestFrom(`${origin}:${server.port}`, deployed);
   await expect(request).rejects.toMatchObject({ name: 'DownloadRefused' });
   expect(server.requests).toEqual([]);
-  await agent.destroy();
 });
 
 test.each([
@@ -99,10 +97,8 @@ test.each([
   ['http://8.8.8.8', 'The host 8.8.8.8 was refused: plain http is for a loopback address only.'],
   ['https://[::ffff:8.8.8.8]', 'The host ::ffff:808:808 was refused: it is not a public address.'],
 ])('21: the agent gives the reason for not connecting to %s', async (origin, happened) => {
-  const agent = safeAgent(local);
-  const request = agent.request({ origin, path: '/', method: 'GET' });
-  await expect(request).rejects.toMatchObject({ name: 'DownloadRefused', message: `${happened}\n{}` });
-  await agent.destroy();
+  const refused = { name: 'DownloadRefused', message: `${happened}\n{}` };
+  await expect(requestFrom(origin, local)).rejects.toMatchObject(refused);
 });
 
 test.each<[string, readonly string[] | Error, string]>([
@@ -112,11 +108,13 @@ test.each<[string, readonly string[] | Error, string]>([
   ['without an address', [], 'no address'],
 ])('21: the agent does not connect to a name %s', async (_, found, reason) => {
   resolveTo(found);
-  const agent = safeAgent(deployed);
-  const request = agent.request({ origin: 'https://rebound.test', path: '/', method: 'GET' });
-  await expect(request).rejects.toThrow(reason);
-  await agent.destroy();
+  await expect(requestFrom('https://rebound.test', deployed)).rejects.toThrow(reason);
 });
+
+function requestFrom(origin: string, policy: typeof local): Promise<unknown> {
+  const agent = safeAgent(policy);
+  return agent.request({ origin, path: '/', method: 'GET' }).finally(() => agent.destroy());
+}
 
 /** Makes the system's resolver give these addresses, or this error, for every name. */
 function resolveTo(found: readonly string[] | Error): void {
