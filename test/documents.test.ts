@@ -8,14 +8,18 @@ const DOCUMENTS = globSync(['*.md', '.github/**/*.md', '{functions,infra,test}/*
   cwd: ROOT,
 }).sort();
 
+function textOf(path: string): string {
+  return readFileSync(join(ROOT, path), 'utf8').trimEnd();
+}
+
 function linesOf(path: string): string[] {
-  return readFileSync(join(ROOT, path), 'utf8').trimEnd().split('\n');
+  return textOf(path).split('\n');
 }
 
 it.each(
   DOCUMENTS.filter((path) => path !== 'README.md'),
 )('%s has no line of more than 110 characters but tables, code and links', (path) => {
-  const text = linesOf(path).join('\n');
+  const text = textOf(path);
   const prose = text.replaceAll(/^( *)```.*?^\1```/gms, '').split('\n');
   const unbreakable = /^(\|| {4}\S|<)|^ *(- |\d+\. )?(`[^`]+`|\[[^\]]+\]\([^)]+\))\S*$/;
   expect(prose.filter((line) => line.length > 110 && !unbreakable.test(line))).toEqual([]);
@@ -28,11 +32,7 @@ it('the README has at most 150 lines of 120 characters, tables aside', () => {
 });
 
 it("the README's prices are in the reference's table of costs", () => {
-  const prices = [
-    ...linesOf('README.md')
-      .join('\n')
-      .matchAll(/\$(\d+\.\d+)/g),
-  ].map(([, price]) => price);
+  const prices = [...textOf('README.md').matchAll(/\$(\d+\.\d+)/g)].map(([, price]) => price);
   const listed = linesOf('infra/CONFIG.md').flatMap((line) =>
     line.startsWith('|') ? [line.split('|')[2]?.trim()] : [],
   );
@@ -41,21 +41,14 @@ it("the README's prices are in the reference's table of costs", () => {
 });
 
 describe.each(DOCUMENTS)('%s', (path) => {
-  const links = [
-    ...linesOf(path)
-      .join('\n')
-      .matchAll(/(?:\]\(|src(?:set)?=")(?!https?:)([^)"#]*)(?:#([^)]+))?[)"]/g),
-  ];
+  const links = [...textOf(path).matchAll(/(?:\]\(|src(?:set)?=")(?!https?:)([^)"#]*)(?:#([^)]+))?[)"]/g)];
 
   it('links to files and sections that exist', () => {
     for (const [link, file = '', anchor] of links) {
       const target = file === '' ? path : normalize(join(path, '..', file));
       expect([link, existsSync(join(ROOT, target))]).toEqual([link, true]);
       if (anchor !== undefined)
-        expect([link, anchorsIn(linesOf(target).join('\n'))]).toEqual([
-          link,
-          expect.arrayContaining([anchor]),
-        ]);
+        expect([link, anchorsIn(textOf(target))]).toEqual([link, expect.arrayContaining([anchor])]);
     }
   });
 });

@@ -27,21 +27,10 @@ function tablesOf(file: string, heading: string): string[][][] {
   const [, text = ''] = file.split(`${heading}\n`);
   const [section = ''] = text.split(/\n##+ /);
   return section.split(/\n\n+/).flatMap((block) => {
-    if (block.startsWith('- '))
-      return [
-        block
-          .split(/^- /m)
-          .slice(1)
-          .map((item) => item.split(/: /s)),
-      ];
-    return block.startsWith('|')
-      ? [
-          block
-            .split('\n')
-            .slice(2)
-            .map((line) => line.split('|').slice(1, -1)),
-        ]
-      : [];
+    const items = block.split(/^- /m).slice(1);
+    if (block.startsWith('- ')) return [items.map((item) => item.split(/: /s))];
+    const rows = block.split('\n').slice(2);
+    return block.startsWith('|') ? [rows.map((row) => row.split('|').slice(1, -1))] : [];
   });
 }
 
