@@ -7,13 +7,7 @@ import { cutRows } from '../../../functions/tables/envelope.ts';
 import { findRows } from '../../../functions/tables/report-file.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
-interface Given {
-  readonly format?: string;
-  readonly content_encoding?: string;
-  readonly content_type?: string;
-  readonly rows?: string;
-  readonly signal?: AbortSignal;
-}
+type Given = Partial<Parameters<typeof findRows>[1]>;
 
 const JSON_FILE = { format: 'JSON', content_type: 'application/json', signal: new AbortController().signal };
 

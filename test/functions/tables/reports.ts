@@ -28,12 +28,9 @@ export const CSV = `date,campaign_id,spend,impressions
 2026-10-03,a,12.345678,5
 `;
 
-export interface Given extends Partial<ReportOptions> {
-  readonly format?: string;
-  readonly content_type?: string;
-  readonly content_encoding?: string;
-  /** The path to the rows. */
-  readonly rows?: string;
+type Kind = Omit<Parameters<typeof findRows>[1], 'signal'>;
+
+export interface Given extends Partial<ReportOptions & Kind> {
   readonly folder?: string;
 }
 
