@@ -68,7 +68,6 @@ export async function startWorkflow(options: WorkflowOptions = {}): Promise<Work
   const { path: out } = started.use(await mkdtempDisposable(join(tmpdir(), 'workflow-')));
   const ahead = 1000 * (options.platformAhead ?? 0);
   const sandbox = started.use(await startSandbox({ ...options.sandbox, now: () => clock.now() + ahead }));
-  const credentials = Object.entries(credentialsOf(sandbox));
   const assembly = options.assembly ?? loadAssembly(prepareAssembly());
   const { functions } = assembly;
   const services = await startProxies(started);
@@ -78,7 +77,7 @@ export async function startWorkflow(options: WorkflowOptions = {}): Promise<Work
       out,
       baseUrl: sandbox.baseUrl,
       revision: sandbox.revision,
-      credentials: Object.fromEntries(credentials.map(([account, text]) => [account, { text }])),
+      credentials: credentialsOf(sandbox),
       assembly: { ...assembly, functions: options.shortTimeouts ? preload(functions, out) : functions },
       ...(options.settings && { settings: options.settings }),
       ...(options.versioned && { versioned: true }),
@@ -161,11 +160,11 @@ function preload(functions: Functions, out: string): Functions {
 }
 
 /** Credential secrets by account, as an operator would store them. */
-function credentialsOf({ credentials }: Sandbox): Record<string, string> {
+function credentialsOf({ credentials }: Sandbox): Record<string, { readonly text: string }> {
   return Object.fromEntries(
     credentials.map(({ account, clientId, clientSecret }) => [
       account,
-      JSON.stringify({ client_id: clientId, client_secret: clientSecret }),
+      { text: JSON.stringify({ client_id: clientId, client_secret: clientSecret }) },
     ]),
   );
 }

@@ -27,7 +27,8 @@ it('29: a schedule, a backfill and a manual run of one export at the same time d
   expect(ended.map(({ status, cause }) => cause ?? status)).toEqual(requests.map(() => 'SUCCEEDED'));
   expect(journals.callsTo('token')).toHaveLength(1);
   expect(journals.reports).toHaveLength(3 + 1 + 1);
-  expect(ended.map(({ events }) => mostAtOnce(events))).toEqual([2, 1, 1]);
+  const histories = ended.map(({ events }) => events);
+  expect(histories.map(mostAtOnce)).toEqual([2, 1, 1]);
   // P5: the scheduled and the manual run have the same window, like a schedule that fires twice.
   const manifests = (await keysOf(workflow, name)).filter((key) => key.endsWith('_manifest.json'));
   expect(manifests).toHaveLength(3 + 1);
@@ -45,11 +46,7 @@ it('29: a schedule, a backfill and a manual run of one export at the same time d
   expect(Math.min(...gapsIn(journals))).toBeGreaterThanOrEqual(10);
   // P7
   const of = { name, account: 'sandbox', metrics: ['spend'] };
-  const table = await readTable(
-    workflow,
-    of,
-    ended.map(({ events }) => events),
-  );
+  const table = await readTable(workflow, of, histories);
   expect(wrongDays(workflow.sandbox, table, { earlier: [], healthy: true, emptied: false })).toEqual([]);
   expect(table.days.size).toBe(120);
 });
