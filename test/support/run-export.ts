@@ -122,6 +122,13 @@ export async function runExport(workflow: Workflow, conditions: Conditions = {})
   return outcome;
 }
 
+/** {@link runExport}, of an export that has to be delivered. */
+export async function deliver(workflow: Workflow, conditions: Conditions = {}): Promise<Outcome> {
+  const outcome = await runExport(workflow, conditions);
+  expect(outcome.status).toBe('SUCCEEDED');
+  return outcome;
+}
+
 const EVENTS: Readonly<Record<string, DocumentName>> = {
   'Report Exported': 'report-exported',
   'Report Export Failed': 'failure-report',

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type Outcome, runExport, shareWorkflow } from '../support/run-export.ts';
+import { deliver, type Outcome, shareWorkflow } from '../support/run-export.ts';
 import { forgetTokens } from '../support/workflow-secrets.ts';
 
 const workflow = await shareWorkflow({ speed: 200 });
@@ -27,8 +27,7 @@ it('lines name execution, window, report and attempt, and each request', async (
     ...['token status=503', 'create status=401', 'create nth=2 status=500 times=2'],
     ...['report reset=after', 'report nth=2 status=429', 'storage status=403', 'storage nth=2 status=503'],
   ];
-  const outcome = await runExport(workflow, { faults });
-  expect(outcome.status).toBe('SUCCEEDED');
+  const outcome = await deliver(workflow, { faults });
 
   const lines = linesOf(outcome);
   for (const line of lines) {

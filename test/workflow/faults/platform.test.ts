@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { WindowState } from '../../../functions/workflow/states.ts';
-import { commonWorkflow, gapsIn, type Outcome, runExport } from '../../support/run-export.ts';
+import { commonWorkflow, deliver, gapsIn, type Outcome } from '../../support/run-export.ts';
 import { forgetTokens } from '../../support/workflow-secrets.ts';
 
 // The state machine after an answer of the platform's API. test/functions judges how steps read answers.
@@ -20,8 +20,7 @@ function pausesAfter({ calls }: Outcome, status: number): number[] {
 
 it('1, 35: a 401 for any call brings one new token, and the same report goes on', async () => {
   await forgetTokens(workflow);
-  const outcome = await runExport(workflow, { faults: ofEachCall('status=401') });
-  expect(outcome.status).toBe('SUCCEEDED');
+  const outcome = await deliver(workflow, { faults: ofEachCall('status=401') });
   expect(outcome.calls.map(({ endpoint, status }) => `${endpoint} ${status}`)).toEqual([
     ...['token 200', 'create 401', 'token 200', 'create 201'],
     ...['report 401', 'token 200', 'report 200'],
@@ -32,8 +31,7 @@ it('1, 35: a 401 for any call brings one new token, and the same report goes on'
 it('59: after a 429 with a long Retry-After, a 401 renews the token at once, and the wait is the shortest', async () => {
   await forgetTokens(workflow);
   const faults = ['report status=429 retry_after=300', 'report nth=2 status=401'];
-  const { status, events } = await runExport(workflow, { faults });
-  expect(status).toBe('SUCCEEDED');
+  const { events } = await deliver(workflow, { faults });
   const entered = events.filter(({ type, window }) => type === 'StateEntered' && window !== undefined);
   const waits = entered.map(({ state, input }) => [state, (input as WindowState).wait_seconds] as const);
   const refused = waits.findIndex(([state]) => state === 'RenewToken');
@@ -47,8 +45,7 @@ it('59: after a 429 with a long Retry-After, a 401 renews the token at once, and
 });
 
 it('7: a 500 for any call is retried after pauses that double', async () => {
-  const outcome = await runExport(workflow, { faults: ofEachCall('status=500', 3) });
-  expect(outcome.status).toBe('SUCCEEDED');
+  const outcome = await deliver(workflow, { faults: ofEachCall('status=500', 3) });
   expect(outcome.reports).toHaveLength(1);
   const pauses = pausesAfter(outcome, 500);
   const least = [1, 2, 4, 10, 20, 40, 10, 20, 40];
@@ -57,8 +54,7 @@ it('7: a 500 for any call is retried after pauses that double', async () => {
 });
 
 it('8: a 429 for any call is waited for in a Wait state', async () => {
-  const outcome = await runExport(workflow, { faults: ofEachCall('status=429 retry_after=45') });
-  expect(outcome.status).toBe('SUCCEEDED');
+  const outcome = await deliver(workflow, { faults: ofEachCall('status=429 retry_after=45') });
   expect(outcome.reports).toHaveLength(1);
   expect(Math.min(...pausesAfter(outcome, 429))).toBeGreaterThanOrEqual(45);
   const waits = outcome.events.filter(
@@ -68,30 +64,26 @@ it('8: a 429 for any call is waited for in a Wait state', async () => {
 });
 
 it('10: if the answer to POST /reports is lost, one more report is created and one is delivered', async () => {
-  const outcome = await runExport(workflow, { faults: ['create reset=after'] });
-  expect(outcome.status).toBe('SUCCEEDED');
+  const outcome = await deliver(workflow, { faults: ['create reset=after'] });
   expect(outcome.reports).toHaveLength(2);
   expect(outcome.manifest?.report_id).toBe(outcome.reports[1]?.id);
 });
 
 it('11: an HTML page for any call is retried once', async () => {
-  const outcome = await runExport(workflow, { faults: ofEachCall('body="<html>Bad gateway</html>"') });
-  expect(outcome.status).toBe('SUCCEEDED');
+  const outcome = await deliver(workflow, { faults: ofEachCall('body="<html>Bad gateway</html>"') });
   expect([outcome.callsTo('create').length, outcome.callsTo('report').length]).toEqual([2, 4]);
 });
 
 it('13, 15: a report that is not found, and then READY without a URL, is replaced, and the manifest names both', async () => {
   const faults = ['report status=404', 'report nth=2 omit=download_url'];
-  const outcome = await runExport(workflow, { faults });
-  expect(outcome.status).toBe('SUCCEEDED');
+  const outcome = await deliver(workflow, { faults });
   const [first, second] = outcome.reports.map(({ id }) => id);
   expect(outcome.reports).toHaveLength(2);
   expect(outcome.manifest).toMatchObject({ report_id: second, abandoned_report_ids: [first] });
 });
 
 it('14, 15: a report that SaveReport no longer finds READY is polled again', async () => {
-  const outcome = await runExport(workflow, { faults: ['report nth=2 set.status=QUEUED omit=download_url'] });
-  expect(outcome.status).toBe('SUCCEEDED');
+  const outcome = await deliver(workflow, { faults: ['report nth=2 set.status=QUEUED omit=download_url'] });
   expect(outcome.reports).toHaveLength(1);
   // CheckReport, SaveReport, and both again.
   expect(gapsIn(outcome)).toHaveLength(4);

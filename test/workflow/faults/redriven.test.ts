@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { type Assembly, loadAssembly, prepareAssembly } from '../../../infra/local/assembly/assembly.ts';
-import { runExport, startFastWorkflow } from '../../support/run-export.ts';
+import { deliver, startFastWorkflow } from '../../support/run-export.ts';
 
 /** The stack of a window that was redriven in this state. The interpreter itself knows no redrive. */
 async function redrivenIn(state: string): Promise<Assembly> {
@@ -14,8 +14,7 @@ async function redrivenIn(state: string): Promise<Assembly> {
 
 it('P3, 30: a window that is redriven in SaveReport waits before it GETs the report, and is delivered', async () => {
   await using workflow = await startFastWorkflow({ assembly: await redrivenIn('SaveReport') });
-  const outcome = await runExport(workflow);
-  expect(outcome.status).toBe('SUCCEEDED');
+  const outcome = await deliver(workflow);
   const entered = outcome.events.filter(({ type }) => type === 'StateEntered').map(({ state = '' }) => state);
   const states = entered.filter((state) => ['WaitForReport', 'CheckReport', 'SaveReport'].includes(state));
   expect(states).toEqual([

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import {
   type Conditions,
+  deliver,
   expectFailed,
   type Outcome,
   runExport,
@@ -18,9 +19,9 @@ const workflow = await shareWorkflow({ settings: { MAX_CURATE_BYTES: '5000000' }
 /** Bytes of a row. */
 const ROW = 39;
 
-async function download(bytes: number, conditions: Conditions): Promise<Outcome> {
+async function download(bytes: number, conditions: Conditions, run = deliver): Promise<Outcome> {
   const report = { rows: Math.ceil(bytes / ROW) };
-  const outcome = await runExport(workflow, { ...conditions, sandbox: { report } });
+  const outcome = await run(workflow, { ...conditions, sandbox: { report } });
   expect(await countUploads(workflow.out, workflow.bucket)).toBe(0);
   return outcome;
 }
@@ -31,7 +32,6 @@ it('16, 17, 20: a download that leaves no part is repeated with a new URL, five 
     ...['storage nth=3 framing=close', 'storage nth=4 status=503'],
   ];
   const outcome = await download(50_000, { faults });
-  expect(outcome.status).toBe('SUCCEEDED');
   const downloads = outcome.callsTo('storage');
   expect(downloads.map(({ headers }) => headers.range)).toEqual(Array(5).fill(undefined));
   expect(new Set(downloads.map(({ query }) => query)).size).toBe(5);
@@ -39,7 +39,7 @@ it('16, 17, 20: a download that leaves no part is repeated with a new URL, five 
   const stored = outcome.s3.filter(({ key, method }) => key === outcome.manifest?.key && method === 'PUT');
   expect(stored.map(({ status }) => status)).toEqual([200]);
 
-  const endless = await download(50_000, { faults: ['storage status=404 times=always'] });
+  const endless = await download(50_000, { faults: ['storage status=404 times=always'] }, runExport);
   expectFailed(endless, 'CopyFailed');
   expect([endless.callsTo('storage').length, endless.reports.length]).toEqual([5, 1]);
 });
@@ -47,7 +47,6 @@ it('16, 17, 20: a download that leaves no part is repeated with a new URL, five 
 it('16, 18: a download that breaks off is resumed, and starts again if the file has changed since', async () => {
   const faults = [`storage cut_after=${11 * MiB}`, 'storage nth=2 changed'];
   const outcome = await download(11 * MiB + 500_000, { faults });
-  expect(outcome.status).toBe('SUCCEEDED');
   expect(outcome.reports).toHaveLength(1);
   const [first, second, third, ...others] = outcome.callsTo('storage').map(({ headers }) => headers);
   expect([first?.range, third?.range, others]).toEqual([undefined, undefined, []]);
@@ -59,7 +58,6 @@ it('19: an expired URL is replaced by a new one, and then the report, also if th
   const outcome = await download(50_000, {
     faults: ['storage status=403 times=2', 'create nth=2 status=401'],
   });
-  expect(outcome.status).toBe('SUCCEEDED');
   const [first, second] = outcome.reports.map(({ id }) => id);
   expect(outcome.manifest).toMatchObject({ report_id: second, abandoned_report_ids: [first] });
   const gets = outcome.reports.map(
