@@ -25,8 +25,7 @@ export function isOfAccounts(input: unknown): input is JsonObject {
 
 /** Joins requests that differ in the facts of their accounts only. */
 export function joinRequests(requests: readonly JsonObject[], max_accounts: number): JsonObject {
-  const [first = {}] = requests;
-  return { ...withoutFacts(first), accounts: requests.map(factsOf), max_accounts };
+  return { ...withoutFacts(requests[0] ?? {}), accounts: requests.map(factsOf), max_accounts };
 }
 
 /** The fields of a request that its account has. */
