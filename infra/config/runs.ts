@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../functions/workflow/json.ts';
 import { factsOf, joinRequests, withoutFacts } from '../../functions/workflow/request/accounts.ts';
-import type { ConfiguredExport, ConfiguredRun } from './exports.ts';
+import type { ConfiguredExport } from './exports.ts';
 import { checkExpression, type Schedule } from './schedule.ts';
 
 /** An execution that a schedule starts. */
@@ -19,15 +19,8 @@ export interface ScheduledRun {
  */
 const MAX_FACTS_BYTES = 60_000;
 
-/** A run of an export, for accounts whose requests differ in their facts only. */
-interface SharedRun extends ConfiguredRun {
-  readonly name: string;
-  readonly place: number;
-  readonly schedule: Schedule;
-  readonly requests: readonly JsonObject[];
-}
-
-function sharedRuns(exports: readonly ConfiguredExport[]): SharedRun[] {
+/** The scheduled runs of the exports, each for accounts whose requests differ in their facts only. */
+function sharedRuns(exports: readonly ConfiguredExport[]) {
   const all = exports.flatMap(({ name, runs }) =>
     runs.flatMap((run, place) => {
       if (!run.schedule) return [];
@@ -39,10 +32,7 @@ function sharedRuns(exports: readonly ConfiguredExport[]): SharedRun[] {
   );
   return [...Map.groupBy(all, ({ alike }) => alike).values()]
     .flatMap((runs) => splitBySize(runs, ({ facts }) => facts))
-    .flatMap((runs) => {
-      const [first] = runs;
-      return first ? [{ ...first, requests: runs.map(({ request }) => request) }] : [];
-    });
+    .map((runs) => ({ ...runs[0], requests: runs.map(({ request }) => request) }));
 }
 
 /** The scheduled runs: one for the accounts that it is the same for. */
@@ -78,32 +68,29 @@ export function runsToCheck(exports: readonly ConfiguredExport[]): ScheduledRun[
   const checks = [...Map.groupBy(all, ({ alike }) => alike).values()].flatMap((runs) =>
     splitBySize(runs, ({ input }) => input),
   );
-  return [...Map.groupBy(checks, ([first]) => first?.name ?? '')].flatMap(([name, ofName]) =>
-    ofName.flatMap((runs, at) => {
-      const [first] = runs;
-      if (!first) return [];
-      const { schedule, ready_by, check } = first;
-      const expression = checkExpression(schedule.expression, ready_by);
+  return [...Map.groupBy(checks, ([{ name }]) => name)].flatMap(([name, ofName]) =>
+    ofName.map((runs, at) => {
+      const [{ schedule, ready_by, check }] = runs;
+      const whenDue = { ...schedule, expression: checkExpression(schedule.expression, ready_by) };
       const input = { ...check, requests: runs.map((run) => run.input) };
       const id = `${name}.${at + 1}`;
-      return [
-        { id: `ready.${id}`, description: `Check of ${id}`, schedule: { ...schedule, expression }, input },
-      ];
+      return { id: `ready.${id}`, description: `Check of ${id}`, schedule: whenDue, input };
     }),
   );
 }
 
-function splitBySize<T>(all: readonly T[], partOf: (one: T) => unknown): T[][] {
-  const groups: T[][] = [];
-  let bytes = Number.POSITIVE_INFINITY;
+function splitBySize<T>(all: readonly T[], partOf: (one: T) => unknown): [T, ...T[]][] {
+  const groups: [T, ...T[]][] = [];
+  let bytes = 0;
   for (const one of all) {
     const size = JSON.stringify(partOf(one)).length;
-    if (bytes + size > MAX_FACTS_BYTES) {
-      groups.push([]);
-      bytes = 0;
-    }
-    groups.at(-1)?.push(one);
+    const group = groups.at(-1);
     bytes += size;
+    if (group && bytes <= MAX_FACTS_BYTES) group.push(one);
+    else {
+      groups.push([one]);
+      bytes = size;
+    }
   }
   return groups;
 }
