@@ -10,7 +10,6 @@ import {
 import {
   type ColumnType,
   DATE_COLUMN,
-  type DeclaredColumn,
   LIST_COLUMNS,
   reportColumns,
   type TableSchema,
@@ -19,11 +18,8 @@ import {
 import { Run, type Schedule, TimeZone } from './schedule.ts';
 
 /** An export of one account: a request, and fields that only the stack reads. */
-export interface ConfiguredEntry {
+export interface ConfiguredEntry extends Readonly<z.infer<typeof ColumnFields>> {
   readonly runs?: unknown;
-  /** By column, in any case of letters. */
-  readonly columns?: Readonly<Record<string, DeclaredColumn>> | undefined;
-  readonly date_column?: string | undefined;
   readonly [field: string]: unknown;
 }
 
@@ -35,12 +31,9 @@ export interface ConfiguredExport extends ConfiguredEntry {
 }
 
 /** A run of an export for one account. */
-export interface ConfiguredRun {
+export interface ConfiguredRun extends Readonly<Pick<z.infer<typeof Run>, 'ready_by' | 'tell'>> {
   readonly request: JsonObject;
   readonly schedule: Schedule | undefined;
-  /** HH:MM. */
-  readonly ready_by?: string | undefined;
-  readonly tell?: 'always' | undefined;
 }
 
 const CURRENCIES = new Set(Intl.supportedValuesOf('currency'));
@@ -120,10 +113,7 @@ const FieldOfFile = z
   .max(100, 'must not have more than 100 characters')
   .regex(/^\P{Cc}*$/u, 'must not have control characters');
 
-const Type = z
-  .string()
-  .refine(isColumnType, TYPES)
-  .transform((type) => type as ColumnType);
+const Type = z.string().refine(isColumnType, TYPES);
 
 /** A type, or an object with the type, the field of the file or both. */
 const Declared = z.preprocess(
@@ -133,7 +123,7 @@ const Declared = z.preprocess(
 
 /** The fields of an export that describe a report's columns. */
 export const ColumnFields = z.object({
-  /** Types and fields of the file, by the name of a metric or dimension. */
+  /** Types and fields of the file, by the name of a metric or dimension in any case of letters. */
   columns: z.record(z.string(), Declared).optional(),
   /** The column of the file that holds the day. */
   date_column: FieldOfFile.optional(),
@@ -191,7 +181,7 @@ export function tablesOf(
   });
 }
 
-function isColumnType(text: string): boolean {
+function isColumnType(text: string): text is ColumnType {
   const [, digits, decimals] = /^decimal\(([1-9]\d?),(\d{1,2})\)$/.exec(text) ?? [];
   if (digits === undefined) return ['bigint', 'double', 'string'].includes(text);
   return Number(digits) <= MAX_DIGITS && Number(decimals) <= Number(digits);
