@@ -1,7 +1,7 @@
 import { Annotations, CfnResource, Stack } from 'aws-cdk-lib';
 import { CfnNamedQuery, CfnWorkGroup } from 'aws-cdk-lib/aws-athena';
 import { CfnDatabase, CfnTable, type IDatabaseRef } from 'aws-cdk-lib/aws-glue';
-import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
+import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { platformName } from '../../functions/decisions/request-hash.ts';
 import {
@@ -15,7 +15,7 @@ import { documentTable, LEDGER_TABLE, tableWords } from '../catalog/table-words.
 import { type Config, RESULTS_PREFIX } from '../config/config.ts';
 import { type ConfiguredExport, tableSource, tablesOf } from '../config/exports.ts';
 import type { ExportBucket } from './export-bucket.ts';
-import { createReaderPolicy, glueArns } from './reader-policy.ts';
+import { createReaderPolicy, grantCatalog } from './reader-policy.ts';
 
 /** 100 GB, which cost $0.50 at $5 per TB. Athena cancels a query that reads more. */
 const MAX_BYTES_SCANNED = 100 * 1000 ** 3;
@@ -65,11 +65,7 @@ export class ExportTables extends Construct {
 
   /** To read the schema of a table. */
   grantRead(grantee: IGrantable): void {
-    Grant.addToPrincipal({
-      grantee,
-      actions: ['glue:GetTable'],
-      resourceArns: glueArns(this, this.database),
-    });
+    grantCatalog(this, grantee, this.database, ['glue:GetTable']);
   }
 
   /** The name refers to the resource, so that what has it is created later. */

@@ -1,4 +1,3 @@
-import { Grant } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { StateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import type { Construct } from 'constructs';
@@ -28,9 +27,7 @@ interface OperatorPolicyProps {
  */
 export function createOperatorPolicy(scope: Construct, id: string, props: OperatorPolicyProps): string {
   const { stack, stateMachine, bucket, secrets, tables, encryptionKey } = props;
-  const policy = createPolicy(scope, id, `${stack}-operator`, `Operates the exports of ${stack}`);
-  const allow = (actions: string[], ...resourceArns: string[]) =>
-    Grant.addToPrincipal({ grantee: policy, actions, resourceArns });
+  const { policy, allow } = createPolicy(scope, id, `${stack}-operator`, `Operates the exports of ${stack}`);
   allow(['states:StartExecution', 'states:ListExecutions'], stateMachine.stateMachineArn);
   const ofExecution = ['DescribeExecution', 'StopExecution', 'GetExecutionHistory', 'ListMapRuns'];
   stateMachine.grantExecution(policy, ...ofExecution.map((action) => `states:${action}`));

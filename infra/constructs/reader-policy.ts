@@ -27,16 +27,20 @@ const OF_ATHENA = [
   ...['ListDatabases', 'GetDatabase', 'ListTableMetadata', 'GetTableMetadata'],
 ];
 
+/** The calls to list and read the schemas of a database's tables. */
+const LIST_AND_READ = ['glue:GetDatabase', 'glue:GetDatabases', 'glue:GetTable', 'glue:GetTables'];
+
 /** Creates a policy for people who run commands. It lets them find the stack. */
-export function createPolicy(scope: Construct, id: string, name: string, description: string): ManagedPolicy {
+export function createPolicy(scope: Construct, id: string, name: string, description: string) {
   const { stackName, region } = Stack.of(scope);
   // IAM has no Regions: a name is unique in an AWS account.
   const policy = new ManagedPolicy(scope, id, { managedPolicyName: `${name}-${region}`, description });
+  const allow = (actions: string[], ...resourceArns: string[]) =>
+    Grant.addToPrincipal({ grantee: policy, actions, resourceArns });
   // Commands read the outputs of the stack, and look for it by a resource if it has another name.
-  const actions = ['cloudformation:DescribeStacks', 'cloudformation:DescribeStackResources'];
-  const resourceArns = [arnOf(scope, 'cloudformation', `stack/${stackName}/*`)];
-  Grant.addToPrincipal({ grantee: policy, actions, resourceArns });
-  return policy;
+  const toFind = ['cloudformation:DescribeStacks', 'cloudformation:DescribeStackResources'];
+  allow(toFind, arnOf(scope, 'cloudformation', `stack/${stackName}/*`));
+  return { policy, allow };
 }
 
 /**
@@ -49,9 +53,7 @@ export function createPolicy(scope: Construct, id: string, name: string, descrip
 export function createReaderPolicy(scope: Construct, id: string, props: ReaderPolicyProps): string {
   const { stack, database, workgroup } = props;
   const { bucket, key } = props.bucket;
-  const policy = createPolicy(scope, id, `${stack}-reader`, `Queries the tables of ${stack}`);
-  const allow = (actions: string[], ...resourceArns: string[]) =>
-    Grant.addToPrincipal({ grantee: policy, actions, resourceArns });
+  const { policy, allow } = createPolicy(scope, id, `${stack}-reader`, `Queries the tables of ${stack}`);
   const athena = (names: string[]) => names.map((name) => `athena:${name}`);
   allow(athena(OF_WORKGROUP), arnOf(scope, 'athena', `workgroup/${workgroup}`));
   allow(athena(OF_ATHENA), '*');
@@ -75,16 +77,16 @@ export function createReaderPolicy(scope: Construct, id: string, props: ReaderPo
   return policy.managedPolicyArn;
 }
 
-/** To list and read the schemas of a database's tables. */
-export function grantCatalog(scope: Construct, grantee: IGrantable, database: string): void {
-  const actions = ['glue:GetDatabase', 'glue:GetDatabases', 'glue:GetTable', 'glue:GetTables'];
-  Grant.addToPrincipal({ grantee, actions, resourceArns: glueArns(scope, database) });
-}
-
-/** The tables of a database. Glue checks the catalog and the database too. */
-export function glueArns(scope: Construct, database: string): string[] {
+/** Grants calls for the tables of a database. Glue checks the catalog and the database too. */
+export function grantCatalog(
+  scope: Construct,
+  grantee: IGrantable,
+  database: string,
+  actions: string[] = LIST_AND_READ,
+): void {
   const resources = ['catalog', `database/${database}`, `table/${database}/*`];
-  return resources.map((resource) => arnOf(scope, 'glue', resource));
+  const resourceArns = resources.map((resource) => arnOf(scope, 'glue', resource));
+  Grant.addToPrincipal({ grantee, actions, resourceArns });
 }
 
 function arnOf(scope: Construct, service: string, resource: string): string {
