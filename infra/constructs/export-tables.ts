@@ -13,7 +13,7 @@ import { catalogName, LEDGER, LEDGER_COLUMNS, metricType } from '../../functions
 import { savedQueries } from '../catalog/queries.ts';
 import { documentTable, LEDGER_TABLE, tableWords } from '../catalog/table-words.ts';
 import { type Config, RESULTS_PREFIX } from '../config/config.ts';
-import { type ConfiguredExport, tableSource, tablesOf } from '../config/exports.ts';
+import { type ConfiguredExport, isSame, tableSource, tablesOf } from '../config/exports.ts';
 import type { ExportBucket } from './export-bucket.ts';
 import { createReaderPolicy, grantCatalog } from './reader-policy.ts';
 
@@ -113,8 +113,7 @@ function warnOfGuesses(scope: Construct, exports: readonly ConfiguredExport[]): 
   for (const entry of exports) {
     const { account, name, columns = {} } = entry;
     const typed = Object.keys(columns).filter((metric) => columns[metric]?.type);
-    const isGuess = (metric: string) =>
-      !metricType(metric) && !typed.some((other) => other.toLowerCase() === metric.toLowerCase());
+    const isGuess = (metric: string) => !metricType(metric) && !typed.some((other) => isSame(other, metric));
     const { request } = tableSource(entry) ?? {};
     const guessed = request?.kind === 'report' ? request.metrics.filter(isGuess) : [];
     if (guessed.length > 0)
