@@ -2,7 +2,7 @@ import { execSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type * as Esbuild from 'esbuild';
 import { cachedFolder } from '../cache.ts';
 import { BUILT, DIST, ROOT } from '../package.ts';
@@ -57,14 +57,12 @@ export function bundleFunctions(outdir: string, lambdaModules?: string): void {
  * faster, and stack traces would need a source map.
  */
 export function bundleSources(outdir: string): void {
-  const files = readdirSync(join(ROOT, 'functions')).filter((file) => file.endsWith('.ts'));
-  const steps = files.map((file) => basename(file, '.ts'));
-  const entryPoints = steps.map((step) => [join(step, 'index'), join('functions', `${step}.ts`)]);
   // The package has no esbuild, and a construct cannot wait for an import.
   const { buildSync }: typeof Esbuild = createRequire(import.meta.url)('esbuild');
   buildSync({
     absWorkingDir: ROOT,
-    entryPoints: Object.fromEntries(entryPoints),
+    entryPoints: ['functions/*.ts'],
+    entryNames: '[name]/index',
     outdir,
     bundle: true,
     platform: 'node',
