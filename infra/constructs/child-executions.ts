@@ -78,7 +78,6 @@ export function exportWindows(scope: Construct, windowStates: sfn.IChainable): s
   return new sfn.DistributedMap(scope, 'ExportWindows', {
     itemsPath: '$.windows',
     maxConcurrencyPath: '$.request.max_parallel',
-    mapExecutionType: sfn.StateMachineType.STANDARD,
     toleratedFailurePercentage: 100,
     itemSelector: {
       'execution.$': '$.execution',

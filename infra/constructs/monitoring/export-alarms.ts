@@ -60,10 +60,7 @@ function alarmConditions(props: ExportAlarmsProps): Record<string, { metric: IMe
       description: 'An export was still running when it reached its time limit.',
     },
     ExportsNotStarted: {
-      metric: deadLetterQueue.metricApproximateNumberOfMessagesVisible({
-        period: PERIOD,
-        statistic: 'Maximum',
-      }),
+      metric: deadLetterQueue.metricApproximateNumberOfMessagesVisible({ period: PERIOD }),
       description:
         'A schedule could not start its export within an hour. The request is in the dead-letter queue.',
     },
