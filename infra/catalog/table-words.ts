@@ -32,15 +32,13 @@ export interface DocumentedColumn extends TableColumn {
 }
 
 /** A table for those who query it. */
-export interface DocumentedTable {
-  readonly table: string;
+export interface DocumentedTable extends Pick<TableSchema, 'table' | 'currencies'> {
   readonly kind: TableSchema['kind'] | 'ledger';
   readonly description: string;
   /** The columns that tell the rows of a report apart. A dimension may be NULL. */
   readonly key: readonly string[];
   /** By account: the time zone that the days are taken to be in. Only of a report. */
   readonly time_zones: Readonly<Record<string, string>>;
-  readonly currencies: Readonly<Record<string, string>>;
   readonly columns: readonly DocumentedColumn[];
 }
 
@@ -119,14 +117,11 @@ export function documentTable(schema: TableSchema, exports: readonly ConfiguredE
     key: isList ? [] : ['account', 'date', ...dimensions],
     time_zones,
     currencies,
-    columns: tableColumns(schema).map(({ name, type }) => ({
-      name,
-      type,
-      ...(isList
-        ? { meaning: ITEM_COLUMNS[name] ?? '' }
-        : describeColumn({ name, type }, schema, time_zones)),
+    columns: tableColumns(schema).map((column) => ({
+      ...column,
+      ...(isList ? { meaning: ITEM_COLUMNS[column.name] ?? '' } : describeColumn(column, schema, time_zones)),
       // The config may name a currency for some of the accounts only.
-      required: !isOfFile(name) && name !== 'currency',
+      required: !isOfFile(column.name) && column.name !== 'currency',
     })),
   };
 }
