@@ -30,9 +30,8 @@ export function drawCurve(name: string, points: readonly CurvePoint[]): Html {
   const ages = Array.from({ length: Math.min(MAX_AGE, Math.max(...shares.keys())) }, (_, at) => at + 1);
   const said = ages.flatMap((age) => {
     const share = shares.get(age);
-    return share === undefined
-      ? []
-      : [`${formatNumber(Math.round(share * 10) / 10)} % after ${count(age, 'day')}`];
+    if (share === undefined) return [];
+    return `${formatNumber(Math.round(share * 10) / 10)} % after ${count(age, 'day')}`;
   });
   const caption = html`<b>${isolate(name)}</b> <span class=unit>in % of its final value, by age in days</span>`;
   const values = ages.map((age) => shares.get(age));

@@ -20,13 +20,6 @@ interface Table {
   readonly optional?: readonly number[];
 }
 
-/** The rows after the first ones are folded. */
-function drawTable(table: Table, rows: readonly (readonly Content[])[]): Html {
-  const others = rows.slice(MAX_ROWS);
-  const continued = { ...table, title: `${table.title}, continued` };
-  return html`${tabulate(table, rows.slice(0, MAX_ROWS))}${others.length > 0 && fold(`${others.length} more`, tabulate(continued, others))}`;
-}
-
 /** A table that scrolls by itself if it is wider than a phone. Its cells need no end tags. */
 export function tabulate(
   { title, columns, numbers = [], optional = [] }: Table,
@@ -70,7 +63,7 @@ export function drawMonths(months: readonly MonthFinality[], closed: readonly Cl
   return html`<ul class=ranges>${final && draw(final, 'final')}${others}${closes}</ul>`;
 }
 
-/** The newest day first. A correction is beside the value that it led to. */
+/** The newest day first; older days are folded. A correction is beside the value that it led to. */
 export function drawDays(metrics: readonly PageMetric[], days: readonly PageDay[]): Html {
   const rows = days
     .toReversed()
@@ -83,7 +76,10 @@ export function drawDays(metrics: readonly PageMetric[], days: readonly PageDay[
   const heads = metrics.map(({ name, unit }) => html`${isolate(name)} ${nameUnit(unit)}`);
   const columns = ['Day', 'Rows', ...heads, 'Corrected'];
   const numbers = columns.map((_, at) => at).slice(1, -1);
-  return drawTable({ title: 'Day by day', columns, numbers, optional: [1, columns.length - 1] }, rows);
+  const table = { title: 'Day by day', columns, numbers, optional: [1, columns.length - 1] };
+  const others = rows.slice(MAX_ROWS);
+  const continued = { ...table, title: `${table.title}, continued` };
+  return html`${tabulate(table, rows.slice(0, MAX_ROWS))}${others.length > 0 && fold(`${others.length} more`, tabulate(continued, others))}`;
 }
 
 /** @param shown the metrics of the page, with their units */
