@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempDisposableSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { App, AssetStaging } from 'aws-cdk-lib';
@@ -7,8 +7,6 @@ import { DISABLE_ASSET_STAGING_CONTEXT } from 'aws-cdk-lib/cx-api';
 import type { ConfigInput } from './config/config.ts';
 import { readContext } from './config/read-config.ts';
 import { ExportStack } from './stack.ts';
-
-type Json = ReturnType<Template['toJSON']>;
 
 /** The stack as it would be deployed. */
 export type Synthesized = ReturnType<typeof synthesize>;
@@ -22,17 +20,13 @@ export type Synthesized = ReturnType<typeof synthesize>;
  * @returns the template with its references unresolved, and `codeOf` for the folder of a function's bundle
  */
 export function synthesize(config: ConfigInput, bundles: string) {
-  const outdir = mkdtempSync(join(tmpdir(), 'ad-report-export-'));
-  try {
-    const context = { ...readContext(), [DISABLE_ASSET_STAGING_CONTEXT]: true };
-    const app = new App({ context, builtinCloudFormationValidation: false, outdir });
-    const stack = new ExportStack(app, config, bundles);
-    const template: Json = app.synth().getStackByName(stack.stackName).template;
-    const assets = stack.node.findAll().filter((construct) => construct instanceof AssetStaging);
-    const folders = new Map(assets.map(({ assetHash, sourcePath }) => [`${assetHash}.zip`, sourcePath]));
-    const codeOf = (id: string) => folders.get(template.Resources[id].Properties.Code.S3Key) ?? '';
-    return { template, codeOf };
-  } finally {
-    rmSync(outdir, { recursive: true });
-  }
+  using assembly = mkdtempDisposableSync(join(tmpdir(), 'ad-report-export-'));
+  const context = { ...readContext(), [DISABLE_ASSET_STAGING_CONTEXT]: true };
+  const app = new App({ context, builtinCloudFormationValidation: false, outdir: assembly.path });
+  const stack = new ExportStack(app, config, bundles);
+  const template: ReturnType<Template['toJSON']> = app.synth().getStackByName(stack.stackName).template;
+  const assets = stack.node.findAll().filter((construct) => construct instanceof AssetStaging);
+  const folders = new Map(assets.map(({ assetHash, sourcePath }) => [`${assetHash}.zip`, sourcePath]));
+  const codeOf = (id: string) => folders.get(template.Resources[id].Properties.Code.S3Key) ?? '';
+  return { template, codeOf };
 }
