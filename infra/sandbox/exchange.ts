@@ -45,9 +45,9 @@ export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly answer: Answer;
 
-  constructor(answer: Answer) {
-    super(`The sandbox answers ${answer.status}`);
-    this.answer = answer;
+  constructor(status: number, body: unknown, headers?: Record<string, string>) {
+    super(`The sandbox answers ${status}`);
+    this.answer = json(status, body, headers);
   }
 }
 
@@ -70,17 +70,13 @@ export function refusal(
   const request_id = `req_${randomUUID()}`;
   const type = TYPES[status] ?? 'internal_error';
   const doc_url = `https://docs.example.com/errors#${type}`;
-  return new Refusal(
-    json(status, { error: { type, message, status, request_id, detail, doc_url } }, headers),
-  );
+  return new Refusal(status, { error: { type, message, status, request_id, detail, doc_url } }, headers);
 }
 
 /** A refusal of the OAuth endpoints, which have their own error body (RFC 6749 5.2, contract 7.3). */
 export function oauthRefusal(error: string, error_description: string, status = 400): Refusal {
   const challenge = status === 401 && { 'www-authenticate': 'Basic realm="platform"' };
-  return new Refusal(
-    json(status, { error, error_description }, { 'cache-control': 'no-store', ...challenge }),
-  );
+  return new Refusal(status, { error, error_description }, { 'cache-control': 'no-store', ...challenge });
 }
 
 /**
