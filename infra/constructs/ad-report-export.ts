@@ -6,7 +6,7 @@ import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { Bucket, type IBucket } from 'aws-cdk-lib/aws-s3';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
-import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
+import type { IStateMachine, StateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
 import { type Config, type ConfigInput, InvalidConfig, OUTPUTS, parseConfig } from '../config/config.ts';
 import { runsToCheck, runsToStart } from '../config/runs.ts';
@@ -93,11 +93,9 @@ export class AdReportExport extends Construct {
 
     const topic = createAlarmTopic(this, 'AlarmTopic', { config, topic: props.alarmTopic, encryptionKey });
     const checked = runsToCheck(exports);
-    const readyChecks =
-      checked.length > 0
-        ? new ReadyChecks(this, 'ReadyChecks', { functions, logs, topic }).stateMachine
-        : undefined;
-    if (readyChecks) {
+    let readyChecks: StateMachine | undefined;
+    if (checked.length > 0) {
+      readyChecks = new ReadyChecks(this, 'ReadyChecks', { functions, logs, topic }).stateMachine;
       encryptExecutions(readyChecks, encryptionKey);
       schedules.add(readyChecks, checked, 'checked_at');
     }
