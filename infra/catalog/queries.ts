@@ -38,7 +38,9 @@ export function savedQueries(
   const reports = tables.filter(({ kind }) => kind === 'report');
   const [first] = reports;
   if (!first) return {};
-  const spend = reports.find((table) => hasColumn(table, 'spend') && hasColumn(table, 'campaign_id'));
+  const spend = reports.find(({ columns }) =>
+    ['spend', 'campaign_id'].every((name) => columns.some((column) => column.name === name)),
+  );
   return {
     'per-day-and-campaign': {
       description: 'The sums of the last 30 days, per day and campaign',
@@ -133,10 +135,6 @@ function totals({ table, columns, currencies = {} }: QueriedTable, today: string
     `GROUP BY ${keys}`,
     `ORDER BY ${keys}`,
   ].join('\n');
-}
-
-function hasColumn({ columns }: QueriedTable, name: string): boolean {
-  return columns.some((column) => column.name === name);
 }
 
 function metricsIn(columns: readonly Column[]): Column[] {
