@@ -120,9 +120,8 @@ function tableFaults(exports: readonly RawExport[]): string[] {
     if (!source) return [];
     const other = tables.get(catalogName(source.table));
     tables.set(catalogName(source.table), { ...source, path });
-    return [...columnFaults(source, data.columns), ...(other ? sharingFaults(source, other) : [])].map(
-      (fault) => `${path}${fault}`,
-    );
+    const faults = [...columnFaults(source, data.columns), ...(other ? sharingFaults(source, other) : [])];
+    return faults.map((fault) => `${path}${fault}`);
   });
 }
 
@@ -135,9 +134,8 @@ function sharingFaults(source: TableSource, other: TableSource & { readonly path
     ];
   const formOf = ({ date_column, columns }: TableSource) =>
     JSON.stringify([date_column, columns.toSorted((one, next) => (one.name < next.name ? -1 : 1))]);
-  return formOf(source) === formOf(other)
-    ? []
-    : [`: has other columns than ${other.path}, which has the same name and so the same table`];
+  if (formOf(source) === formOf(other)) return [];
+  return [`: has other columns than ${other.path}, which has the same name and so the same table`];
 }
 
 function columnFaults(source: TableSource, declared: ConfiguredExport['columns'] = {}): string[] {
