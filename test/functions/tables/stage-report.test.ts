@@ -158,6 +158,12 @@ it.each([
   );
 });
 
+it.each(['0.0000000000064', '1000000000000000000000'])('a sum of doubles is %s', async (spend) => {
+  const schema = withColumn({ name: 'spend', type: 'double' });
+  const facts = await factsOf(JSON.stringify([{ ...ROW, spend: Number(spend) }]), { schema });
+  expect(facts).toMatchObject({ sums: { spend } });
+});
+
 it.each<[string, string, RegExp, Given?]>([
   [
     'other fields',

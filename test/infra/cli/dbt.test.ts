@@ -81,9 +81,10 @@ describe('dbt', () => {
   it('writes nothing if a file of its name is not its own', async () => {
     const dir = temporaryDirectory();
     mkdirSync(join(dir, 'models'));
+    mkdirSync(join(dir, 'dbt_project.yml'));
     writeFileSync(join(dir, 'models/models.yml'), 'models: []\n');
     const { status, stderr, read } = await writeProject(dir);
-    expect([status, readdirSync(dir)]).toEqual([2, ['models']]);
+    expect([status, readdirSync(dir)]).toEqual([2, ['dbt_project.yml', 'models']]);
     expect(stderr).toMatch(/models\/models\.yml is not this command's: remove it, or name another folder$/m);
     expect(read('models/models.yml')).toBe('models: []\n');
   });

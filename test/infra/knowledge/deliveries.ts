@@ -43,6 +43,8 @@ interface Delivery {
   readonly revision?: string;
   /** The rows of the file, instead of one a day. */
   readonly rows?: readonly object[];
+  /** The file of a report in CSV. */
+  readonly csv?: string;
   /** The file that another run has put there since. */
   readonly replacedBy?: string;
 }
@@ -74,16 +76,16 @@ export async function deliver({ put }: Folder, delivery: Delivery): Promise<void
   const dates = Array.from({ length: last - first + 1 }, (_, at) => dateOf(first + at));
   const spend = delivery.spend ?? created;
   const rows = delivery.rows ?? dates.map((date) => ({ date, spend, ...delivery.fields }));
-  const file =
+  const json =
     request.kind === 'list' ? rows.map((row) => `${JSON.stringify(row)}\n`).join('') : JSON.stringify(rows);
+  const file = delivery.csv ?? json;
   const prefix = `exports/account=${account}/export=${name}/start_date=${window.start_date}/end_date=${window.end_date}`;
-  const key = `${prefix}/${request.kind === 'list' ? `${request.resource}.ndjson` : 'report.json'}`;
-  await put(key, replacedBy ?? file);
   const { export_request, request_hash, report_id, report_created_at, ...common } = manifestOf(
     { ...request, ...window },
     `e-${created}`,
     { platform, revision },
   );
+  await put(common.key, replacedBy ?? file);
   const manifest = {
     ...common,
     request: sentRequest(request, window),

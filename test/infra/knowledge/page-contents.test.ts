@@ -8,7 +8,7 @@ import { renderPage } from '../../../infra/page/render.ts';
 import { runCommand } from '../../support/cli.ts';
 import { ledgerRows, writeParquet } from '../../support/ledger-rows.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { BUCKET, deliver, openFolder, queryRows, rebuild } from './deliveries.ts';
+import { BUCKET, dateOf, deliver, openFolder, queryRows, rebuild } from './deliveries.ts';
 import { FAILED, FAILURE, NAME, RUNNING, startBucket } from './executions/operated-executions.ts';
 import { startExecutions } from './executions/step-functions.ts';
 
@@ -139,6 +139,21 @@ it('shows the exports of a stack, the one that failed first, from the ledger and
   expect(daily.days[1]).toMatchObject({ date: '2026-11-06', corrections: 2, first: { spend: 1.5 } });
   // A metric without a value has no chart.
   expect([daily.metrics, monthly.name, monthly.metrics]).toEqual([[], 'monthly-totals', []]);
+});
+
+it('names no look-back that ends at an age at which too few days were read', async () => {
+  const folder = await openFolder();
+  await deliver(folder, { days: [1, 28], created: 1 });
+  const facts = [1, 2, 20].flatMap((age) =>
+    Array.from({ length: age === 1 ? 27 : 28 }, (_, at) => {
+      const values = { rows: 1, spend: age === 1 ? 5 : 10 };
+      return { date: dateOf(at + 1), report_id: `r-${age}`, at: dateOf(at + 1 + age), values };
+    }),
+  );
+  const key = ledgerKey({ account: 'acme', name: 'daily' }, '2026-10');
+  await writeParquet(join(folder.out, BUCKET, key), ledgerRows('acme', 'daily', 'daily', facts));
+  const { exports } = await readPage({ local: true, out: folder.out }, new Date('2026-12-03T12:00:00Z'));
+  expect(exports[0]?.curve?.look_back).toBe(2);
 });
 
 it('names the object of the ledger that is damaged', async () => {

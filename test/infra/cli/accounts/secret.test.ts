@@ -94,6 +94,13 @@ describe('secret set', () => {
     expect(JSON.parse(stdout).happened).toContain('write the secret ads/acme/credential (ResourceNotFound');
   });
 
+  it('prints the command that checks it in the same Region', async () => {
+    await startDeployedAccount('');
+    const args = ['secret', 'set', 'acme', '--region', 'eu-west-1'];
+    const { stdout } = await runCommand(args, JSON.stringify(CLIENT));
+    expect(stdout).toMatch(/^Check it: npm run export -- doctor --account acme --region eu-west-1$/m);
+  });
+
   it.each([
     ['PutSecretValue', 'AccessDeniedException', 'secretsmanager:PutSecretValue'],
     ['PutSecretValue', 'ResourceNotFoundException', "Run 'npx cdk deploy'"],

@@ -45,8 +45,9 @@ it('check compares a day with the report that the month names, also without rows
   const folder = await open();
   await deliver(folder, { days: [1, 5], created: 1, rows: [{ date: '2026-10-02', spend: 1.23456789 }] });
   await folder.rebuild();
-  const request = { metrics: ['spend', 'clicks'] };
-  await deliver(folder, { days: [3, 4], created: 2, request, fields: { clicks: 3 } });
+  const request = { metrics: ['spend', 'clicks', 'roas'] };
+  // The ledger has fewer decimals.
+  await deliver(folder, { days: [3, 4], created: 2, request, fields: { clicks: 3, roas: -1e-11 } });
   await folder.rebuild();
   expect(await folder.check()).toMatchObject({
     status: 0,
@@ -57,7 +58,7 @@ it('check compares a day with the report that the month names, also without rows
   });
 });
 
-it('check counts a day without a file or a manifest of its report as not checked', async () => {
+it('check counts a day as not checked if the manifest or the file of its report is gone, or the file does not fit', async () => {
   const folder = await open();
   await deliver(folder, { days: [1, 5], created: 1 });
   await folder.rebuild();
@@ -66,6 +67,9 @@ it('check counts a day without a file or a manifest of its report as not checked
   await folder.remove(`${WINDOW}/report.json`);
   expect(await folder.check()).toMatchObject({ status: 0, months: counted(3, 0, 2) });
   await folder.remove(`${WINDOW}/_manifest.json`);
+  expect(await folder.check()).toMatchObject({ status: 0, months: counted(3, 0, 2) });
+  // As if the config named other columns since.
+  await deliver(folder, { days: [1, 5], created: 1, request: { format: 'CSV' }, csv: 'Day,Cost\n' });
   expect(await folder.check()).toMatchObject({ status: 0, months: counted(3, 0, 2) });
 });
 
@@ -120,7 +124,7 @@ it.each([
   });
 });
 
-it('check finds that the table lost a column', async () => {
+it('check finds that the table lost a column, and says that it has another type', async () => {
   const folder = await open();
   await deliver(folder, { days: [1, 5], created: 1 });
   await folder.rebuild();
@@ -128,6 +132,9 @@ it('check finds that the table lost a column', async () => {
   const { status, months, differences } = await folder.check();
   expect([status, months]).toEqual([1, counted(0, 5, 0)]);
   expect(differences[0]).toMatchObject({ metric: 'spend', values: { file: '1', table: null }, mend: 'run' });
+  await folder.rewrite(TABLE, (rows) => `SELECT *, '1' AS spend ${rows}`);
+  const { stderr } = await folder.text();
+  expect(stderr).toContain('column spend is decimal(18,6) now, but was written as varchar.\n');
 });
 
 it('check says in words what a manifest has and its file has not, and which command exports the days again', async () => {
@@ -148,13 +155,15 @@ it('check says in words what a manifest has and its file has not, and which comm
   ]);
 });
 
-it('check finds a file that is not the one of the manifest', async () => {
+it('check finds a file that is not the one of the manifest, and counts the days that show it', async () => {
   const folder = await open();
   await deliver(folder, { days: [1, 5], created: 1 });
   await folder.rebuild();
+  await deliver(folder, { days: [1, 3], created: 2 });
+  await folder.rebuild();
   await writeFile(join(folder.out, BUCKET, WINDOW, 'report.json'), '[]');
-  const { status, differences } = await folder.check();
-  expect(status).toBe(1);
+  const { status, months, differences } = await folder.check();
+  expect([status, months]).toEqual([1, counted(3, 2, 0)]);
   expect(differences).toMatchObject([
     { start_date: '2026-10-01', end_date: '2026-10-06', metric: 'checksum' },
   ]);

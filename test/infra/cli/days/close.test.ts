@@ -1,7 +1,9 @@
-import { rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { runCommand } from '../../../support/cli.ts';
+import { writeParquet } from '../../../support/ledger-rows.ts';
 import { BUCKET, deliver, openFolder, queryRows, rebuild } from '../../knowledge/deliveries.ts';
 
 const DAY = 24;
@@ -62,7 +64,11 @@ it('close keeps what a final month shows, and later says what changed since', as
   await close('--again', '--anyway', 'daily');
   expect(await sinceClose()).toEqual([]);
 
-  await rm(join(folder.out, BUCKET, 'tables/ledger/acme.daily.2026-10.parquet'));
+  const ledger = join(folder.out, BUCKET, 'tables/ledger/acme.daily.2026-10.parquet');
+  await writeParquet(`${ledger}.new`, `FROM '${ledger}' WHERE date <> '2026-10-09'`);
+  await rename(`${ledger}.new`, ledger);
+  expect((await close()).lines.at(-1)).toMatch(/^ {2}npm .* rebuild daily --account acme --local /);
+  await rm(ledger);
   const { stdout } = await runCommand(['close', '2026-09', ...place]);
   expect(stdout).toBe('acme/daily  2026-09 is not closed: no day is in the table\n');
   const { lines } = await close('--anyway');
@@ -73,7 +79,8 @@ it.each([
   [['2026-13'], 'It must be a month, YYYY-MM.'],
   [['2026-10', 'other'], 'there is no export other'],
 ])('refuses %j', async (args, message) => {
-  const { out } = await openFolder();
+  const out = join((await openFolder()).out, 'mistyped');
   const { status, stderr } = await runCommand(['close', ...args, '--local', '--out', out]);
   expect([status, stderr]).toEqual([2, expect.stringContaining(message)]);
+  expect(existsSync(out)).toBe(false);
 });

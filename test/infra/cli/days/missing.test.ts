@@ -1,9 +1,11 @@
-import { globSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { addDays } from '../../../../functions/workflow/request/dates.ts';
 import type { MissingDays } from '../../../../infra/knowledge/missing-days.ts';
 import { runCommand } from '../../../support/cli.ts';
-import { BUCKET, deliver, openFolder, rebuild } from '../../knowledge/deliveries.ts';
+import { REPORT } from '../../../support/requests.ts';
+import { BUCKET, deliver, openFolder, plan, rebuild } from '../../knowledge/deliveries.ts';
 
 it('names the days, why, and the commands that mend them', async () => {
   const folder = await openFolder();
@@ -117,6 +119,7 @@ it('looks until today if --from is after the last day that was asked for, and re
     runCommand(['missing', 'daily', '--local', '--out', folder.out, '--from', ...from, '--json']);
   const { not_delivered } = JSON.parse((await missingFrom('2026-10-20')).stdout);
   expect(not_delivered).toMatchObject([{ start_date: '2026-10-20', reason: 'absent' }]);
+  expect((await missingFrom(new Date().toISOString().slice(0, 10))).status).toBe(2);
   const future = `${new Date().getFullYear() + 2}-01-01`;
   expect(await missingFrom(future)).toMatchObject({
     status: 2,
@@ -124,6 +127,25 @@ it('looks until today if --from is after the last day that was asked for, and re
   });
   const { stderr } = await missingFrom('2026-10-20', '--to', '2026-10-20');
   expect(stderr).toBe('error: --to 2026-10-20 is not after 2026-10-20: give an earlier --from\n');
+});
+
+it('shows an export that begins today, whatever the file of the last platform says', async () => {
+  const { out } = await openFolder();
+  const start_date = new Date().toISOString().slice(0, 10);
+  await plan(out, { ...REPORT, start_date, end_date: addDays(start_date, 9) });
+  writeFileSync(join(out, 'platform.json'), '{"baseUrl":"platform"}');
+  const { stdout } = await runCommand(['missing', 'daily', '--local', '--out', out]);
+  expect(stdout).toBe(`acme/daily, ${start_date}: 0 of 0 days are not delivered\n`);
+});
+
+it('prints a command that works, also if the config has the name for another account', async () => {
+  const folder = await openFolder();
+  await deliver(folder, { name: 'daily-campaigns', account: 'sandbox', days: [1, 2], created: 1 });
+  const place = ['daily-campaigns', '--local', '--out', folder.out];
+  const { stdout } = await runCommand(['missing', ...place, '--from', '2026-10-01', '--to', '2026-10-04']);
+  const [, command = ''] = /npm run export -- (run .*)/.exec(stdout) ?? [];
+  const { stderr } = await runCommand([...command.split(' '), '--speed', '1000']);
+  expect(stderr).toContain('2026-10-03  delivered');
 });
 
 it('says that no manifest can be read, as a run does', async () => {

@@ -54,9 +54,9 @@ describe('the formats', () => {
   });
 
   it('have no formula in CSV', async () => {
-    const rows = ['=cmd', '+1', '@a', '-2', '-1.50', '\tx', 'a=b'].map((text) => [text, '-0.5e-7', -1]);
+    const rows = ['=a', '+1', '@a', '-2', '-1.50', '\tx', '\n=', 'a=b'].map((text) => [text, '-0.5e-7', -1]);
     expect((await format(formatCsv, rows)).split('\r\n').map((line) => line.split(',')[0])).toEqual([
-      ...['\uFEFFname', `"'=cmd"`, `"'+1"`, `"'@a"`, '-2', '-1.50', `"'\tx"`, 'a=b', ''],
+      ...['\uFEFFname', `"'=a"`, `"'+1"`, `"'@a"`, '-2', '-1.50', `"'\tx"`, `"'\n="`, 'a=b', ''],
     ]);
     expect(await format(formatCsv, [['a', '-0.5e-7', -1]])).toMatch(/\na,-0.5e-7,-1\r\n$/);
   });

@@ -134,6 +134,8 @@ describe('--saved', () => {
 
   it('lists the queries of the stack, and runs one', async () => {
     const out = await writeTables();
+    // A list whose name is a word of SQL.
+    await writeParquet(join(out, 'bucket/tables/select/007.parquet'), "SELECT '007' AS account");
     const { queries } = await saved(out);
     const names = [
       'per-day-and-campaign',

@@ -27,6 +27,9 @@ describe('plan', () => {
     expect(status).toBe(2);
     expect(stderr).toContain('there is no export nothing in cdk.json');
     expect(await plan([])).toMatchObject({ status: 2, stderr: expect.stringContaining('give the name') });
+    const input = JSON.stringify({ name: 'daily', accounts: [{ account: 'acme' }, { account: 'globex' }] });
+    const fault = 'error: acme and globex have an export daily; leave one of them in the file\n';
+    expect(await runCommand(['plan', '--input', '-'], input)).toMatchObject({ status: 2, stderr: fault });
   });
 
   it('leaves out what was delivered, and counts the reports of the totals', async () => {

@@ -177,6 +177,7 @@ describe('run --local', () => {
       ['needs --revision', 'needs --credential'],
     ],
     [['--revision', '2026-01-01'], ['--revision needs --base-url']],
+    [['--base-url', 'http://127.0.0.1:9', '--credential', '.'], ['--credential . is a folder']],
     [['--input', '/no/such/file'], ['cannot be read (ENOENT)']],
     [['--out', `${import.meta.filename}/out`], ['run-local.test.ts/out cannot be written (ENOTDIR)']],
     [['no-such-export'], ['no export no-such-export in cdk.json, and no run of it in out (there are ']],
