@@ -217,8 +217,9 @@ async function readFile(work: Work, { manifest, ...window }: StoredDelivery) {
     const facts = await stageWindow(request, window, { ...work, file }, join(folder, 'rows.parquet'));
     return read(toSums(facts), facts.days);
   } catch (error) {
-    // It was a report of this window with the config of that time.
-    if (error instanceof TableProblem || error instanceof DownloadRefused) return read({});
+    // Without a cause, it is no limit: the file fitted the config of its time.
+    const isOther = (error instanceof TableProblem || error instanceof DownloadRefused) && !error.cause;
+    if (isOther) return read({});
     throw error;
   }
 }
