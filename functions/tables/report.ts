@@ -68,7 +68,7 @@ export class TableProblem extends Error {
 /** The problem of a table's object that cannot be read, or that something else wrote. */
 export function damaged(key: string, cause?: Error): TableProblem {
   return new TableProblem(
-    `${key} is damaged or was not written by this stack; restore an earlier version of the object, or remove it and write its days again with 'npx ad-report-export rebuild NAME'`,
+    `${key} is damaged or was not written by this stack; restore an earlier version of the object, or remove it and write its days again with 'npx ad-report-export rebuild NAME', or a closed month with 'close MONTH'`,
     { cause },
   );
 }

@@ -63,14 +63,15 @@ const IS_CHANGE = `("version" = 1 OR "before" IS DISTINCT FROM "value")`;
 /**
  * The last change of the values of each day.
  *
- * - `same_since`: the first report that says what the day shows, and was created after the day was over
+ * - `same_since`: the first report that says what the day shows, and was created after the day was over and
+ *   after each report that says otherwise, also one that the day did not show
  * - `moved_on`: the date of the last restatement, or of the end of the day if that is later
  * - `is_report`: false for the snapshots of a list, which have no metric
  *
  * A report counts as created after the day if its date in UTC is a later one.
  */
 const CHANGES = `SELECT ${DAY}, max(CASE WHEN ${IS_CHANGE} THEN "copied_at" END) AS "changed_at",
-  min(CASE WHEN "report_created_at" >= "last_change" AND CAST("report_created_at" AS DATE) > "date" THEN "report_created_at" END) AS "same_since",
+  min(CASE WHEN "report_created_at" >= "last_change" AND coalesce("report_created_at" > "disputed_at", true) AND CAST("report_created_at" AS DATE) > "date" THEN "report_created_at" END) AS "same_since",
   max(CAST(CASE WHEN ${IS_CHANGE} AND "version" > 1 THEN "report_created_at" ELSE "date" + INTERVAL '1' DAY END AS DATE)) AS "moved_on",
   bool_or("metric" <> 'rows') AS "is_report"
 FROM (
@@ -78,7 +79,18 @@ FROM (
   FROM (
   ${VERSIONS}
   )
-)
+) LEFT JOIN (
+  SELECT ${DAY}, max("said_at") AS "disputed_at"
+  FROM (
+${newest()}
+  ) JOIN (
+    SELECT ${DAY}, "metric", "value" AS "said", "report_created_at" AS "said_at"
+    FROM "${LEDGER}"
+    WHERE "outcome" IN ('held', 'kept', 'not written')
+  ) USING (${DAY}, "metric")
+  WHERE "said" IS DISTINCT FROM "value"
+  GROUP BY ${DAY}
+) USING (${DAY})
 GROUP BY ${DAY}`;
 
 /** Four weeks, because the days of a week differ. */

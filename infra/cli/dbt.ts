@@ -9,6 +9,7 @@ import { loadConfig } from '../knowledge/config.ts';
 import { stackName } from '../knowledge/deployment.ts';
 import { refuse } from '../knowledge/errors.ts';
 import { quote } from '../knowledge/next-command.ts';
+import { lastPlatform, targetOf } from '../knowledge/platform.ts';
 import { findDocumentedTables } from '../knowledge/tables.ts';
 import { findTables } from '../knowledge/views.ts';
 import { printLines } from './layout.ts';
@@ -32,7 +33,9 @@ export function createCommand(): Command {
       const { base_url, exports } = loadConfig();
       const place = folder.local ? localPlace(folder) : await athenaPlace();
       const project = catalogName(stackName());
-      const facts = { project, platform: platformName(base_url), exports, ...place };
+      const target = folder.local ? targetOf(await lastPlatform(folder.out)) : undefined;
+      const platform = target?.platform ?? platformName(base_url);
+      const facts = { project, platform, exports, ...place };
       const files = createDbtProject(tables, facts);
       writeOwnFiles(dir, files);
       printLines([`Wrote ${Object.keys(files).length} files. Build it: cd ${quote(dir)} && dbt build`]);

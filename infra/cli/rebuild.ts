@@ -106,7 +106,7 @@ function describeWindow(rebuilt: Rebuilt, again: string): string {
   const facts = [
     ...(table ? [`${days} ${days === 1 ? 'day' : 'days'}`] : []),
     ...(kept > 0 ? [`${kept} keep a newer report`] : []),
-    ...(restated > 0 ? [`${restated} have other values now`] : []),
+    ...(restated > 0 ? [`${restated} restated by this report`] : []),
     ...(outcome === 'gone' ? [`to export it again: ${again}`] : []),
     ...(problem === undefined ? [] : [problem]),
     ...warnings.map((warning) => `warning: ${warning}`),

@@ -81,15 +81,6 @@ export function costOf(kind: keyof typeof WINDOW_STATES, windows: number, readyA
   return { transitions, dollars: transitions * PRICES.transition + lambda };
 }
 
-/** The state transitions and the cost of the execution that starts one for each account. */
-export function costOfAccounts(accounts: number) {
-  // TakeRequest, PlanExport, IsAnyMissing, ExportAccounts, AreAllExported, Exported;
-  // ExportAccount and AccountDelivered
-  const transitions = 6 + 2 * accounts;
-  const lambda = PRICES.call + (MEMORY.PlanExport / 1024) * PRICES.gigabyteSecond;
-  return { transitions, dollars: transitions * PRICES.transition + lambda };
-}
-
 function countPolls(readyAfter: number): number {
   const created = new Date(0).toISOString();
   let polls = 1;

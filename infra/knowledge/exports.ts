@@ -64,9 +64,10 @@ export async function findExports(
   const { account, local, out } = place;
   const isWanted = (each: ExportId) =>
     (name ?? each.name) === each.name && (account ?? each.account) === each.account;
-  const here = local ? (await listExports(out)).filter(isWanted) : [];
+  const all = local ? await listExports(out) : [];
+  const here = all.filter(isWanted);
   const configured = () =>
-    name === undefined ? loadConfig().exports.filter(isWanted) : findConfigured(name, place);
+    name === undefined ? loadConfig().exports.filter(isWanted) : findConfigured(name, place, all);
   const ids = here.length > 0 || (local && name === undefined) ? here : configured();
   const idOf = (each: ExportId) => `${each.account}/${each.name}`;
   const read = async (id: ExportId) => (await readExport(id, place, bucket, now, from)) ?? pMapSkip;
@@ -75,7 +76,11 @@ export async function findExports(
 }
 
 /** The exports of this name in the config. @throws UsageError if there is none, before AWS is asked */
-export function findConfigured(name: string, { account, local, out }: Partial<ExportPlace>) {
+export function findConfigured(
+  name: string,
+  { account, local, out }: Partial<ExportPlace>,
+  others: readonly ExportId[] = [],
+) {
   const { exports } = loadConfig();
   const isIt = (each: ExportId) => each.name === name && (account ?? each.account) === each.account;
   const found = exports.filter(isIt);
@@ -83,7 +88,9 @@ export function findConfigured(name: string, { account, local, out }: Partial<Ex
   const nameOf = (each: ExportId) => (account === undefined ? each.name : `${each.account}/${each.name}`);
   const wanted = nameOf({ name, account: account ?? '' });
   const places = `${configName()}${local ? `, and no run of it in ${out}` : ''}`;
-  throw new UsageError([`there is no export ${wanted} in ${places}${suggest(wanted, exports.map(nameOf))}`]);
+  throw new UsageError([
+    `there is no export ${wanted} in ${places}${suggest(wanted, [...exports, ...others].map(nameOf))}`,
+  ]);
 }
 
 /** @returns undefined if its request is not known */

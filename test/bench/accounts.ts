@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { costOf, costOfAccounts } from '../../infra/config/cost.ts';
+import { costOf } from '../../infra/config/cost.ts';
 import { FUNCTIONS_FOLDER, prepareAssembly } from '../../infra/local/assembly/assembly.ts';
 import { synthesize } from '../../infra/synthesize.ts';
-import { monthlyCost } from '../support/monthly-cost.ts';
+import { costOfAccounts, monthlyCost } from '../support/monthly-cost.ts';
 
 const NAMES = ['daily-campaigns', 'daily-creatives', 'daily-regions'];
 

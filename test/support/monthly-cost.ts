@@ -1,4 +1,4 @@
-import { PRICES } from '../../infra/config/cost.ts';
+import { MEMORY, PRICES } from '../../infra/config/cost.ts';
 import type { Synthesized } from '../../infra/synthesize.ts';
 
 /** Dollars that a stack costs in a month if nothing runs: its alarms, secrets and keys. */
@@ -12,4 +12,13 @@ export function monthlyCost({ template }: Synthesized): { readonly alarms: numbe
   const ofSecrets = PRICES.secret * ofType('AWS::SecretsManager::Secret').length;
   const ofKeys = PRICES.key * ofType('AWS::KMS::Key').length;
   return { alarms: alarms.length, total: ofAlarms + ofSecrets + ofKeys };
+}
+
+/** The state transitions and the cost of the execution that starts one for each account. */
+export function costOfAccounts(accounts: number) {
+  // TakeRequest, PlanExport, IsAnyMissing, ExportAccounts, AreAllExported, Exported;
+  // ExportAccount and AccountDelivered
+  const transitions = 6 + 2 * accounts;
+  const lambda = PRICES.call + (MEMORY.PlanExport / 1024) * PRICES.gigabyteSecond;
+  return { transitions, dollars: transitions * PRICES.transition + lambda };
 }

@@ -76,10 +76,13 @@ async function close(month: string, name: string | undefined, options: CloseOpti
   const closeOne = async (each: FoundExport) => {
     const { account, name } = each.request;
     const judged = await judgeRange(each, shownReader(reading), { from, to }, now);
-    const { days } = readDays(name, account);
+    const { days, closed } = readDays(name, account);
+    if (!options.again && closed.some((each) => each.month === month))
+      return { account, name, ...CLOSED_BEFORE };
     const [state] = judgeMonths(judged, days, each.request, config, options);
     const refuse = (...todo: readonly string[]) => ({ account, name, outcome: 'refused', todo });
-    if (!state) return refuse('is not closed: no day is in the table');
+    const missing = `  ${commandFor(['missing', name], { account, from, to }, options)}`;
+    if (!state) return refuse('is not closed: no day is in the table', missing);
     const rebuild = `  ${commandFor(['rebuild', name], { account }, options)}`;
     const shown = judged.days.filter(({ rows }) => rows !== undefined);
     const unlogged = shown.filter(({ day }) => !days.has(day)).length;
@@ -92,11 +95,16 @@ async function close(month: string, name: string | undefined, options: CloseOpti
       `is not closed: ${words}. --anyway closes it all the same`,
       ...(verify ? [`  from ${verify.from} on: ${verify.command}`] : []),
       ...(unlogged > 0 ? [rebuild] : []),
-      ...(lacking > unlogged ? [`  ${commandFor(['missing', name], { account, from, to }, options)}`] : []),
+      ...(lacking > unlogged ? [missing] : []),
     );
   };
   return await pMap(found, closeOne, { concurrency: 1 });
 }
+
+const CLOSED_BEFORE = {
+  outcome: 'closed before',
+  todo: ['was closed before: --again replaces what it showed then'],
+};
 
 /** Writes the values that the days show, unless the month was closed before. */
 async function writeRows(month: string, { request }: FoundExport, bucket: Bucket, now: Date, again = false) {
@@ -112,8 +120,7 @@ async function writeRows(month: string, { request }: FoundExport, bucket: Bucket
     ORDER BY date, metric`;
   const merging = { database, store: bucket, folder, signal };
   return await mergeObject(merging, closedKey(request, month), async (old) => {
-    const unchanged = ['was closed before: --again replaces what it showed then'];
-    if (old && !again) return { result: { outcome: 'closed before', todo: unchanged } };
+    if (old && !again) return { result: CLOSED_BEFORE };
     const todo = ["is closed. Later, 'query --saved since-close' says what changed"];
     return { next: { rows }, result: { outcome: 'closed', todo } };
   });

@@ -44,7 +44,10 @@ export function createCommand(): Command {
 }
 
 async function query(given: string | undefined, options: QueryOptions): Promise<void> {
-  const { saved } = options;
+  const { saved, day, at } = options;
+  const isDated = day !== undefined && at !== undefined;
+  if (saved === 'as-of' ? !isDated : (day ?? at) !== undefined)
+    throw new UsageError(['--saved as-of needs --day and --at, and no other query takes them']);
   if ((given === undefined) === (saved === undefined))
     throw new UsageError(['give one SQL statement, or --saved NAME']);
   if (saved === true) return listSaved(options);
@@ -74,10 +77,6 @@ async function listSaved(options: QueryOptions): Promise<void> {
 }
 
 async function findSaved(name: string, options: QueryOptions): Promise<string> {
-  const { day, at } = options;
-  const isDated = day !== undefined && at !== undefined;
-  if (name === 'as-of' ? !isDated : (day ?? at) !== undefined)
-    throw new UsageError(['--saved as-of needs --day and --at, and no other query takes them']);
   const queries = await readSaved(options);
   const query = Object.hasOwn(queries, name) ? queries[name] : undefined;
   if (query) return query.sql;

@@ -51,6 +51,12 @@ def add_up(key, manifest):
     return sums
 
 
+def differs(one, other):
+    """Whether two reports say different values of a metric that both have."""
+    both = one["values"].keys() & other["values"].keys()
+    return any(one["values"][name] != other["values"][name] for name in both)
+
+
 class Day:
     """What reports said about one day of a table, in the order of their arrival."""
 
@@ -58,8 +64,9 @@ class Day:
         default = CONFIG.get("final_after_days", FINAL_AFTER_DAYS)
         self.day = day
         self.final_after_days = CONFIG["accounts"][account].get("final_after_days", default)
-        # The reports that the day showed, one after the other, and the newest one of all.
+        # The reports that the day showed, one after the other, the others, and the newest one of all.
         self.shown = []
+        self.others = []
         self.newest = None
 
     def add(self, report, is_configured):
@@ -74,6 +81,8 @@ class Day:
         else:
             self.shown.append(report)
             report["outcome"] = "shown"
+        if report["outcome"] != "shown":
+            self.others.append(report)
         if self.newest is None or report["order"] > self.newest["order"]:
             self.newest = report
 
@@ -86,7 +95,9 @@ class Day:
         changed = self.shown[since]
         ended = self.day + timedelta(1)
         moved = max(ended, changed["created"].date()) if since > 0 else ended
-        same = [each["created"] for each in self.shown[since:] if each["created"].date() >= ended]
+        disputed = max((each["created"] for each in self.others if differs(each, now)), default=datetime.min)
+        reports = [each for each in self.shown[since:] if each["created"] > disputed]
+        same = [each["created"] for each in reports if each["created"].date() >= ended]
         days = (now["created"].date() - same[0].date()).days if same else -1
         if self.newest is now and days >= self.final_after_days:
             finality = "final"

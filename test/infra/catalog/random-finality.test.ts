@@ -55,7 +55,11 @@ function judge(day: string, said: readonly Said[], days: number, today: string):
   const newest = shown.at(-1) as Said;
   const isSame = (each: Said) => each.value === newest.value && each.rows === newest.rows;
   const changed = shown.findLastIndex((each) => !isSame(each));
-  const over = shown.slice(changed + 1).filter(({ created }) => created.slice(0, 10) > day);
+  const others = said.filter((each) => !shown.includes(each) && !isSame(each));
+  const disputed = others.map(({ created }) => created).sort();
+  const over = shown
+    .slice(changed + 1)
+    .filter(({ created }) => created.slice(0, 10) > day && created > (disputed.at(-1) ?? ''));
   const isContradicted = held !== undefined && isNewer(held, newest);
   const since = over[0]?.created.slice(0, 10);
   if (!isContradicted && since && daysBetween(since, newest.created.slice(0, 10)) >= days) return 'final';

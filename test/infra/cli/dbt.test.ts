@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { runCommand } from '../../support/cli.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { deliver, openFolder, rebuild } from '../knowledge/deliveries.ts';
 import { startDeployedTables } from './support.ts';
 
 beforeEach(startDeployedTables);
@@ -69,6 +70,15 @@ describe('dbt', () => {
     expect(readdirSync(join(dir, 'models'))).toContain('mine.sql');
     expect(readdirSync(join(dir, 'models'))).not.toContain('stg_gone.sql');
     expect(read(SHARED)).toBe(before);
+  });
+
+  it('names the platform of the folder, with --local', async () => {
+    const folder = await openFolder();
+    await deliver(folder, { days: [1, 1], created: 1 });
+    const [dir, place] = [join(temporaryDirectory(), 'ads'), ['--local', '--out', folder.out]];
+    await rebuild(['daily', ...place]);
+    await runCommand(['dbt', dir, ...place]);
+    expect(readFileSync(join(dir, 'dbt_project.yml'), 'utf8')).toContain('platform: 127.0.0.1\n');
   });
 
   it('names a folder that cannot be written', async () => {

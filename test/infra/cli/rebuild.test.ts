@@ -194,6 +194,7 @@ it('shows the newest snapshot of a list', async () => {
 it.each([
   ['there is no such export', ['nothing'], 'there is no export nothing in cdk.json, and no run of it in '],
   ['the export is mistyped', ['daily-campaign'], '(did you mean daily-campaigns?)'],
+  ['the export of the folder is mistyped', ['dayly'], '(did you mean daily?)'],
   ['nothing was delivered in the range', ['daily', '--from', '2027-01-01'], 'was delivered in this range\n'],
   ['--accept-empty has no range', ['daily', '--accept-empty'], '--accept-empty needs --from and --to\n'],
   ['the range ends first', ['daily', '--from', '2026-10-02', '--to', '2026-10-01'], 'is not after --from'],

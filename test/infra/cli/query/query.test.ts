@@ -232,6 +232,7 @@ describe('the command', () => {
     ],
     ['an empty query', ['--local', ' '], 2, 'the query is empty'],
     ['no query', ['--local'], 2, 'give one SQL statement, or --saved NAME'],
+    ['a day beside a query', ['--local', '--day', '2026-11-01', 'SELECT 1'], 2, 'no other query takes them'],
     ['two formats', ['--json', '--csv', 'SELECT 1'], 2, 'cannot be used with'],
   ])('with %s says what to do', async (_, args, expected, message) => {
     const { status, stderr } = await runCommand(['query', ...args]);
