@@ -29,12 +29,11 @@ import { findSchema } from '../knowledge/tables.ts';
 import { SCRATCH } from '../local/lambda/lambda.ts';
 import { DELIVERED, FAILED } from './exit-status.ts';
 import { printDocument, printLines } from './layout.ts';
-import { option } from './options.ts';
+import { type CommonOptions, option } from './options.ts';
 import { lockFolder } from './run/out-lock.ts';
 
-interface RebuildOptions extends ExportPlace, AskedDays {
+interface RebuildOptions extends ExportPlace, AskedDays, CommonOptions {
   readonly acceptEmpty?: true;
-  readonly json?: true;
 }
 
 /** The document that `--json` prints. */

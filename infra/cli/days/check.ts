@@ -6,11 +6,9 @@ import type { ExportPlace } from '../../knowledge/exports.ts';
 import type { AskedDays } from '../../knowledge/missing-days.ts';
 import { DELIVERED, FAILED } from '../exit-status.ts';
 import { printDocument, printLines } from '../layout.ts';
-import { examples, option } from '../options.ts';
+import { type CommonOptions, examples, option } from '../options.ts';
 
-interface CheckOptions extends ExportPlace, AskedDays {
-  readonly json?: true;
-}
+type CheckOptions = ExportPlace & AskedDays & CommonOptions;
 
 export function createCommand(): Command {
   return new Command('check')

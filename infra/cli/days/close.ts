@@ -19,13 +19,12 @@ import { shownReader } from '../../knowledge/months.ts';
 import { commandFor } from '../../knowledge/next-command.ts';
 import { DELIVERED, FAILED } from '../exit-status.ts';
 import { printDocument, printLines } from '../layout.ts';
-import { examples, option } from '../options.ts';
+import { type CommonOptions, examples, option } from '../options.ts';
 import { lockFolder } from '../run/out-lock.ts';
 
-interface CloseOptions extends ExportPlace {
+interface CloseOptions extends ExportPlace, CommonOptions {
   readonly again?: true;
   readonly anyway?: true;
-  readonly json?: true;
 }
 
 export function createCommand(): Command {

@@ -15,11 +15,9 @@ import {
 import { shownReader } from '../../knowledge/months.ts';
 import { findRemedies } from '../../knowledge/remedies.ts';
 import { printDocument, printLines } from '../layout.ts';
-import { examples, option } from '../options.ts';
+import { type CommonOptions, examples, option } from '../options.ts';
 
-interface MissingOptions extends ExportPlace, AskedDays {
-  readonly json?: true;
-}
+type MissingOptions = ExportPlace & AskedDays & CommonOptions;
 
 export function createCommand(): Command {
   return new Command('missing')

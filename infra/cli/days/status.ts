@@ -7,12 +7,8 @@ import { LACKS } from '../../knowledge/missing-days.ts';
 import { commandFor } from '../../knowledge/next-command.ts';
 import { type ReadExport, readExports } from '../../knowledge/status.ts';
 import { printDocument, printLines } from '../layout.ts';
-import { option } from '../options.ts';
+import { type CommonOptions, option } from '../options.ts';
 import { describeCounts } from './missing.ts';
-
-interface StatusOptions extends Folder {
-  readonly json?: true;
-}
 
 /** The last months that the text names; --json has all. */
 const MAX_MONTHS = 3;
@@ -26,7 +22,7 @@ export function createCommand(): Command {
     .action(status);
 }
 
-async function status(name: string | undefined, options: StatusOptions): Promise<void> {
+async function status(name: string | undefined, options: CommonOptions): Promise<void> {
   await using bucket = await openToRead(options);
   const exports = await readExports(name, options, bucket, new Date());
   if (options.json) printDocument({ outcome: 'ok', exports: exports.map(toDocument) });
