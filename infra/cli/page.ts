@@ -8,17 +8,13 @@ import { renderPage } from '../page/render.ts';
 import { printLines } from './layout.ts';
 import { examples, option } from './options.ts';
 
-interface PageOptions extends Folder {
-  readonly to?: string;
-}
-
 export function createCommand(): Command {
   return new Command('page')
     .option('--to <file>', 'the file to write (default with --local: index.html in --out)')
     .option('--local', 'show the runs of this machine')
     .addOption(option.out())
     .addHelpText('after', examples('page --to exports.html', 'page --local'))
-    .action(async ({ to, ...folder }: PageOptions) => {
+    .action(async ({ to, ...folder }: Folder & { readonly to?: string }) => {
       if (!folder.local && to === undefined)
         throw new UsageError(['the page of a stack needs --to FILE; this machine has one with --local']);
       printLines([await writePage(folder, to)]);
