@@ -5,7 +5,7 @@ import { identifier } from '../../../functions/workflow/sql.ts';
 import type { AccountsResult } from '../../../functions/workflow/states.ts';
 import { catalogName, TABLES_PREFIX, tableOf } from '../../../functions/workflow/table.ts';
 import { configFile, loadConfig } from '../../knowledge/config.ts';
-import { adviseLocally, type Outcome, outcomeOf } from '../../knowledge/executions/outcome.ts';
+import { adviseLocally, outcomeOf } from '../../knowledge/executions/outcome.ts';
 import { quote, repeatCommand } from '../../knowledge/next-command.ts';
 import { keepPlatform } from '../../knowledge/platform.ts';
 import { type Clock, scaledClock } from '../../local/clock.ts';
@@ -46,12 +46,7 @@ export async function runLocal(name: string | undefined, given: LocalRunOptions)
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-async function runOnce(
-  name: string | undefined,
-  given: LocalRunOptions,
-  clock: Clock,
-  runsLeft: number,
-): Promise<{ readonly outcome: Outcome; readonly query?: string | undefined }> {
+async function runOnce(name: string | undefined, given: LocalRunOptions, clock: Clock, runsLeft: number) {
   const { input, requests, options, warnings } = await checkRun(name, given, new Date(clock.now()));
   for (const warning of warnings) warn(warning);
 
