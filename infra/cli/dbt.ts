@@ -1,7 +1,6 @@
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { platformName } from '../../functions/decisions/request-hash.ts';
 import { catalogName } from '../../functions/workflow/table.ts';
 import { createDbtProject, type DbtFiles } from '../catalog/dbt.ts';
 import type { Folder } from '../knowledge/bucket.ts';
@@ -30,11 +29,10 @@ export function createCommand(): Command {
     .addHelpText('after', examples('dbt ads', 'dbt ads --local'))
     .action(async (dir: string, folder: Folder) => {
       const tables = await findDocumentedTables(folder);
-      const { base_url, exports } = loadConfig();
+      const { base_url: baseUrl, exports } = loadConfig();
       const place = folder.local ? localPlace(folder) : await athenaPlace();
       const project = catalogName(stackName());
-      const target = folder.local ? targetOf(await lastPlatform(folder.out)) : undefined;
-      const platform = target?.platform ?? platformName(base_url);
+      const { platform } = targetOf(folder.local ? await lastPlatform(folder.out) : { baseUrl });
       const facts = { project, platform, exports, ...place };
       const files = createDbtProject(tables, facts);
       writeOwnFiles(dir, files);
