@@ -17,10 +17,8 @@ export interface QueryResult {
 
 type Rows = readonly (readonly Value[])[];
 
-type Format = 'table' | 'json' | 'csv';
-
 /** Prints the result on stdout as it comes, and the number of rows and the notes on stderr. */
-export async function printResult(result: QueryResult, format: Format): Promise<void> {
+export async function printResult(result: QueryResult, format: keyof typeof FORMATS): Promise<void> {
   let count = 0;
   async function* counted() {
     for await (const rows of result.rows) {
@@ -47,7 +45,7 @@ export async function printResult(result: QueryResult, format: Format): Promise<
 
 type Pieces = AsyncGenerator<string>;
 
-const FORMATS: Readonly<Record<Format, (result: QueryResult) => Pieces>> = {
+const FORMATS = {
   table: formatTable,
   json: formatJson,
   csv: formatCsv,
