@@ -11,8 +11,6 @@ interface Target {
   readonly region?: string | undefined;
 }
 
-type Outputs = Readonly<Record<string, string | undefined>>;
-
 let target: Target = {};
 let tell: ((place: string) => void) | undefined;
 
@@ -76,7 +74,7 @@ export async function readStateMachineArn(): Promise<string> {
   return requireOutput(await readDeployment(), 'stateMachine');
 }
 
-async function describeStack(stack: string): Promise<Outputs> {
+async function describeStack(stack: string) {
   // A local run needs no AWS SDK.
   const { CloudFormation } = await import('@aws-sdk/client-cloudformation');
   const cloudFormation = new CloudFormation(targetRegion());
