@@ -16,8 +16,8 @@ import { lastPlatform, targetOf } from './platform.ts';
 import { lastAsked, latest, readRecent } from './recent.ts';
 import { checkOneAccount, checkRequest, inputOf, suggest } from './request.ts';
 
-/** Exports that are read at the same time. Each reads ten manifests at once. */
-const PARALLEL = 4;
+/** Exports that are read at the same time. Each reads ten manifests or months at once. */
+export const PARALLEL = 4;
 
 /** An export of the config or of a local run, and its records. */
 export type FoundExport = NonNullable<Awaited<ReturnType<typeof readExport>>>;

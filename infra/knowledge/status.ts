@@ -5,16 +5,13 @@ import { loadConfig } from './config.ts';
 import { UsageError } from './errors.ts';
 import { findLastRun } from './executions/last-run.ts';
 import { adviseLocally } from './executions/outcome.ts';
-import { type FoundExport, findExports, latestFailure } from './exports.ts';
+import { type FoundExport, findExports, latestFailure, PARALLEL } from './exports.ts';
 import { judgeMonths, type MonthFinality } from './final-days.ts';
 import { readLedger } from './ledger-days.ts';
 import { groupMissing, judgeRange } from './missing-days.ts';
 import { shownReader } from './months.ts';
 import { findNewcomers } from './newcomers.ts';
 import { lastPlatform } from './platform.ts';
-
-/** Exports that are read at the same time. Each reads ten manifests or months at once. */
-const PARALLEL = 4;
 
 /** An export, as its records and its running executions describe it. */
 export type ReadExport = Awaited<ReturnType<typeof readExports>>[number];
