@@ -73,7 +73,9 @@ export async function judgeRange(found: FoundExport, readShown: ShownReader, opt
   if (kind === 'purchases') throw new UsageError([`${name} is a query for purchases, so it has no days`]);
   // A snapshot is made during its day.
   const timeZone = kind === 'report' ? (request.time_zone ?? 'UTC') : undefined;
-  const { start_date, end_date } = kind === 'report' ? findRange(found, options, now) : newestSnapshot(found);
+  // A list shows one snapshot only, so no day between two of them is missing.
+  const { start_date, end_date } =
+    kind === 'report' ? findRange(found, options, now) : (deliveries.toSorted(byNewest)[0] ?? request);
   const days = daysOf({ start_date, end_date });
   const shown = table && (await readShown(table, days));
   const attempts = [...plans, ...failures];
@@ -192,11 +194,6 @@ function findRange(
   if (from !== undefined && end_date <= start_date)
     throw new UsageError([`--from ${start_date} is today or in the future`]);
   return { start_date, end_date };
-}
-
-/** A list shows one snapshot only, so no day between two of them is missing. */
-function newestSnapshot({ request, deliveries }: FoundExport): DateRange {
-  return deliveries.toSorted(byNewest)[0] ?? request;
 }
 
 export function byNewest(one: Delivery, other: Delivery): number {
