@@ -20,24 +20,20 @@ import type { ExportRequest } from '../../functions/workflow/request/request.ts'
 /** Days before the newest window, and before what was asked for, that are looked at too. */
 const MARGIN_DAYS = 31;
 
-/** The records of an export since a day. Earlier days are not known. */
-export interface RecentRecords extends ExportRecords {
-  readonly since: string;
-}
-
 /**
  * Reads the records since the month that is a month before the newest window, the request and what is still
  * asked for: their number does not grow with the history.
  *
  * @param request default: the last one that the records have
  * @param from an earlier day to begin with
+ * @returns the records since a day. Earlier days are not known
  */
 export async function readRecent(
   store: RecordStore,
   id: ExportId,
   request?: ExportRequest,
   from = '9999',
-): Promise<RecentRecords> {
+): Promise<ExportRecords & { readonly since: string }> {
   const since = [await findRecent(store, id, request), from].sort()[0] ?? '';
   const records = await readRecords(store, id, { start_date: since, end_date: '9999' });
   const asked = request ?? lastAsked(records);
