@@ -1,4 +1,3 @@
-import { InvalidInput } from '../../functions/workflow/errors.ts';
 import { parseRequests } from '../../functions/workflow/request/accounts.ts';
 import { hintAt } from '../../functions/workflow/request/issues.ts';
 import {
@@ -6,7 +5,7 @@ import {
   type ParsedRequest,
   parseRequest,
 } from '../../functions/workflow/request/request.ts';
-import { UsageError } from './errors.ts';
+import { explainStepError, UsageError } from './errors.ts';
 
 /** An execution's input. Only a report says how many windows run at once, and a list names no days. */
 export function inputOf(request: ExportRequest): unknown {
@@ -47,7 +46,6 @@ function check<T>(parse: () => T): T {
   try {
     return parse();
   } catch (error) {
-    if (!(error instanceof InvalidInput)) throw error;
-    throw new UsageError(error.facts.faults as string[]);
+    throw explainStepError(error);
   }
 }
