@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { text } from 'node:stream/consumers';
+import type { JsonObject } from '../../functions/workflow/json.ts';
 import { type LoopbackServer, startOnLoopback } from './loopback.ts';
 
 /** An error with its AWS code, which the client gets. */
@@ -13,15 +14,13 @@ export class JsonServiceError extends Error {
   }
 }
 
-export type Json = Readonly<Record<string, unknown>>;
-
 /**
  * Starts an AWS service that speaks the AWS JSON protocol 1.1.
  *
  * @param operations by name. One throws JsonServiceError for an error of the client
  */
 export function startJsonService<Parameters>(
-  operations: Readonly<Record<string, (parameters: Parameters) => Json>>,
+  operations: Readonly<Record<string, (parameters: Parameters) => JsonObject>>,
   now: () => number,
 ): Promise<LoopbackServer> {
   return startOnLoopback(
@@ -30,7 +29,7 @@ export function startJsonService<Parameters>(
       const [, operation = ''] = String(request.headers['x-amz-target']).split('.');
       const parameters = JSON.parse(await text(request));
       const headers = { 'content-type': 'application/x-amz-json-1.1', 'x-amzn-requestid': randomUUID() };
-      const answer = (status: number, body: Json) =>
+      const answer = (status: number, body: JsonObject) =>
         response.writeHead(status, headers).end(JSON.stringify(body));
       try {
         const run = operations[operation];
