@@ -107,11 +107,7 @@ function startInstance(
   // The process removes NODE_COMPILE_CACHE again before it loads the handler.
   const { NODE_COMPILE_CACHE } = process.env;
   const child = fork(PROCESS, [JSON.stringify(data)], {
-    env: {
-      ...environment,
-      ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }),
-      TMPDIR: scratch.path,
-    },
+    env: { ...environment, NODE_COMPILE_CACHE, TMPDIR: scratch.path },
     // Limits the JavaScript heap only; Lambda also counts buffers.
     execArgv: [`--max-old-space-size=${memoryMb}`],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
