@@ -130,7 +130,8 @@ async function addUp(
 }
 
 /** A double has 15 digits, but the last ones of a sum depend on the order of the rows, which may change. */
-const PLAIN = new Intl.NumberFormat('en', { maximumSignificantDigits: 12, useGrouping: false });
+const DOUBLE_DIGITS = 12;
+const PLAIN = new Intl.NumberFormat('en', { maximumSignificantDigits: DOUBLE_DIGITS, useGrouping: false });
 
 /** The columns that are added up. */
 export function metricsOf<C extends TableColumn>(columns: readonly C[]): C[] {
@@ -153,7 +154,7 @@ export function readSums(row: Row, metrics: readonly Column[]): Sums {
 }
 
 function plainSum(sum: string, type: Column['type']): string {
-  if (type === 'double') return PLAIN.format(Number(sum));
+  if (type === 'double') return PLAIN.format(Number(Number(sum).toPrecision(DOUBLE_DIGITS)));
   // DuckDB writes a decimal(38,38) without the zero before its point.
   return sum.includes('.') ? sum.replace(/(?<!\d)\./, '0.').replace(/\.?0+$/, '') : sum;
 }

@@ -59,14 +59,14 @@ export const ExportPlan = z.object({
 });
 export type ExportPlan = z.infer<typeof ExportPlan>;
 
-/** The end of one of several accounts. `repeated`: the execution of this name has ended before. */
+/** The end of one of the accounts. `repeated`: the execution of this name has ended before. */
 export interface AccountEnd {
   readonly account: string;
   readonly execution: string;
   readonly outcome: 'delivered' | 'repeated' | 'failed';
 }
 
-/** The output of an export of several accounts. If one has failed, only the execution's history has it. */
+/** The output of an export of accounts. If one has failed, only the execution's history has it. */
 export interface AccountsResult {
   readonly accounts: readonly AccountEnd[];
   readonly has_failed: boolean;

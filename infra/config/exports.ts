@@ -31,7 +31,7 @@ export interface ConfiguredExport extends ConfiguredEntry {
 }
 
 /** A run of an export for one account. */
-export interface ConfiguredRun extends Readonly<Pick<z.infer<typeof Run>, 'ready_by' | 'tell'>> {
+interface ConfiguredRun extends Readonly<Pick<z.infer<typeof Run>, 'ready_by' | 'tell'>> {
   readonly request: JsonObject;
   readonly schedule: Schedule | undefined;
 }

@@ -212,8 +212,8 @@ async function readFile(work: Work, { manifest, ...window }: StoredDelivery) {
   if (stored !== copy) await symlink(stored, copy);
   const request = (requestOf(manifest) ?? found.request) as ReportRequest;
   const { signal } = new AbortController();
-  const file = await findRows(copy, { ...manifest, format: request.format, rows: request.rows, signal });
   try {
+    const file = await findRows(copy, { ...manifest, format: request.format, rows: request.rows, signal });
     const facts = await stageWindow(request, window, { ...work, file }, join(folder, 'rows.parquet'));
     return read(toSums(facts), facts.days);
   } catch (error) {

@@ -91,7 +91,8 @@ function quoteAws(happened: string, { name, message }: Error): string {
 /** An error of a step speaks of the function's role. Here it is this person. Returns others unchanged. */
 export function explainStepError(error: unknown): unknown {
   if (error instanceof TableProblem) {
-    const [happened, todo = 'Correct the config'] = error.message.split('; ');
+    const [happened, todo = 'Correct the request or the config, and export the days again'] =
+      error.message.split('; ');
     return new CommandFailed(`${happened}.`, `${todo}.`);
   }
   if (error instanceof InvalidInput) return new UsageError(error.facts.faults as string[]);

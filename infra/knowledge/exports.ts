@@ -87,10 +87,9 @@ export function findConfigured(
   if (found.length > 0) return found;
   const nameOf = (each: ExportId) => (account === undefined ? each.name : `${each.account}/${each.name}`);
   const wanted = nameOf({ name, account: account ?? '' });
+  const known = [...new Set([...exports, ...others].map(nameOf))];
   const places = `${configName()}${local ? `, and no run of it in ${out}` : ''}`;
-  throw new UsageError([
-    `there is no export ${wanted} in ${places}${suggest(wanted, [...exports, ...others].map(nameOf))}`,
-  ]);
+  throw new UsageError([`there is no export ${wanted} in ${places}${suggest(wanted, known)}`]);
 }
 
 /** @returns undefined if its request is not known */

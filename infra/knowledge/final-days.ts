@@ -50,7 +50,7 @@ export function judgeMonths(
       .map(({ same_since }) => same_since ?? '')
       .sort()
       .at(-1);
-    // No report after the day has said what it shows, so it can be read at once.
+    // No report after the day was the last to say what it shows, so it can be read at once.
     const from = newest ? addDays(newest, final_after_days) : range.end_date;
     return { ...finality, verify: { command, from } };
   });

@@ -167,7 +167,7 @@ function toDay({ values, first, corrections, finality, same_since }: Row) {
     corrections: Number(corrections),
     /** Null for a list's snapshot. */
     finality: finality as 'final' | 'changing' | 'unverified' | null,
-    /** The date of the first report after the day that said what the day shows. */
+    /** The date of the first report after the day that said what it shows, and after any that did not. */
     same_since: same_since as string | null,
   };
 }

@@ -13,7 +13,7 @@ export const MOST_ACCOUNTS = 40;
 /** Fields of a request that depend on its account. */
 const FACTS = ['account', 'time_zone', 'advertiser_ids'];
 
-/** The input of an export of several accounts: a request without the fields that each of them has. */
+/** The input of an export of accounts: a request without the fields that each of them has. */
 export const AccountsInput = z.looseObject({
   accounts: z.array(z.looseObject({ account: z.string() })).check(z.minLength(1, 'must not be empty')),
   max_accounts: z._default(z.int().check(z.minimum(1), z.maximum(MOST_ACCOUNTS)), MAX_ACCOUNTS),

@@ -43,7 +43,7 @@ async function planRequest(input: unknown, options: PlanOptions) {
   const found = requestsIn(input) as { account: string }[];
   const todo = options.input && 'leave one of them in the file';
   if (isOfAccounts(input)) checkOneAccount(String(input.name), found, todo);
-  const { request, warnings, onlyMissing } = checkRequest(input, now);
+  const { request, warnings, onlyMissing } = checkRequest(found[0], now);
   const all = splitRequest(request);
   await using store = onlyMissing && (await openToRead(options));
   const { base_url: baseUrl, revision } = loadConfig();

@@ -26,8 +26,10 @@ async function readRequest(file: string): Promise<unknown> {
   });
   try {
     const parsed = JSON.parse(content.replace(/^\uFEFF/, ''));
-    const { Input, input = Input } = Object(parsed);
-    return typeof input === 'string' ? JSON.parse(input) : parsed;
+    // The AWS CLI prints the body of a message as a text.
+    const body = typeof parsed === 'string' ? JSON.parse(parsed) : parsed;
+    const { Input, input = Input } = Object(body);
+    return typeof input === 'string' ? JSON.parse(input) : body;
   } catch (error) {
     throw new UsageError([`--input ${file} is not JSON: ${(error as Error).message}`]);
   }

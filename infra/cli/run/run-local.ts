@@ -82,13 +82,13 @@ async function runOnce(name: string | undefined, given: LocalRunOptions, clock: 
 const RESTATED_EVERY_HOURS = 1 / 60;
 
 async function createPlatformAccess(
-  { baseUrl, revision, credential, restatedDays: days, daily = 1 }: LocalRunOptions,
+  { baseUrl, revision, credential, restatedDays: days, daily }: LocalRunOptions,
   clock: Clock,
   requests: readonly ExportRequest[],
 ) {
   if (baseUrl !== undefined && revision !== undefined && credential !== undefined)
     return { baseUrl, revision, credential: { file: credential }, async [Symbol.asyncDispose]() {} };
-  const everyHours = daily > 1 ? 24 : RESTATED_EVERY_HOURS;
+  const everyHours = daily === undefined ? RESTATED_EVERY_HOURS : 24;
   const sandbox = await startSandbox({
     ...servingOptions(clock.speed, requests),
     ...(days !== undefined && { report: { restated: { days, everyHours } } }),

@@ -12,7 +12,7 @@ export type Outcome =
   | ({ readonly outcome: 'failed' } & (FailureReport | Unreported))
   | Interrupted;
 
-/** The end of an export of several accounts, each with an execution of its own. */
+/** The end of an export of accounts, each with an execution of its own. */
 export interface AccountsOutcome {
   readonly outcome: 'delivered' | 'failed';
   readonly version: '1';
@@ -43,7 +43,7 @@ export interface ExecutionEnd {
   readonly output?: unknown;
   readonly error?: string | undefined;
   readonly cause?: string | undefined;
-  /** Only for an export of several accounts, once all have ended. */
+  /** Only for an export of accounts, once all have ended. */
   readonly accounts?: readonly AccountEnd[] | undefined;
 }
 

@@ -158,9 +158,14 @@ it.each([
   );
 });
 
-it.each(['0.0000000000064', '1000000000000000000000'])('a sum of doubles is %s', async (spend) => {
+it.each([
+  ['0.0000000000064', '0.0000000000064'],
+  ['1000000000000000000000', '1000000000000000000000'],
+  // The double itself is below the half.
+  ['2473884.789525', '2473884.78952'],
+])('a sum of doubles of %s is %s', async (value, spend) => {
   const schema = withColumn({ name: 'spend', type: 'double' });
-  const facts = await factsOf(JSON.stringify([{ ...ROW, spend: Number(spend) }]), { schema });
+  const facts = await factsOf(JSON.stringify([{ ...ROW, spend: Number(value) }]), { schema });
   expect(facts).toMatchObject({ sums: { spend } });
 });
 

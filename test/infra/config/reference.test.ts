@@ -12,7 +12,7 @@ import { costOf, PRICES } from '../../../infra/config/cost.ts';
 import { Account, ExportOfAccounts } from '../../../infra/config/exports.ts';
 import { readContext } from '../../../infra/config/read-config.ts';
 import { Run } from '../../../infra/config/schedule.ts';
-import { monthlyCost } from '../../support/monthly-cost.ts';
+import { costOfAccounts, monthlyCost } from '../../support/monthly-cost.ts';
 import { synthesizeStack } from '../../support/stack.ts';
 
 const REQUESTS = readFileSync(new URL('../../../functions/REQUESTS.md', import.meta.url), 'utf8');
@@ -90,6 +90,7 @@ describe('the reference has', () => {
     const { stack: _, ...shipped } = Object(readContext()[CONFIG_KEY]);
     const cents = (dollars: number) => dollars.toFixed(2);
     const run = (windows: number) => costOf('report', windows, 180).dollars;
+    const scheduled = run(1) + costOfAccounts(1).dollars;
     const secrets = `two secrets. A credential that is kept costs ${cents(PRICES.secret)}`;
     const [rows = []] = tablesOf(CONFIG, '\n## Costs');
     expect(rows.slice(0, 9).map((cells) => cells.map((cell) => cell.trim()))).toEqual([
@@ -97,8 +98,8 @@ describe('the reference has', () => {
       ['each account, a month', cents(account), secrets],
       ['the shipped `cdk.json`, a month', cents(billed(shipped).total), expect.anything()],
       ['a report of one window, READY after three minutes', run(1).toFixed(4), expect.anything()],
-      ['a daily report, a month', cents(30 * run(1)), ''],
-      ['an hourly report, a month', cents(30 * 24 * run(1)), ''],
+      ['a daily report, a month', cents(30 * scheduled), ''],
+      ['an hourly report, a month', cents(30 * 24 * scheduled), ''],
       ['two years in 17 windows', cents(run(17)), ''],
       [
         '`kms_key: "create"`, a month',

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { runCommand } from '../../../support/cli.ts';
 import { startCommandRun } from '../../../support/command-run.ts';
+import { REPORT } from '../../../support/requests.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const RANGE = ['--from', '2026-01-01', '--to', '2026-04-01'];
@@ -30,6 +31,8 @@ describe('plan', () => {
     const input = JSON.stringify({ name: 'daily', accounts: [{ account: 'acme' }, { account: 'globex' }] });
     const fault = 'error: acme and globex have an export daily; leave one of them in the file\n';
     expect(await runCommand(['plan', '--input', '-'], input)).toMatchObject({ status: 2, stderr: fault });
+    const one = JSON.stringify({ ...REPORT, account: undefined, accounts: [{ account: 'acme' }] });
+    expect(await runCommand(['plan', '--input', '-'], one)).toMatchObject({ status: 0 });
   });
 
   it('leaves out what was delivered, and counts the reports of the totals', async () => {

@@ -208,6 +208,7 @@ describe('run --local', () => {
     ['a half', '{"name":', '--input - is not JSON'],
     ['a list after a byte order mark', '\uFEFF[]', 'the request must be of type object'],
     ['a dead letter', JSON.stringify({ Input: '[]' }), 'the request must be of type object'],
+    ['one as a text', JSON.stringify('{"input":"[]"}'), 'the request must be of type object'],
   ])('refuses %s from standard input', async (_, text, expected) => {
     const { status, stderr } = await runCommand(['run', '--local', '--input', '-'], text);
     expect([status, stderr]).toEqual([2, expect.stringContaining(`error: ${expected}`)]);
