@@ -191,8 +191,8 @@ function findRange(
   const end_date = to ?? (start_date < last && last < today ? last : today);
   if (to !== undefined && end_date <= start_date)
     throw new UsageError([`--to ${end_date} is not after ${start_date}: give an earlier --from`]);
-  if (from !== undefined && end_date <= start_date)
-    throw new UsageError([`--from ${start_date} is today or in the future`]);
+  if (from !== undefined && end_date < start_date)
+    throw new UsageError([`--from ${start_date} is in the future`]);
   return { start_date, end_date };
 }
 

@@ -119,10 +119,9 @@ it('looks until today if --from is after the last day that was asked for, and re
     runCommand(['missing', 'daily', '--local', '--out', folder.out, '--from', ...from, '--json']);
   const { not_delivered } = JSON.parse((await missingFrom('2026-10-20')).stdout);
   expect(not_delivered).toMatchObject([{ start_date: '2026-10-20', reason: 'absent' }]);
-  for (const day of [new Date().toISOString().slice(0, 10), `${new Date().getFullYear() + 2}-01-01`]) {
-    const fault = `error: --from ${day} is today or in the future\n`;
-    expect(await missingFrom(day)).toMatchObject({ status: 2, stderr: fault });
-  }
+  const future = `${new Date().getFullYear() + 2}-01-01`;
+  const fault = `error: --from ${future} is in the future\n`;
+  expect(await missingFrom(future)).toMatchObject({ status: 2, stderr: fault });
   const { stderr } = await missingFrom('2026-10-20', '--to', '2026-10-20');
   expect(stderr).toBe('error: --to 2026-10-20 is not after 2026-10-20: give an earlier --from\n');
 });
