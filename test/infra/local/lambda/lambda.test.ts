@@ -105,10 +105,10 @@ describe('an answer', () => {
 
 describe('a failed call', () => {
   test.each(['hang', 'spin'])('%s: a time-out ends it and is Sandbox.Timedout', async (action) => {
-    await using step = create({ timeoutSeconds: 1 });
+    await using step = create({ timeoutSeconds: 5 });
     const { error, cause } = await failureOf(step.invoke({ do: action }));
     expect(error).toBe('Sandbox.Timedout');
-    expect(cause.errorMessage).toMatch(/Task timed out after 1\.00 seconds$/);
+    expect(cause.errorMessage).toMatch(/Task timed out after 5\.00 seconds$/);
     expect(await step.invoke({ do: 'count' })).toBe(1);
   });
 
