@@ -31,7 +31,7 @@ export const ShownDay = z.object({
   fell: z.optional(z.object({ metric: z.string(), before: z.number(), now: z.number() })),
   /** A report that has no rows for the day, newer or of another request: the object keeps its own. */
   held: z.optional(z.object(Version)),
-  /** Whoever finds it adds it to the ledger if it is absent there, as after a kill. Absent in version 0.2.0. */
+  /** A writer adds it to the ledger if that lacks it, as after a kill. Objects of version 0.2.0 have none. */
   ledger: z.optional(LedgerFacts),
 });
 export type ShownDay = z.infer<typeof ShownDay>;

@@ -89,9 +89,10 @@ export function tableColumns({ kind, columns, currencies }: TableSchema): TableC
  * number of rows; of the others, the sum. `copied_at` is when the file arrived, the same in every try.
  * `outcome` is what became of the day at that time: `shown`; `kept`, because a newer report is shown, or one
  * of the configured request; `held`, because the report has no rows and the table keeps its own;
- * or `not written`, because its month could not be, or no table takes it. Rows with {@link CLOSED} repeat what a day
- * showed when a person closed its month, at the time `copied_at`. The value of rows with {@link TOTAL} is the
- * platform's own total of the day, and the report is the one whose rows it is compared with.
+ * or `not written`, because its month could not be written, or no table takes it. Rows with {@link CLOSED}
+ * repeat what a day showed when a person closed its month, at the time `copied_at`. The value of rows with
+ * {@link TOTAL} is the platform's own total of the day, and the report is the one whose rows it is compared
+ * with.
  */
 export const LEDGER_COLUMNS: readonly TableColumn[] = [
   { name: 'account', type: 'string' },

@@ -21,7 +21,7 @@ const PLANNED = {
 } as const satisfies Partial<WindowState>;
 
 /**
- * An export of accounts, even of one, is an execution of this state machine for each, which announces its end.
+ * An export of accounts, also of one, is an execution of this state machine for each. Each announces its end.
  * The others continue when one fails. Stopping this execution stops them.
  */
 export function exportAccounts(scope: Construct): sfn.Map {
