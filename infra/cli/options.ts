@@ -102,7 +102,7 @@ export async function platformFaults(
 ): Promise<string[]> {
   const file = options.credential;
   const found = file === undefined ? undefined : await stat(file).catch(() => undefined);
-  if (found && found.mode & constants.S_IROTH)
+  if (found?.isFile() && found.mode & constants.S_IROTH)
     warn(`every user of this machine can read ${file}; change its mode to 600`);
   const missing = required.filter((name) => options[name] === undefined);
   return [
