@@ -1,15 +1,8 @@
 import { createHandler } from './aws/handler.ts';
-import {
-  afterSuccess,
-  afterThrottle,
-  giveUp,
-  noteAnswer,
-  readReport,
-  waitAfterRedrive,
-} from './decisions/report-answer.ts';
+import { giveUp, noteAnswer, readReport, waitAfterRedrive } from './decisions/report-answer.ts';
 import { isStuck, MIN_WAIT, pollWait } from './decisions/waits.ts';
 import { getReport } from './platform/reports.ts';
-import { callPlatform, createPlatformAccess, type PlatformAccess, Throttled } from './token/call-platform.ts';
+import { callPlatform, createPlatformAccess, type PlatformAccess } from './token/call-platform.ts';
 import { READS } from './workflow/settings.ts';
 import type { ReportRef } from './workflow/state-parts.ts';
 import { ReportWindow } from './workflow/states.ts';
@@ -28,21 +21,23 @@ export async function checkReport(
     return waitOrReplace({ ...window, reports: giveUp(window.reports, ready_id) }, access.now());
   }
   let { reports } = state;
+  let after: ReportWindow = state;
   for (const report of reportsToPoll(state)) {
-    const found = await callPlatform(state, access, (...platform) => getReport(...platform, report.id));
-    // A whole round resets `throttled`: the platform may throttle only the later reports.
-    if (found instanceof Throttled)
-      return waitAfterThrottle(afterThrottle({ ...state, reports }, found), access.now());
+    // Only a whole round resets `throttled`: the platform may throttle the later reports.
+    const { window, answer: found } = await callPlatform(state, access, (...platform) =>
+      getReport(...platform, report.id),
+    );
+    if (!found) return waitAfterThrottle({ ...window, reports }, access.now());
+    after = window;
     const { answer, said, isOdd } = readReport(found);
     if (isOdd) access.log.warn(`the report ${said}`, { report_id: report.id });
     const last_answer = { said, request_id: found.requestId };
     reports = noteAnswer(reports, { id: report.id, last_answer, isUseless: answer === 'useless' });
     if (answer !== 'useless' && answer !== 'generating') {
-      const window = { ...afterSuccess(state), reports, ready_id: report.id };
-      return { ...window, status: 'ready', wait_seconds: MIN_WAIT };
+      return { ...after, reports, ready_id: report.id, status: 'ready', wait_seconds: MIN_WAIT };
     }
   }
-  return waitOrReplace({ ...afterSuccess(state), reports }, access.now());
+  return waitOrReplace({ ...after, reports }, access.now());
 }
 
 /** Polls an id only once, because the platform may answer two POSTs with the same report. */

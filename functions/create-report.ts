@@ -1,12 +1,12 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
-import { afterSuccess, afterThrottle, idsOf, sayLastAnswers } from './decisions/report-answer.ts';
+import { idsOf, sayLastAnswers } from './decisions/report-answer.ts';
 import { sayNoTotal } from './decisions/total.ts';
 import { MAX_LOST_ANSWERS, MAX_REPORTS, MIN_WAIT } from './decisions/waits.ts';
 import { truncate } from './decisions/warnings.ts';
 import { readAdvertisers } from './deliveries/advertisers.ts';
 import { createReport as postReport } from './platform/reports.ts';
-import { callPlatform, createPlatformAccess, type PlatformAccess, Throttled } from './token/call-platform.ts';
+import { callPlatform, createPlatformAccess, type PlatformAccess } from './token/call-platform.ts';
 import { AnswerLost, AnswerUnreadable, ExportError, ReportStuck, TokenRefused } from './workflow/errors.ts';
 import { READS } from './workflow/settings.ts';
 import type { ReportRef } from './workflow/state-parts.ts';
@@ -42,14 +42,15 @@ export async function createReport(
     : { advertiser_ids: [] };
   // A report is replaced only after it was polled.
   if (request.reconcile && reports[0] && !reports[0].last_answer) return createTotal(state, access, all);
-  const answer = await callPlatform(state, access, (...platform) =>
+  const called = await callPlatform(state, access, (...platform) =>
     postReport(...platform, request, window, all),
   ).catch((error: unknown) => acceptLostAnswer(error, lost_answers, access));
-  if (answer === 'lost')
+  if (called === 'lost')
     return { ...state, status: 'planned', wait_seconds: MIN_WAIT, lost_answers: lost_answers + 1 };
-  if (answer instanceof Throttled) return { ...afterThrottle(state, answer), status: 'planned' };
+  const { window: after, answer } = called;
+  if (!answer) return { ...after, status: 'planned' };
   return {
-    ...leaveOut(afterSuccess(state), all, answer.refused),
+    ...leaveOut(after, all, answer.refused),
     reports: [...reports, newReport(answer, access)],
     status: request.reconcile && reports.length === 0 ? 'planned' : 'pending',
     wait_seconds: MIN_WAIT,
@@ -72,16 +73,19 @@ async function createTotal(
   all: readonly string[],
 ): Promise<ReportWindow> {
   const { dimensions, ...request } = state.request;
-  const answer = await callPlatform(state, access, (...platform) =>
+  const called = await callPlatform(state, access, (...platform) =>
     postReport(...platform, request, state.window, all),
   ).catch((error: Error) => error);
-  if (answer instanceof TokenRefused && !state.token.unproven) throw answer;
-  if (answer instanceof Throttled && state.throttled === 0) return afterThrottle(state, answer);
-  const window = { ...state, status: 'pending', wait_seconds: MIN_WAIT } as const;
-  if ('id' in answer) return { ...afterSuccess(window), total: newReport(answer, access) };
-  const other = answer instanceof Throttled ? 'the platform answered 429 again' : 'it was not created';
-  const reason = answer instanceof ExportError ? answer.happened : other;
-  return { ...window, warnings: [...state.warnings, sayNoTotal(reason)] };
+  if (called instanceof TokenRefused && !state.token.unproven) throw called;
+  const next = { status: 'pending', wait_seconds: MIN_WAIT } as const;
+  const withoutTotal = (reason: string) => {
+    return { ...state, ...next, warnings: [...state.warnings, sayNoTotal(reason)] };
+  };
+  if (called instanceof Error)
+    return withoutTotal(called instanceof ExportError ? called.happened : 'it was not created');
+  const { window, answer } = called;
+  if (answer) return { ...window, ...next, total: newReport(answer, access) };
+  return state.throttled === 0 ? window : withoutTotal('the platform answered 429 again');
 }
 
 /** Each window has the same words, so an export's result has them once. */

@@ -1,8 +1,7 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectWriting, type ObjectWriter, type WriteObject } from './copy/object-writer.ts';
-import { afterSuccess, afterThrottle } from './decisions/report-answer.ts';
 import { listPages } from './platform/lists.ts';
-import { callPlatform, createPlatformAccess, type PlatformAccess, Throttled } from './token/call-platform.ts';
+import { callPlatform, createPlatformAccess, type PlatformAccess } from './token/call-platform.ts';
 import { DownloadRefused } from './workflow/errors.ts';
 import { objectKey } from './workflow/keys.ts';
 import { READS } from './workflow/settings.ts';
@@ -36,7 +35,7 @@ export async function exportList(
   const warnings = new Set<string>();
   const warn = (warning: string) => void warnings.add(warning);
   const kind = { content_type: 'application/x-ndjson' };
-  const stored = await callPlatform(state, dependencies, (...platform) =>
+  const { window: after, answer: stored } = await callPlatform(state, dependencies, (...platform) =>
     writeObject(objectKey(request, window), kind, async (write) => {
       const pages = listPages(...platform, request, warn);
       const { rows, count } = await writeItems(pages, write, millisecondsLeft, maxItems);
@@ -44,9 +43,9 @@ export async function exportList(
       return rows;
     }),
   );
-  if (stored instanceof Throttled) return afterThrottle(state, stored);
+  if (!stored) return after;
   return {
-    ...afterSuccess(state),
+    ...after,
     warnings: [...state.warnings, ...warnings],
     status: 'saved',
     object: { ...stored, copied_at: now().toISOString() },

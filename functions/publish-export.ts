@@ -1,17 +1,13 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { runCommand } from './decisions/newcomers.ts';
-import {
-  collectOutcomes,
-  countUndelivered,
-  problemOf,
-  sumChanges,
-  sumComparisons,
-} from './decisions/outcomes.ts';
+import { collectOutcomes, countUndelivered, problemOf } from './decisions/outcomes.ts';
+import { addByMetric } from './decisions/total.ts';
 import { shortenTexts } from './decisions/warnings.ts';
 import { ExportIncomplete } from './workflow/errors.ts';
 import { planKey } from './workflow/keys.ts';
 import { READS } from './workflow/settings.ts';
+import type { Comparison, TableChanges } from './workflow/state-parts.ts';
 import { type DeliveredWindow, type ExportResult, PublishExportInput } from './workflow/states.ts';
 
 /** Bytes of the result's warnings. Its windows have at most 100 × 1,700 bytes, and an event has 256 KB. */
@@ -77,6 +73,38 @@ function sumRows(delivered: readonly DeliveredWindow[], earlier = 0): { rows?: n
   const rows = delivered.reduce((sum, { rows }) => sum + (rows ?? Number.NaN), 0);
   if (Number.isNaN(rows) || delivered.length === 0) return {};
   return rows === 0 && earlier > 0 ? { rows } : { rows, empty: rows === 0 };
+}
+
+/** Adds up what windows changed in their table. Returns nothing if none was written. */
+function sumChanges(windows: readonly DeliveredWindow[]): Partial<TableChanges> {
+  const written = windows.filter(({ restated }) => restated !== undefined);
+  if (written.length === 0) return {};
+  const sorted = (days: readonly (string | undefined)[]) =>
+    days.filter((day) => day !== undefined).toSorted();
+  const restated = sorted(written.flatMap((each) => [each.first_restated, each.last_restated]));
+  const held = sorted(written.flatMap((each) => [each.first_held, each.last_held]));
+  return {
+    restated: written.reduce((sum, { restated = 0 }) => sum + restated, 0),
+    first_restated: restated[0],
+    last_restated: restated.at(-1),
+    held: written.reduce((sum, { held = 0 }) => sum + held, 0),
+    first_held: held[0],
+    last_held: held.at(-1),
+  };
+}
+
+/** Adds up what windows compared with the platform's totals. A window has the first metrics only. */
+function sumComparisons(windows: readonly DeliveredWindow[]): Comparison | undefined {
+  const all = windows.flatMap(({ reconciled }) => reconciled ?? []);
+  if (all.length === 0) return undefined;
+  const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
+  const above = all.flatMap(({ above_tolerance }) => above_tolerance ?? []);
+  const isInAll = (name: string) => all.every(({ metrics }) => metrics.some(({ metric }) => metric === name));
+  return {
+    days: sum(all.map(({ days }) => days)),
+    above_tolerance: above.length > 0 ? sum(above) : undefined,
+    metrics: addByMetric(all.flatMap(({ metrics }) => metrics).filter(({ metric }) => isInAll(metric))),
+  };
 }
 
 export const handler = createHandler(READS.PublishExport, PublishExportInput, publishExport, (settings) => ({

@@ -1,8 +1,7 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectWriting, type WriteObject } from './copy/object-writer.ts';
-import { afterSuccess, afterThrottle } from './decisions/report-answer.ts';
 import { queryPurchases as postQuery } from './platform/purchases.ts';
-import { callPlatform, createPlatformAccess, type PlatformAccess, Throttled } from './token/call-platform.ts';
+import { callPlatform, createPlatformAccess, type PlatformAccess } from './token/call-platform.ts';
 import { objectKey } from './workflow/keys.ts';
 import { READS } from './workflow/settings.ts';
 import { PART_BYTES } from './workflow/state-parts.ts';
@@ -22,15 +21,17 @@ export async function queryPurchases(
   { writeObject, ...access }: Dependencies,
 ): Promise<AuthorizedWindow | SavedWindow> {
   const { request, window } = state;
-  const answer = await callPlatform(state, access, (...platform) => postQuery(...platform, request));
-  if (answer instanceof Throttled) return afterThrottle(state, answer);
+  const { window: after, answer } = await callPlatform(state, access, (...platform) =>
+    postQuery(...platform, request),
+  );
+  if (!answer) return after;
   const { bytes, content_type, rows } = answer;
   const stored = await writeObject(objectKey(request, window), { content_type }, async (write) => {
     for (let at = 0; at < bytes.length; at += PART_BYTES) await write(bytes.subarray(at, at + PART_BYTES));
     return rows;
   });
   const object = { ...stored, copied_at: access.now().toISOString() };
-  return { ...afterSuccess(state), status: 'curated', object };
+  return { ...after, status: 'curated', object };
 }
 
 export const handler = createHandler(READS.QueryPurchases, PurchasesWindow, queryPurchases, (settings) => ({

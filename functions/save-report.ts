@@ -1,15 +1,9 @@
 import { createHandler } from './aws/handler.ts';
 import { type Copy, type CopyCheckpoint, createCopy } from './copy/copy.ts';
-import {
-  afterSuccess,
-  afterThrottle,
-  noteAnswer,
-  readReport,
-  waitAfterRedrive,
-} from './decisions/report-answer.ts';
+import { noteAnswer, readReport, waitAfterRedrive } from './decisions/report-answer.ts';
 import { MIN_WAIT } from './decisions/waits.ts';
 import { getReport } from './platform/reports.ts';
-import { callPlatform, createPlatformAccess, type PlatformAccess, Throttled } from './token/call-platform.ts';
+import { callPlatform, createPlatformAccess, type PlatformAccess } from './token/call-platform.ts';
 import { DownloadRefused } from './workflow/errors.ts';
 import { objectKey } from './workflow/keys.ts';
 import { READS } from './workflow/settings.ts';
@@ -44,9 +38,10 @@ export async function saveReport(
 ): Promise<ReportWindow | SavedWindow> {
   const report = state.reports.find(({ id }) => id === state.ready_id);
   if (!report) throw new Error(`The state names no report ${state.ready_id}`);
-  const found = await callPlatform(state, dependencies, (...platform) => getReport(...platform, report.id));
-  if (found instanceof Throttled) return afterThrottle(state, found);
-  const window = afterSuccess(state);
+  const { window, answer: found } = await callPlatform(state, dependencies, (...platform) =>
+    getReport(...platform, report.id),
+  );
+  if (!found) return window;
   const { answer, said } = readReport(found);
   if (answer === 'useless' || answer === 'generating')
     return watchAgain(window, { said, request_id: found.requestId });

@@ -1,11 +1,10 @@
-import { Caught, type Comparison, type TableChanges, type Window } from '../workflow/state-parts.ts';
+import { Caught, type Window } from '../workflow/state-parts.ts';
 import {
   type DeliveredWindow,
   type ExportPlan,
   type FailedWindow,
   WindowResult,
 } from '../workflow/states.ts';
-import { addByMetric } from './total.ts';
 
 /** A window whose execution ended without a result, for example because it was killed. */
 interface LostWindow {
@@ -48,36 +47,4 @@ export function problemOf(outcomes: readonly WindowOutcome[]): string | undefine
 /** Such as `1 of 3 windows was not delivered`. */
 export function countUndelivered(failed: number, windows: number): string {
   return `${failed} of ${windows} windows ${failed === 1 ? 'was' : 'were'} not delivered`;
-}
-
-/** Adds up what windows changed in their table. Returns nothing if none was written. */
-export function sumChanges(windows: readonly DeliveredWindow[]): Partial<TableChanges> {
-  const written = windows.filter(({ restated }) => restated !== undefined);
-  if (written.length === 0) return {};
-  const sorted = (days: readonly (string | undefined)[]) =>
-    days.filter((day) => day !== undefined).toSorted();
-  const restated = sorted(written.flatMap((each) => [each.first_restated, each.last_restated]));
-  const held = sorted(written.flatMap((each) => [each.first_held, each.last_held]));
-  return {
-    restated: written.reduce((sum, { restated = 0 }) => sum + restated, 0),
-    first_restated: restated[0],
-    last_restated: restated.at(-1),
-    held: written.reduce((sum, { held = 0 }) => sum + held, 0),
-    first_held: held[0],
-    last_held: held.at(-1),
-  };
-}
-
-/** Adds up what windows compared with the platform's totals. A window has the first metrics only. */
-export function sumComparisons(windows: readonly DeliveredWindow[]): Comparison | undefined {
-  const all = windows.flatMap(({ reconciled }) => reconciled ?? []);
-  if (all.length === 0) return undefined;
-  const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
-  const above = all.flatMap(({ above_tolerance }) => above_tolerance ?? []);
-  const isInAll = (name: string) => all.every(({ metrics }) => metrics.some(({ metric }) => metric === name));
-  return {
-    days: sum(all.map(({ days }) => days)),
-    above_tolerance: above.length > 0 ? sum(above) : undefined,
-    metrics: addByMetric(all.flatMap(({ metrics }) => metrics).filter(({ metric }) => isInAll(metric))),
-  };
 }

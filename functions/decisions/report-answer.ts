@@ -1,6 +1,6 @@
 import { type ReportRecord, STATUSES } from '../platform/reports.ts';
 import type { ReportRef } from '../workflow/state-parts.ts';
-import type { AuthorizedWindow, WindowState } from '../workflow/states.ts';
+import type { WindowState } from '../workflow/states.ts';
 import type { Common } from '../workflow/step.ts';
 import { MIN_WAIT } from './waits.ts';
 
@@ -29,25 +29,6 @@ export function readReport({ status, downloadUrl }: ReportRecord): Meaning {
   if (downloadUrl !== undefined && URL.canParse(downloadUrl))
     return { answer: { url: downloadUrl }, said, isOdd: false };
   return { answer: 'useless', said: 'is READY without a valid URL', isOdd: true };
-}
-
-/** The window after a 429: it waits and counts the 429. */
-export function afterThrottle<W extends WindowState>(
-  window: W,
-  { seconds }: { readonly seconds: number },
-): W {
-  const { throttled, throttled_in_all = 0 } = window;
-  return {
-    ...window,
-    wait_seconds: seconds,
-    throttled: throttled + 1,
-    throttled_in_all: throttled_in_all + 1,
-  };
-}
-
-/** The window after a call that was neither throttled nor refused: its token works, and no 429 counts. */
-export function afterSuccess<W extends AuthorizedWindow>(window: W): W {
-  return { ...window, throttled: 0, token: { ...window.token, unproven: false } };
 }
 
 /** Stops polling the report whose URL was refused. */

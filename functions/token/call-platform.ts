@@ -26,15 +26,6 @@ export interface PlatformAccess extends Pick<Common, 'log' | 'now'> {
   readonly readToken: (account: string, token: TokenRef) => Promise<Authorization>;
 }
 
-/** The platform answered 429. A value and not an error, because the state machine does the waiting. */
-export class Throttled {
-  readonly seconds: number;
-
-  constructor(seconds: number) {
-    this.seconds = seconds;
-  }
-}
-
 /**
  * The connection to the platform of the settings. Each call opens a new connection (`pipelining: 0`): calls
  * are 10 s or more apart, and an idle connection may be dead after the function was frozen; nobody could tell
@@ -59,35 +50,42 @@ export function createPlatformAccess(settings: PlatformSettings): Omit<PlatformA
  * Calls the platform once with the window's token. Every step of a window calls the platform, so this is also
  * where a window that takes too long ends.
  *
+ * @returns the window after the call. An answer shows that its token works, and starts the count of 429s
+ *   again. A 429 has no answer: the window waits then, because the state machine does the waiting
  * @throws OutOfTime, RateLimited, or what the call throws
  */
-export async function callPlatform<T>(
-  state: AuthorizedWindow,
+export async function callPlatform<W extends AuthorizedWindow, T>(
+  window: W,
   { platform, readToken, now, log }: PlatformAccess,
   call: (platform: Platform, authorization: Authorization) => Promise<T>,
-): Promise<T | Throttled> {
-  if (isOutOfTime(state.begun_at, now())) throw outOfTime(state);
-  const connection = { ...platform(state.request.revision), log };
-  const token = await readToken(state.request.account, state.token);
+): Promise<{ readonly window: W; readonly answer?: T }> {
+  if (isOutOfTime(window.begun_at, now())) throw outOfTime(window);
+  const connection = { ...platform(window.request.revision), log };
+  const token = await readToken(window.request.account, window.token);
   try {
-    return await call(connection, { ...token, scope: scopeOf(state.request) });
+    const answer = await call(connection, { ...token, scope: scopeOf(window.request) });
+    return { window: { ...window, throttled: 0, token: { ...window.token, unproven: false } }, answer };
   } catch (error) {
-    if (error instanceof PlatformUnavailable && error.facts.status === 429) return retryAfter(error, state);
+    if (error instanceof PlatformUnavailable && error.facts.status === 429)
+      return { window: waitAfterThrottle(window, error) };
     throw error;
   }
 }
 
-/** @throws RateLimited at the limit of either count */
-function retryAfter(
+/** Counts a 429. @throws RateLimited at the limit of either count */
+function waitAfterThrottle<W extends AuthorizedWindow>(
+  window: W,
   { happened, facts }: PlatformUnavailable,
-  { throttled, throttled_in_all = 0 }: AuthorizedWindow,
-): Throttled {
-  const inARow = throttled >= MAX_THROTTLED;
-  if (!inARow && throttled_in_all < MAX_THROTTLED_IN_ALL) {
-    return new Throttled(throttleWait(facts.retry_after as number | undefined, throttled));
+): W {
+  const throttled = window.throttled + 1;
+  const throttled_in_all = (window.throttled_in_all ?? 0) + 1;
+  const inARow = throttled > MAX_THROTTLED;
+  if (inARow || throttled_in_all > MAX_THROTTLED_IN_ALL) {
+    const times = inARow ? `${throttled} times in a row` : `${throttled_in_all} times`;
+    throw new RateLimited(`${happened} It did so ${times}.`, facts);
   }
-  const times = inARow ? `${throttled + 1} times in a row` : `${throttled_in_all + 1} times`;
-  throw new RateLimited(`${happened} It did so ${times}.`, facts);
+  const wait_seconds = throttleWait(facts.retry_after as number | undefined, window.throttled);
+  return { ...window, wait_seconds, throttled, throttled_in_all };
 }
 
 function outOfTime({ begun_at, reports }: AuthorizedWindow): OutOfTime {

@@ -26,7 +26,10 @@ program
     positive,
     15_000_000,
   )
-  .action(({ size, monthRows }: { size: number; monthRows: number }) => benchLarge(size, monthRows));
+  .option('--rounds <n>', 'the lines show their medians', positive, 5)
+  .action(({ size, monthRows, rounds }: { size: number; monthRows: number; rounds: number }) =>
+    benchLarge(size, monthRows, rounds),
+  );
 program
   .command('accounts')
   .description('Synthesizes three daily exports of many accounts: resources, bytes, executions and cost.')

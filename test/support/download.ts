@@ -4,15 +4,6 @@ import { createFileAgent, type Write } from '../../functions/copy/body.ts';
 import { download, type FileHead, type Source, type StoredBytes } from '../../functions/copy/download.ts';
 import { listenTcp } from './listen.ts';
 
-/** The request and the result of one download. */
-export interface Downloaded {
-  readonly error?: unknown;
-  readonly file: FileHead | undefined;
-  readonly text: string;
-  /** The headers of the request, without Host. */
-  readonly headers: Readonly<Record<string, string>>;
-}
-
 interface Options {
   readonly stored?: StoredBytes;
   readonly timeouts?: Source['timeouts'];
@@ -20,12 +11,15 @@ interface Options {
   readonly signal?: AbortSignal;
 }
 
-/** @param answer the bytes to send before the connection is closed, or a function that sends itself */
+/**
+ * @param answer the bytes to send before the connection is closed, or a function that sends itself
+ * @returns the headers of the request, without Host, and the result
+ */
 export async function downloadFrom(
   answer: string | ((socket: Socket) => unknown),
   { stored, timeouts, write, signal = new AbortController().signal }: Options = {},
-): Promise<Downloaded> {
-  let headers = {};
+) {
+  let headers: Readonly<Record<string, string>> = {};
   await using host = await listenTcp(async (socket) => {
     const [request] = await once(socket, 'data');
     const lines = String(request).trim().split('\r\n').slice(1);
@@ -45,12 +39,12 @@ export async function downloadFrom(
   };
   const dispatcher = createFileAgent({ allowLoopback: true });
   const url = `${host.url}/report?X-Amz-Signature=canary`;
-  const result = await download({ url, dispatcher, timeouts }, stored, begin, signal).then(
-    () => ({}),
-    (error: unknown) => ({ error }),
+  const error = await download({ url, dispatcher, timeouts }, stored, begin, signal).then(
+    () => undefined,
+    (error: unknown) => error,
   );
   await dispatcher.destroy();
-  return { ...result, file, text, headers };
+  return { error, file, text, headers };
 }
 
 /** The bytes of an answer. */

@@ -10,14 +10,8 @@ export function caughtFrom({ name, message }: Error): Caught & { Cause: string }
 export function createFailureDependencies() {
   const written = new Map<string, unknown>();
   const { log, lines } = keepLog();
-  const { now } = stoppedClock();
-  const putJson = async (key: string, value: unknown) => {
-    written.set(key, JSON.parse(JSON.stringify(value)));
-    return true;
-  };
-  return {
-    written,
-    lines,
-    dependencies: { store: { putJson, bucket: 'test-bucket' }, log, now, runbookUrl: undefined },
-  };
+  const putJson = async (key: string, value: unknown) =>
+    written.set(key, JSON.parse(JSON.stringify(value))).size > 0;
+  const store = { putJson, bucket: 'test-bucket' };
+  return { written, lines, dependencies: { store, log, now: stoppedClock().now, runbookUrl: undefined } };
 }

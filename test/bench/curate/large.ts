@@ -6,7 +6,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { addDays } from '../../../functions/workflow/request/dates.ts';
 import { tableColumns } from '../../../functions/workflow/table.ts';
 import { shownDay } from '../../support/ledger-rows.ts';
-import { measureCommand } from '../measure-command.ts';
+import { measureCommand, median, type Taken } from '../measure-command.ts';
 import { SCHEMA, type Work, writeReport } from './report.ts';
 
 const CONTENDER = fileURLToPath(new URL('contender.ts', import.meta.url));
@@ -16,40 +16,36 @@ const START = '2026-10-01';
 const DAY_BYTES = 10e6;
 
 /**
- * Measures the step over a large report, beside a floor that spools the file, reads its rows and writes them
- * without a check. Then measures the merge of one day into a month that is large already.
+ * Measures the step over a large report, in turns with a floor that spools the file, reads its rows and
+ * writes them without a check. Then measures the merge of one day into a month that is large already.
  *
  * @param bytes of the report
  * @param monthRows of the month's object; 15 million are about 1 GB
  */
-export async function benchLarge(bytes: number, monthRows: number): Promise<void> {
+export async function benchLarge(bytes: number, monthRows: number, rounds: number): Promise<void> {
   using folder = mkdtempDisposableSync(join(tmpdir(), 'bench-curate-'));
-  const measure = async (
-    name: string,
-    work: Pick<Work, 'contender' | 'path' | 'crc32' | 'objects'>,
-    days: number,
-    base?: number,
-  ) => {
+  const measure = async (work: Pick<Work, 'contender' | 'path' | 'crc32' | 'objects'>, days: number) => {
     const scratch = join(folder.path, 'scratch');
     mkdirSync(scratch);
     const end_date = addDays(START, days);
     const input = JSON.stringify({ ...work, start_date: START, end_date, scratch } satisfies Work);
     const taken = await measureCommand(`'${process.execPath}' '${CONTENDER}' '${input}'`);
     rmSync(scratch, { recursive: true });
-    const ratio = base === undefined ? '' : ` (${(taken.cpu / base).toFixed(2)})`;
-    const peak = `peak ${(taken.rss / 1e6).toFixed(0)} MB`;
-    console.log(`${name}: CPU ${taken.cpu.toFixed(1)} s${ratio}, ${taken.seconds.toFixed(1)} s, ${peak}`);
-    return taken.cpu;
+    return taken;
   };
   for (const days of [1, 45]) {
-    const name = days === 1 ? 'one day' : `${days} days`;
     const path = join(folder.path, 'report.json');
     const crc32 = await writeReport(path, { bytes, start_date: START, days });
-    const objects = join(folder.path, `objects of ${name}`);
-    const report = { path, crc32, objects };
-    const floor = await measure(`${name} without checks`, { contender: 'floor', ...report }, days);
-    await measure(`${name} by the step`, { contender: 'step', ...report }, days, floor);
-    rmSync(objects, { recursive: true });
+    const objects = join(folder.path, 'objects of a report');
+    const samples = { floor: [] as Taken[], step: [] as Taken[] };
+    for (let round = 1; round <= rounds; round++)
+      for (const contender of ['floor', 'step'] as const) {
+        samples[contender].push(await measure({ contender, path, crc32, objects }, days));
+        rmSync(objects, { recursive: true, force: true });
+      }
+    const name = days === 1 ? 'one day' : `${days} days`;
+    const floor = print(`${name} without checks`, samples.floor);
+    print(`${name} by the step`, samples.step, floor);
   }
   const objects = join(folder.path, 'objects');
   mkdirSync(objects);
@@ -58,7 +54,17 @@ export async function benchLarge(bytes: number, monthRows: number): Promise<void
   const path = join(folder.path, 'day.json');
   const crc32 = await writeReport(path, { bytes: DAY_BYTES, start_date: START, days: 1 });
   const size = (statSync(object).size / 1e9).toFixed(2);
-  await measure(`a day into a month of ${size} GB`, { contender: 'step', path, crc32, objects }, 1);
+  print(`a day into a month of ${size} GB`, [await measure({ contender: 'step', path, crc32, objects }, 1)]);
+}
+
+/** Prints medians, and the largest peak. @returns the CPU in seconds */
+function print(name: string, samples: readonly Taken[], base?: number): number {
+  const cpu = median(samples.map((taken) => taken.cpu));
+  const seconds = median(samples.map((taken) => taken.seconds)).toFixed(1);
+  const peak = (Math.max(...samples.map(({ rss }) => rss)) / 1e6).toFixed(0);
+  const ratio = base === undefined ? '' : ` (${(cpu / base).toFixed(2)})`;
+  console.log(`${name}: CPU ${cpu.toFixed(1)} s${ratio}, ${seconds} s, peak ${peak} MB`);
+  return cpu;
 }
 
 /** Writes the object of October. No two rows are alike. */

@@ -1,24 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { handler as checkReport } from '../../../functions/check-report.ts';
-import { afterSuccess, afterThrottle, waitAfterRedrive } from '../../../functions/decisions/report-answer.ts';
+import { waitAfterRedrive } from '../../../functions/decisions/report-answer.ts';
 import { handler as saveReport } from '../../../functions/save-report.ts';
 import type { WindowState } from '../../../functions/workflow/states.ts';
 import { lambdaNow, window as stateOfWindow } from '../../support/any-step.ts';
-import { keepLog, windowOf } from '../../support/steps.ts';
-
-describe('a window after a call', () => {
-  const window = windowOf([]);
-
-  it('8: counts 429s in a row and in total; a success resets only the row', () => {
-    const twice = afterThrottle(afterSuccess(afterThrottle(window, { seconds: 20 })), { seconds: 30 });
-    expect(twice).toMatchObject({ wait_seconds: 30, throttled: 1, throttled_in_all: 2 });
-  });
-
-  it('trusts a renewed token after the first success', () => {
-    const renewed = { ...window, token: { ...window.token, unproven: true }, throttled: 3 };
-    expect(afterSuccess(renewed)).toMatchObject({ throttled: 0, token: { unproven: false } });
-  });
-});
+import { keepLog } from '../../support/steps.ts';
 
 describe('P3, 30: a step that GETs a report', () => {
   const report = { id: 'r1', created_at: '2026-11-21T05:59:00Z', useless_answers: 0, given_up: false };

@@ -7,7 +7,7 @@ import {
   createConnection,
   createPlatformAccess,
 } from '../../../functions/token/call-platform.ts';
-import { DownloadRefused } from '../../../functions/workflow/errors.ts';
+import { DownloadRefused, PlatformUnavailable } from '../../../functions/workflow/errors.ts';
 import { callsTo } from '../../support/journal.ts';
 import { SETTINGS } from '../../support/lambda.ts';
 import { json, listen } from '../../support/listen.ts';
@@ -48,7 +48,7 @@ describe('the platform of the settings', () => {
 
 describe('callPlatform', () => {
   it.each([
-    [MAX_THROTTLED_IN_ALL - 1, { seconds: 10 }],
+    [MAX_THROTTLED_IN_ALL - 1, { window: { wait_seconds: 10, throttled_in_all: MAX_THROTTLED_IN_ALL } }],
     [
       MAX_THROTTLED_IN_ALL,
       { name: 'RateLimited', message: expect.stringContaining('report r. It did so 121 times.') },
@@ -57,6 +57,20 @@ describe('callPlatform', () => {
     const { access, window } = await startStep({ faults: ['report status=429 times=always retry_after=10'] });
     const poll = callPlatform({ ...window, throttled_in_all }, access, pollOfR);
     expect(await poll.catch((error) => error)).toMatchObject(expected);
+  });
+
+  it('8: counts 429s in a row and in total; an answer ends the row, and proves that a new token works', async () => {
+    const { access, window } = await startStep();
+    const throttle = () =>
+      Promise.reject(new PlatformUnavailable('Too many.', { status: 429, retry_after: 30 }));
+    const renewed = { ...window, token: { ...window.token, unproven: true } };
+    const once = await callPlatform(renewed, access, throttle);
+    expect(once).toEqual({ window: { ...renewed, wait_seconds: 30, throttled: 1, throttled_in_all: 1 } });
+    const { window: after, answer } = await callPlatform(once.window, access, async () => 'record');
+    const proven = { ...window.token, unproven: false };
+    expect([after, answer]).toEqual([{ ...once.window, throttled: 0, token: proven }, 'record']);
+    const twice = await callPlatform(after, access, throttle);
+    expect(twice.window).toMatchObject({ throttled: 1, throttled_in_all: 2 });
   });
 
   it('sends nothing for a window that is out of time, and says what was answered about its reports', async () => {
