@@ -31,6 +31,9 @@ export async function stageRows(
   const { names, rows } = await openRows(database, file);
   const keys = columns.map(({ from }) => from.toLowerCase());
   const usualKeys = names.map((name) => name.toLowerCase());
+  // The place of each column's text in a usual row, then of columns that it lacks.
+  const places = [...usualKeys, ...keys.filter((key) => !usualKeys.includes(key))];
+  const placed = places.map((key) => (keys.includes(key) ? literal(key) : 'NULL'));
   const values = columns.map(({ name, type }, at) => {
     const key = keys[at] ?? '';
     const text = `"text ${at}"`;
@@ -40,8 +43,7 @@ export async function stageRows(
     return {
       text,
       // By its position, which takes less time than by its name.
-      found: `CASE WHEN is_usual THEN texts[${usualKeys.indexOf(key) + 1}]
-        ELSE texts[list_position(keys, ${literal(key)})] END AS ${text}`,
+      found: `texts[${places.indexOf(key) + 1}] AS ${text}`,
       value,
       cast: `${cast} AS ${value}`,
       isBad: type === 'string' && at > 0 ? 'false' : `${value} IS NULL AND ${isBad}`,
@@ -55,9 +57,12 @@ export async function stageRows(
     `COPY (
       SELECT ${values.map(({ value }) => value)}, CASE ${bad.join(' ')} END AS "bad cell", "other names"
       FROM (SELECT *, ${values.map(({ cast }) => cast)}
-        FROM (SELECT ${values.map(({ found }) => found)}, CASE WHEN NOT is_usual THEN names END AS "other names"
-          FROM (SELECT *, CASE WHEN NOT is_usual THEN list_transform(names, lambda name: lower(name)) END AS keys
-            FROM (${rows}))))
+        FROM (SELECT ${values.map(({ found }) => found)}, "other names"
+          FROM (SELECT CASE WHEN is_usual THEN texts
+              ELSE list_transform([${placed}], lambda key: texts[list_position(keys, key)]) END AS texts,
+              CASE WHEN NOT is_usual THEN names END AS "other names"
+            FROM (SELECT *, CASE WHEN NOT is_usual THEN list_transform(names, lambda name: lower(name)) END AS keys
+              FROM (${rows})))))
     ) TO ${literal(path)} (${database.parquet}, ${READ_SOON})`,
   );
   const others = await database.query(
@@ -95,11 +100,14 @@ async function openRows(
       names: header,
       rows: `SELECT NULL::VARCHAR[] AS names, fields AS texts, true AS is_usual FROM ${json}`,
     };
-  const [usual] = await database.query(
-    `SELECT map_keys(fields) AS names, hash(map_keys(fields))::VARCHAR AS hash
-       FROM (SELECT fields FROM ${json} LIMIT ${FIRST_ROWS}) GROUP BY ALL ORDER BY count(*) DESC, hash LIMIT 1`,
+  await database.query(
+    `SET VARIABLE usual_names = (SELECT names
+       FROM (SELECT map_keys(fields) AS names, row_number() OVER () AS row
+         FROM (SELECT fields FROM ${json} LIMIT ${FIRST_ROWS}))
+       GROUP BY names ORDER BY count(*) DESC, min(row) LIMIT 1)`,
   );
-  const rows = `SELECT *, hash(names) = ${usual?.hash ?? 0}::UBIGINT AS is_usual
+  const [usual] = await database.query(`SELECT getvariable('usual_names') AS names`);
+  const rows = `SELECT *, names IS NOT DISTINCT FROM getvariable('usual_names') AS is_usual
     FROM (SELECT map_keys(fields) AS names, map_values(fields) AS texts FROM ${json})`;
   return { names: (usual?.names ?? []) as string[], rows };
 }

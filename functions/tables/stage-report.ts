@@ -117,15 +117,21 @@ async function addUp(
   { start_date, end_date }: Window,
 ): Promise<readonly Row[]> {
   const first = `arg_min({row: file_row_number + 1, date: date, cell: "bad cell"}, file_row_number)`;
+  const metrics = metricsOf(columns);
+  const sums = metrics.map((metric) => `${sumOf(metric)} AS ${identifier(metric.name)}`);
   const dimensions = columns.filter(({ type }) => type === 'string').map(({ name }) => identifier(name));
   return database.query(
-    `SELECT ${[...sumExpressions(metricsOf(columns)), 'date', 'count(*) AS "number of rows"']},
+    `WITH days AS MATERIALIZED (
+       SELECT ${['date', ...sums]}, count(*) AS "number of rows",
+         ${first} FILTER ("bad cell" IS NOT NULL) AS "bad row",
+         ${first} FILTER (date < ${literal(start_date)} OR date >= ${literal(end_date)}) AS "row outside"
+       FROM read_parquet(${literal(path)}, file_row_number = true) GROUP BY date)
+     SELECT ${[...sumExpressions(metrics), 'date']}, coalesce(sum("number of rows"), 0) AS "number of rows",
        min(date) AS "first date", max(date) AS "last date",
-       ${first} FILTER ("bad cell" IS NOT NULL) AS "bad row",
-       ${first} FILTER (date < ${literal(start_date)} OR date >= ${literal(end_date)}) AS "row outside",
+       arg_min("bad row", "bad row".row) AS "bad row",
+       arg_min("row outside", "row outside".row) AS "row outside",
        (SELECT count(*) - count(DISTINCT hash(${['date', ...dimensions]})) FROM ${literal(path)}) AS duplicates
-     FROM read_parquet(${literal(path)}, file_row_number = true)
-     GROUP BY GROUPING SETS ((date), ()) ORDER BY grouping(date) DESC, date`,
+     FROM days GROUP BY GROUPING SETS ((date), ()) ORDER BY grouping(date) DESC, date`,
   );
 }
 
@@ -138,12 +144,17 @@ export function metricsOf<C extends TableColumn>(columns: readonly C[]): C[] {
   return columns.filter(({ type }) => type === 'bigint' || type === 'double' || type.startsWith('decimal'));
 }
 
-/** SQL for the sum of each metric, by its name. Only fsum is exact to the last digits of a double. */
+/** SQL for the sum of a metric. Only fsum is exact to the last digits of a double. */
+function sumOf({ name, type }: Column): string {
+  return `${type === 'double' ? 'fsum' : 'sum'}(${identifier(name)})`;
+}
+
+/** SQL for the sum of each metric, by its name. */
 export function sumExpressions(metrics: readonly Column[]): string[] {
-  return metrics.map(({ name, type }) => {
-    const sum = `${type === 'double' ? 'fsum' : 'sum'}(${identifier(name)})`;
-    return `CAST(coalesce(${sum}, if(count(*) = 0, 0, NULL)) AS VARCHAR) AS ${identifier(name)}`;
-  });
+  return metrics.map(
+    (metric) =>
+      `CAST(coalesce(${sumOf(metric)}, if(count(*) = 0, 0, NULL)) AS VARCHAR) AS ${identifier(metric.name)}`,
+  );
 }
 
 /** @param row of a query with {@link sumExpressions} */
