@@ -15,43 +15,36 @@ export interface Delivery extends DateRange {
   readonly lost?: true;
 }
 
-/** An export, or a window of it, that was asked for: it failed, or has not delivered all of its days. */
+/** An export or a window that failed, or the plan of an export that no run of its range has delivered. */
 export interface Attempt extends DateRange {
   /** When it failed, or since when its days are wanted, in ISO 8601. */
   readonly at: string;
   readonly execution: string;
-  /** If it is known. */
+  /** A failure report names no request, and counts for each. */
   readonly request_hash?: string;
-  /** It has a failure report. */
+  /** It has a failure report. Otherwise it is a plan. */
   readonly failed?: true;
 }
 
 /**
- * The state of a day of an export. The first reason that holds counts.
+ * The state of a day of an export. The first reason that holds counts. Own is what has the request's hash.
  *
- * Not delivered by this request:
- * - `unannounced`: the table has read a newer report of this request than any manifest of it names
- * - `other_request`: only another request delivered it, and the table does not show it
- *
- * Delivered by another request:
- * - `older_request`: this request has not delivered it, and the table shows a report of another one
- *
- * Not delivered by this request, or too early:
- * - `failed`: there is a failure report of it, of any age · `absent`: there is none
- * - `unfinished`: its newest report was created before the day was over
- *
- * Delivered by this request:
- * - `not_in_table`: the table has not read the newest report that a manifest names
+ * - `unannounced`: the table has read an own report that is newer than each own manifest of the day
+ * - `other_request`: it has no own manifest, but one of another request, and no entry in the table
+ * - `older_request`: it has no own manifest, but one of another request, and an entry in the table
+ * - `failed`: it has no manifest, but a failure report, of any age and request · `absent`: it has neither
+ * - `unfinished`: its newest own report was created before the day was over
+ * - `not_in_table`: the table has not read the newest report that an own manifest names
  * - `held`: the table keeps rows that the newest report does not have
- * - `not_renewed`: it was asked for again, and this request has not delivered it since
+ * - `not_renewed`: an own plan still asks for it
  */
 export type DayState =
   | 'unannounced'
   | 'other_request'
+  | 'older_request'
   | 'failed'
   | 'absent'
   | 'unfinished'
-  | 'older_request'
   | 'not_in_table'
   | 'held'
   | 'not_renewed'
@@ -83,7 +76,8 @@ export interface DayFacts {
 }
 
 /**
- * Judges days for every command and step. CheckReady gives only deliveries of reports since its run was due.
+ * Judges days for every command and step. A caller that looks at some deliveries only gives only these:
+ * CheckReady the ones of reports since its run was due, `only_missing` the ones since an instant.
  */
 export function judgeDays(days: readonly string[], facts: DayFacts): DayState[] {
   const { deliveries, shown, hash, timeZone } = facts;
@@ -116,7 +110,7 @@ export function covers({ start_date, end_date }: DateRange, day: string): boolea
   return start_date <= day && (day < end_date || day === start_date);
 }
 
-/** The report of this request that the table has read last. The rows may come from another request. */
+/** The own report that the table has read last. The rows may come from another request. */
 function readOf(entry: ShownDay | undefined, hash: string): Pick<Delivery, 'created_at'> | undefined {
   if (entry?.held?.request_hash === hash) return entry.held;
   return entry?.request_hash === hash ? entry : undefined;
@@ -131,9 +125,9 @@ function isNewer(one: Pick<Delivery, 'created_at'>, other: Pick<Delivery, 'creat
 }
 
 /**
- * Finds the days that a plan wanted and nobody has delivered since. A failure names days that `only_missing`
- * left out too, so it does not tell. A rolling look-back never exports the same range again, so a plan is
- * settled once no day of it is missing and a later run, as long and going beyond it, delivered a window.
+ * Finds the days that a plan still asks for. A failure names days that `only_missing` left out too, so it
+ * asks for nothing. A rolling look-back never exports the same range again, so a plan is settled once no day
+ * of it is missing and a later run, as long and going beyond it, delivered a window.
  *
  * @param newest the newest delivery of each day
  */
