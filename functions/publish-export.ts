@@ -18,8 +18,8 @@ interface Dependencies {
 }
 
 /**
- * Sums up the windows. The result becomes the event's detail and the execution's output. Removes the plan of
- * the range, whichever run wrote it: all days of the range are delivered.
+ * Sums up the windows. The result becomes the event's detail and the execution's output. If no window failed,
+ * all days of the range are delivered, and the plan of the range is removed, whichever run wrote it.
  *
  * @throws ExportIncomplete if a window failed or has no result; delivered windows stay delivered
  * @throws AccessRefused, ServiceUnavailable

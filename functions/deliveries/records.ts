@@ -37,7 +37,7 @@ export interface StoredFailure extends Attempt {
   readonly todo: string;
 }
 
-/** A range that was asked for and is not delivered yet. */
+/** A range that was asked for, and that no run of it has delivered yet. */
 export interface StoredPlan extends Attempt {
   readonly request: ExportRequest;
   /** When its export started, in ISO 8601. */

@@ -64,7 +64,7 @@ export function windowOf(key: string): Window | undefined {
   return rangeIn(key, /\/start_date=([\d-]+)\/end_date=([\d-]+)\//);
 }
 
-/** The prefix of an export's plans: one object for each range that was asked for and is not delivered yet. */
+/** The prefix of an export's plans: one object for each range that no run of it has delivered yet. */
 export function plansPrefix(request: ExportId): string {
   return `${exportPrefix(request)}${PLANS}`;
 }
