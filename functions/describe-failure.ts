@@ -35,7 +35,7 @@ export async function describeFailure(
   if (isWindowFailure(state)) return failWindow(state, dependencies);
   // PlanExport has checked the request. `results` comes when the windows end.
   const planned = PublishExportInput.safeParse(state).data;
-  // It could not be announced.
+  // Everything was delivered, and only the event could not be sent.
   const published = ExportResult.safeParse(state).data;
   // Undefined if the request was never checked: a key has only checked parts.
   const asked = planned?.request ?? published;

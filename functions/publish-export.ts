@@ -19,7 +19,7 @@ interface Dependencies {
 
 /**
  * Sums up the windows. The result becomes the event's detail and the execution's output. If no window failed,
- * all days of the range are delivered, and the plan of the range is removed, whichever run wrote it.
+ * the plan of the range is removed, whichever run wrote it.
  *
  * @throws ExportIncomplete if a window failed or has no result; delivered windows stay delivered
  * @throws AccessRefused, ServiceUnavailable

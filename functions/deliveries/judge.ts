@@ -29,10 +29,11 @@ export interface Attempt extends DateRange {
 /**
  * The state of a day of an export. The first reason that holds counts. Own is what has the request's hash.
  *
- * - `unannounced`: the table has read an own report that is newer than each own manifest of the day
- * - `other_request`: it has no own manifest, but one of another request, and no entry in the table
- * - `older_request`: it has no own manifest, but one of another request, and an entry in the table
- * - `failed`: it has no manifest, but a failure report, of any age and request · `absent`: it has neither
+ * - `unannounced`: the table has read an own report, and the day is not delivered, or by older reports only
+ * - `other_request`: only a manifest of another request covers it, and the table has no entry of it
+ * - `older_request`: only a manifest of another request covers it, and the table has an entry of it
+ * - `failed`: no manifest delivers it, but a failure report, of any age and request, covers it
+ * - `absent`: no manifest delivers it, and no failure report covers it
  * - `unfinished`: its newest own report was created before the day was over
  * - `not_in_table`: the table has not read the newest report that an own manifest names
  * - `held`: the table keeps rows that the newest report does not have

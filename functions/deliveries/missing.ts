@@ -24,8 +24,8 @@ export async function findMissing(
   const { deliveries: all, plans, failures } = await readRecords(store, request, request);
   const deliveries = all.filter(({ published_at }) => Date.parse(published_at) >= since.getTime());
   const hash = requestHash(request, target);
-  // A snapshot of a list is made during its day.
   const attempts = [...plans, ...failures];
+  // A snapshot of a list is made during its day.
   const facts = { deliveries, attempts, hash, timeZone: request.kind === 'list' ? undefined : timeZone };
   const days = windows.flatMap(daysIn);
   const states = judgeDays(days, facts);

@@ -48,7 +48,7 @@ export interface StoredPlan extends Attempt {
 export const Plan = z.object({
   version: z.literal('1'),
   execution: z.string(),
-  /** A delivery counts if it was published later: the start, or what `only_missing` names. */
+  /** The start, or what `only_missing` names. The plan asks for a day until it is delivered later. */
   since: z.string(),
   /** When its export started. Absent in plans of older versions. */
   started_at: z.optional(z.string()),

@@ -167,6 +167,8 @@ async function sumShown(
 /**
  * Says what becomes of a report's day, and how the object shows it then:
  *
+ * A day without an entry shows the report. Otherwise:
+ *
  * | the report is, beside the shown one | it has rows, or the shown has none | only the shown has rows |
  * |---|---|---|
  * | older, of the same request | `kept` | `kept` |
