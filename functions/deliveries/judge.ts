@@ -11,7 +11,7 @@ export interface Delivery extends DateRange {
   readonly execution: string;
   /** The range of the export that delivered the window. Default: the window. */
   readonly asked?: DateRange;
-  /** Another run replaced the object that the manifest names, in a bucket without versions. */
+  /** The object has another checksum than the manifest names, or none. Only in a bucket without versions. */
   readonly lost?: true;
 }
 
@@ -60,7 +60,7 @@ export const NOT_DELIVERED: ReadonlySet<DayState> = new Set([
   'unfinished',
 ]);
 
-/** States that an export mends. `not_in_table` needs the file read again, and `held` a decision. */
+/** States that only an export mends. `not_in_table` may need the file read again, and `held` a decision. */
 export const TO_EXPORT: ReadonlySet<DayState> = new Set([...NOT_DELIVERED, 'older_request', 'not_renewed']);
 
 export interface DayFacts {
@@ -127,8 +127,9 @@ function isNewer(one: Pick<Delivery, 'created_at'>, other: Pick<Delivery, 'creat
 
 /**
  * Finds the days that a plan still asks for. A failure names days that `only_missing` left out too, so it
- * asks for nothing. A rolling look-back never exports the same range again, so a plan is settled once no day
- * of it is missing and a later run, as long and going beyond it, delivered a window.
+ * asks for nothing. A rolling look-back never exports the same range again, so a plan is settled once each
+ * day of it has a file that was not replaced, and a later run, as long and going beyond it, delivered a
+ * window.
  *
  * @param newest the newest delivery of each day
  */
