@@ -18,7 +18,7 @@ interface Dependencies extends RequestTarget, Pick<Common, 'log'> {
 /**
  * Checks the whole request before the platform is called, and splits its range into windows of at most 45
  * days (contract 8). With `only_missing`, leaves out the windows that have no day to export. Writes a plan,
- * which says what was asked for until a run of the same range has delivered it.
+ * which says what was asked for until a run of the range has delivered all that it was to export.
  *
  * @throws InvalidInput with every fault
  * @throws AccessRefused, ServiceUnavailable

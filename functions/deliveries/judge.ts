@@ -30,14 +30,15 @@ export interface Attempt extends DateRange {
  * The state of a day of an export. The first reason that holds counts. Own is what has the request's hash.
  *
  * - `unannounced`: the table has read an own report, and the day is not delivered, or by older reports only
- * - `other_request`: only a manifest of another request covers it, and the table has no entry of it
- * - `older_request`: only a manifest of another request covers it, and the table has an entry of it
+ * - `other_request`: not delivered, but there is a manifest of another request; the table has no entry of it
+ * - `older_request`: the same, and the table has an entry of it
  * - `failed`: no manifest delivers it, but a failure report, of any age and request, covers it
  * - `absent`: no manifest delivers it, and no failure report covers it
  * - `unfinished`: its newest own report was created before the day was over
  * - `not_in_table`: the table has not read the newest report that an own manifest names
- * - `held`: the table keeps rows that the newest report does not have
+ * - `held`: the table's entry names an own report as held
  * - `not_renewed`: an own plan still asks for it
+ * - `present`: it is delivered, and in the table if there is one
  */
 export type DayState =
   | 'unannounced'
@@ -111,7 +112,7 @@ export function covers({ start_date, end_date }: DateRange, day: string): boolea
   return start_date <= day && (day < end_date || day === start_date);
 }
 
-/** The own report that the table has read last. The rows may come from another request. */
+/** The own report that the table has read last. If it is held, the rows may come from another request. */
 function readOf(entry: ShownDay | undefined, hash: string): Pick<Delivery, 'created_at'> | undefined {
   if (entry?.held?.request_hash === hash) return entry.held;
   return entry?.request_hash === hash ? entry : undefined;

@@ -37,7 +37,7 @@ export interface StoredFailure extends Attempt {
   readonly todo: string;
 }
 
-/** A range that was asked for, and that no run of it has delivered yet. */
+/** A range that was asked for, until a run of the same range has delivered all that it was to export. */
 export interface StoredPlan extends Attempt {
   readonly request: ExportRequest;
   /** When its export started, in ISO 8601. */

@@ -111,7 +111,7 @@ export async function mergeMonth(
 export type Merged = Awaited<ReturnType<typeof mergeMonth>>;
 
 /**
- * Makes a list's object show a snapshot, unless it shows a newer one, or has items and the snapshot has none.
+ * Makes a list's object show a snapshot. It is judged like a day of a report, see {@link decideDay}.
  *
  * @param file JSON items, one per line @param day of the snapshot
  * @throws DownloadRefused if the file does not parse; see also mergeObject
@@ -174,6 +174,8 @@ async function sumShown(
  * | older, of the same request | `kept` | `kept` |
  * | the same | `shown`, as it is | `shown`, as it is |
  * | newer, or of another request | `shown` | `held`, unless the request accepts it |
+ *
+ * A held report stays named while only older ones of its request come, also if they are shown.
  *
  * @param before the sums of the rows that the object shows
  */
