@@ -78,8 +78,9 @@ export interface DayFacts {
 }
 
 /**
- * Judges days for every command and step. A caller that looks at some deliveries only gives only these:
- * CheckReady the ones of reports since its run was due, `only_missing` the ones since an instant.
+ * Judges days for every command and step, except a list's for CheckReady. Only the deliveries that the caller
+ * looks at count: for CheckReady those of reports since its run was due, for `only_missing` those since an
+ * instant.
  */
 export function judgeDays(days: readonly string[], facts: DayFacts): DayState[] {
   const { deliveries, shown, hash, timeZone } = facts;
