@@ -86,7 +86,7 @@ async function readAccount(
   return { request, missing: lateDays(request, deliveries, start, target), manifests: [] };
 }
 
-/** The days that no report since the start covers. */
+/** The days that no report since the start delivers. A list has all of them once it has any. */
 function lateDays(
   request: ExportRequest,
   all: readonly StoredDelivery[],

@@ -130,8 +130,8 @@ function isNewer(one: Pick<Delivery, 'created_at'>, other: Pick<Delivery, 'creat
 /**
  * Finds the days that a plan still asks for. A failure names days that `only_missing` left out too, so it
  * asks for nothing. A rolling look-back never exports the same range again, so a plan is settled once each
- * day of it has a file that was not replaced, and a later run, as long and going beyond it, delivered a
- * window.
+ * day of it that is judged has a file that was not replaced, and a later run, as long and going beyond it,
+ * delivered a window.
  *
  * @param newest the newest delivery of each day
  */

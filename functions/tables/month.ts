@@ -175,7 +175,7 @@ async function sumShown(
  * | the same | `shown`, as it is | `shown`, as it is |
  * | newer, or of another request | `shown` | `held`, unless the request accepts it |
  *
- * A held report stays named while only older ones of its request come, also if they are shown.
+ * A held report stays named while only older ones of its request come, also if their rows are shown.
  *
  * @param before the sums of the rows that the object shows
  */
