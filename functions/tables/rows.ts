@@ -31,9 +31,6 @@ export async function stageRows(
   const { names, rows } = await openRows(database, file);
   const keys = columns.map(({ from }) => from.toLowerCase());
   const usualKeys = names.map((name) => name.toLowerCase());
-  // The place of each column's text in a usual row, then of columns that it lacks.
-  const places = [...usualKeys, ...keys.filter((key) => !usualKeys.includes(key))];
-  const placed = places.map((key) => (keys.includes(key) ? literal(key) : 'NULL'));
   const values = columns.map(({ name, type }, at) => {
     const key = keys[at] ?? '';
     const text = `"text ${at}"`;
@@ -43,7 +40,8 @@ export async function stageRows(
     return {
       text,
       // By its position, which takes less time than by its name.
-      found: `texts[${places.indexOf(key) + 1}] AS ${text}`,
+      found: `CASE WHEN is_usual THEN texts[${usualKeys.indexOf(key) + 1}]
+        ELSE texts[list_position(keys, ${literal(key)})] END AS ${text}`,
       value,
       cast: `${cast} AS ${value}`,
       isBad: type === 'string' && at > 0 ? 'false' : `${value} IS NULL AND ${isBad}`,
@@ -57,21 +55,18 @@ export async function stageRows(
     `COPY (
       SELECT ${values.map(({ value }) => value)}, CASE ${bad.join(' ')} END AS "bad cell", "other names"
       FROM (SELECT *, ${values.map(({ cast }) => cast)}
-        FROM (SELECT ${values.map(({ found }) => found)}, "other names"
-          FROM (SELECT CASE WHEN is_usual THEN texts
-              ELSE list_transform([${placed}], lambda key: texts[list_position(keys, key)]) END AS texts,
-              CASE WHEN NOT is_usual THEN names END AS "other names"
-            FROM (SELECT *, CASE WHEN NOT is_usual THEN list_transform(names, lambda name: lower(name)) END AS keys
-              FROM (${rows})))))
+        FROM (SELECT ${values.map(({ found }) => found)}, CASE WHEN NOT is_usual THEN names END AS "other names"
+          FROM (SELECT *, CASE WHEN NOT is_usual THEN list_transform(names, lambda name: lower(name)) END AS keys
+            FROM (${rows}))))
     ) TO ${literal(path)} (${database.parquet}, ${READ_SOON})`,
   );
   const others = await database.query(
     `SELECT name, max(times) AS times FROM (
        SELECT name, count(*) AS times FROM (
-         SELECT unnest(names) AS name, shape FROM (
-           SELECT any_value("other names") AS names, hash("other names") AS shape FROM ${literal(path)}
-             WHERE "other names" IS NOT NULL GROUP BY shape))
-       GROUP BY name, shape)
+         SELECT unnest(names) AS name, "its shape" FROM (
+           SELECT any_value("other names") AS names, hash("other names") AS "its shape" FROM ${literal(path)}
+             WHERE "other names" IS NOT NULL GROUP BY "its shape"))
+       GROUP BY name, "its shape")
      GROUP BY name ORDER BY lower(name) IN (${keys.map(literal)}) DESC, name LIMIT ${MAX_OTHER_NAMES}`,
   );
   const added = others.flatMap(({ name, times }) => {

@@ -78,9 +78,9 @@ export async function stageReport(
     const text = bad.cell.value === null ? 'no value' : shorten(bad.cell.value);
     const wanted = column === date ? 'a date' : column.type;
     problems.push(`row ${bad.row} has ${text} in the column ${column.name}, where ${wanted} belongs`);
-  } else if (schema && total.duplicates !== '0')
+  } else if (schema && total['equal rows'] !== '0')
     warnings.push(
-      `rows with the same date and dimensions as another row: ${total.duplicates}; the table counts all of them`,
+      `rows with the same date and dimensions as another row: ${total['equal rows']}; the table counts all of them`,
     );
   const table_problem = problems.join('; ');
   // Without a table, they only explain why there are no sums.
@@ -117,21 +117,15 @@ async function addUp(
   { start_date, end_date }: Window,
 ): Promise<readonly Row[]> {
   const first = `arg_min({row: file_row_number + 1, date: date, cell: "bad cell"}, file_row_number)`;
-  const metrics = metricsOf(columns);
-  const sums = metrics.map((metric) => `${sumOf(metric)} AS ${identifier(metric.name)}`);
   const dimensions = columns.filter(({ type }) => type === 'string').map(({ name }) => identifier(name));
   return database.query(
-    `WITH days AS MATERIALIZED (
-       SELECT ${['date', ...sums]}, count(*) AS "number of rows",
-         ${first} FILTER ("bad cell" IS NOT NULL) AS "bad row",
-         ${first} FILTER (date < ${literal(start_date)} OR date >= ${literal(end_date)}) AS "row outside"
-       FROM read_parquet(${literal(path)}, file_row_number = true) GROUP BY date)
-     SELECT ${[...sumExpressions(metrics), 'date']}, coalesce(sum("number of rows"), 0) AS "number of rows",
+    `SELECT ${[...sumExpressions(metricsOf(columns)), 'date', 'count(*) AS "number of rows"']},
        min(date) AS "first date", max(date) AS "last date",
-       arg_min("bad row", "bad row".row) AS "bad row",
-       arg_min("row outside", "row outside".row) AS "row outside",
-       (SELECT count(*) - count(DISTINCT hash(${['date', ...dimensions]})) FROM ${literal(path)}) AS duplicates
-     FROM days GROUP BY GROUPING SETS ((date), ()) ORDER BY grouping(date) DESC, date`,
+       ${first} FILTER ("bad cell" IS NOT NULL) AS "bad row",
+       ${first} FILTER (date < ${literal(start_date)} OR date >= ${literal(end_date)}) AS "row outside",
+       (SELECT count(*) - count(DISTINCT hash(${['date', ...dimensions]})) FROM ${literal(path)}) AS "equal rows"
+     FROM read_parquet(${literal(path)}, file_row_number = true)
+     GROUP BY GROUPING SETS ((date), ()) ORDER BY grouping(date) DESC, date`,
   );
 }
 
@@ -144,17 +138,12 @@ export function metricsOf<C extends TableColumn>(columns: readonly C[]): C[] {
   return columns.filter(({ type }) => type === 'bigint' || type === 'double' || type.startsWith('decimal'));
 }
 
-/** SQL for the sum of a metric. Only fsum is exact to the last digits of a double. */
-function sumOf({ name, type }: Column): string {
-  return `${type === 'double' ? 'fsum' : 'sum'}(${identifier(name)})`;
-}
-
-/** SQL for the sum of each metric, by its name. */
+/** SQL for the sum of each metric, by its name. Only fsum is exact to the last digits of a double. */
 export function sumExpressions(metrics: readonly Column[]): string[] {
-  return metrics.map(
-    (metric) =>
-      `CAST(coalesce(${sumOf(metric)}, if(count(*) = 0, 0, NULL)) AS VARCHAR) AS ${identifier(metric.name)}`,
-  );
+  return metrics.map(({ name, type }) => {
+    const sum = `${type === 'double' ? 'fsum' : 'sum'}(${identifier(name)})`;
+    return `CAST(coalesce(${sum}, if(count(*) = 0, 0, NULL)) AS VARCHAR) AS ${identifier(name)}`;
+  });
 }
 
 /** @param row of a query with {@link sumExpressions} */

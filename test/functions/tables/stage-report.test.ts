@@ -169,11 +169,14 @@ it.each([
   expect(facts).toMatchObject({ sums: { spend } });
 });
 
+const bigint = (name: string): Column => ({ name, type: 'bigint', from: name });
+
 it.each<[string, string, RegExp, Given?]>([
   [
     'other fields',
-    rowsWith({ campaign_id: 'b', country: 'US', Country: 'DE' }),
+    rowsWith({ campaign_id: 'b', country: 'US', Country: 'DE', shape: 5, duplicates: 7 }),
     /^the table leaves out fields .*: "Country", "country"$/,
+    { schema: { ...SCHEMA, columns: [...SCHEMA.columns, bigint('shape'), bigint('duplicates')] } },
   ],
   [
     'rows with the same date and dimensions',
