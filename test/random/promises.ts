@@ -221,8 +221,9 @@ function notConverged({ scenario, faulty, clean }: ScenarioRun): string[] {
   const isChanging = scenario.report.changing || scenario.newcomer;
   const sameSource = !/changed|body|gzip/.test(scenario.platform.join()) && !isChanging;
   const stale = [...clean.objects.keys()].filter(isPlan);
-  // A list that the platform refused to continue may have been cut, and says so.
-  const isCut = (key: string) => /refused offset/.test(String(faulty.objects.get(manifestOf(key))?.bytes));
+  // A list that the platform refused to continue may have been cut. Its manifest says so, if it has one.
+  const isCut = (key: string) =>
+    /refused offset|list status=4/.test(`${faulty.objects.get(manifestOf(key))?.bytes ?? scenario.platform}`);
   const other = [...faulty.objects].filter(([key, file]) => {
     const now = clean.objects.get(key);
     if (!now) return key.endsWith('.json') && !isPlan(key);

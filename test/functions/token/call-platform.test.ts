@@ -61,8 +61,7 @@ describe('callPlatform', () => {
 
   it('8: counts 429s in a row and in total; an answer ends the row, and proves that a new token works', async () => {
     const { access, window } = await startStep();
-    const throttle = () =>
-      Promise.reject(new PlatformUnavailable('Too many.', { status: 429, retry_after: 30 }));
+    const throttle = () => Promise.reject(new PlatformUnavailable('No.', { status: 429, retry_after: 30 }));
     const renewed = { ...window, token: { ...window.token, unproven: true } };
     const once = await callPlatform(renewed, access, throttle);
     expect(once).toEqual({ window: { ...renewed, wait_seconds: 30, throttled: 1, throttled_in_all: 1 } });
