@@ -12,8 +12,8 @@ interface Conditions extends RequestTarget, OnlyMissing {
 
 /**
  * Finds the windows to export: each has a day that was not delivered, or that a plan still asks for. Looks at
- * no table, so no day is unannounced, held, not in the table or of an older request. Deliveries before `since`
- * do not count.
+ * no table, so no day is unannounced, held, not in the table or of an older request. Deliveries before
+ * `since` do not count.
  *
  * @throws AccessRefused, ServiceUnavailable
  */

@@ -95,6 +95,7 @@ async function openRows(
       names: header,
       rows: `SELECT NULL::VARCHAR[] AS names, fields AS texts, true AS is_usual FROM ${json}`,
     };
+  // As a variable, because a literal of SQL cannot hold the character U+0000.
   await database.query(
     `SET VARIABLE usual_names = (SELECT names
        FROM (SELECT map_keys(fields) AS names, row_number() OVER () AS row

@@ -54,7 +54,7 @@ export function createPlatformAccess(settings: PlatformSettings): Omit<PlatformA
  *   again. A 429 has no answer: the window waits then, because the state machine does the waiting
  * @throws OutOfTime, RateLimited, or what the call throws
  */
-export async function callPlatform<W extends AuthorizedWindow, T>(
+export async function callPlatform<W extends AuthorizedWindow, T extends object>(
   window: W,
   { platform, readToken, now, log }: PlatformAccess,
   call: (platform: Platform, authorization: Authorization) => Promise<T>,
@@ -67,16 +67,13 @@ export async function callPlatform<W extends AuthorizedWindow, T>(
     return { window: { ...window, throttled: 0, token: { ...window.token, unproven: false } }, answer };
   } catch (error) {
     if (error instanceof PlatformUnavailable && error.facts.status === 429)
-      return { window: waitAfterThrottle(window, error) };
+      return { window: countThrottle(window, error) };
     throw error;
   }
 }
 
 /** Counts a 429. @throws RateLimited at the limit of either count */
-function waitAfterThrottle<W extends AuthorizedWindow>(
-  window: W,
-  { happened, facts }: PlatformUnavailable,
-): W {
+function countThrottle<W extends AuthorizedWindow>(window: W, { happened, facts }: PlatformUnavailable): W {
   const throttled = window.throttled + 1;
   const throttled_in_all = (window.throttled_in_all ?? 0) + 1;
   const inARow = throttled > MAX_THROTTLED;

@@ -26,7 +26,7 @@ program
     positive,
     15_000_000,
   )
-  .option('--rounds <n>', 'the lines show their medians', positive, 5)
+  .option('--rounds <n>', 'the lines of reports show their medians', positive, 5)
   .action(({ size, monthRows, rounds }: { size: number; monthRows: number; rounds: number }) =>
     benchLarge(size, monthRows, rounds),
   );

@@ -33,10 +33,10 @@ export async function benchLarge(bytes: number, monthRows: number, rounds: numbe
     rmSync(scratch, { recursive: true });
     return taken;
   };
+  const path = join(folder.path, 'report.json');
+  const objects = join(folder.path, 'objects');
   for (const days of [1, 45]) {
-    const path = join(folder.path, 'report.json');
     const crc32 = await writeReport(path, { bytes, start_date: START, days });
-    const objects = join(folder.path, 'objects of a report');
     const samples = { floor: [] as Taken[], step: [] as Taken[] };
     for (let round = 1; round <= rounds; round++)
       for (const contender of ['floor', 'step'] as const) {
@@ -47,11 +47,9 @@ export async function benchLarge(bytes: number, monthRows: number, rounds: numbe
     const floor = print(`${name} without checks`, samples.floor);
     print(`${name} by the step`, samples.step, floor);
   }
-  const objects = join(folder.path, 'objects');
   mkdirSync(objects);
   const object = join(objects, 'tables_bench_acme.2026-10.parquet');
   await writeMonth(object, monthRows);
-  const path = join(folder.path, 'day.json');
   const crc32 = await writeReport(path, { bytes: DAY_BYTES, start_date: START, days: 1 });
   const size = (statSync(object).size / 1e9).toFixed(2);
   print(`a day into a month of ${size} GB`, [await measure({ contender: 'step', path, crc32, objects }, 1)]);

@@ -60,14 +60,13 @@ describe('callPlatform', () => {
   });
 
   it('8: counts 429s in a row and in total; an answer ends the row, and proves that a new token works', async () => {
-    const { access, window } = await startStep();
+    const { access, sandbox, window } = await startStep();
     const throttle = () => Promise.reject(new PlatformUnavailable('No.', { status: 429, retry_after: 30 }));
     const renewed = { ...window, token: { ...window.token, unproven: true } };
     const once = await callPlatform(renewed, access, throttle);
     expect(once).toEqual({ window: { ...renewed, wait_seconds: 30, throttled: 1, throttled_in_all: 1 } });
-    const { window: after, answer } = await callPlatform(once.window, access, async () => 'record');
-    const proven = { ...window.token, unproven: false };
-    expect([after, answer]).toEqual([{ ...once.window, throttled: 0, token: proven }, 'record']);
+    const { window: after, answer } = await callPlatform(once.window, access, async () => sandbox);
+    expect([after, answer]).toEqual([{ ...once.window, throttled: 0, token: window.token }, sandbox]);
     const twice = await callPlatform(after, access, throttle);
     expect(twice.window).toMatchObject({ throttled: 1, throttled_in_all: 2 });
   });
