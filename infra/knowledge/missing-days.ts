@@ -40,7 +40,7 @@ export interface MissingRange extends Days {
 export const LACK_WORDS = {
   not_delivered: 'not delivered',
   not_in_table: 'not in the table',
-  not_renewed: 'shown, but a newer export did not deliver them',
+  not_renewed: 'delivered, but not again by a newer export',
   held: 'held',
   older_request: 'of an older request',
 };
@@ -57,12 +57,12 @@ export type MissingDays = ReturnType<typeof groupMissing>;
 export const REASONS: Readonly<Record<MissingRange['reason'], string>> = {
   absent: 'not exported',
   failed: 'not exported: an export of it failed',
-  unannounced: 'in the table, not announced: no manifest of this request names its report',
+  unannounced: 'read by the table, not announced: no manifest of this request names its report',
   unfinished: 'exported before the day was over',
   other_request: 'exported by another request',
   older_request: 'shown as an older request exported it',
   not_in_table: 'exported, but not in the table',
-  not_renewed: 'shown, but a newer export failed, was interrupted or still runs',
+  not_renewed: 'delivered, but a newer export failed, was interrupted or still runs',
   held: 'held: the newest report has no rows, and the table keeps its own',
 };
 

@@ -64,7 +64,7 @@ it('49: exports days that no manifest names without --only-missing, which does n
   await deliver(folder, { days: [1, 2], created: 1 });
   const { stdout } = await runCommand(['missing', ...place, '--to', '2026-10-04']);
   expect(stdout.split('\n').filter((line) => /not announced|npm/.test(line))).toEqual([
-    expect.stringMatching('^  2026-10-01 to 2026-10-02  in the table, not announced: '),
+    expect.stringMatching('^  2026-10-01 to 2026-10-02  read by the table, not announced: '),
     expect.stringMatching(' --from 2026-10-03 --to 2026-10-04 --only-missing '),
     'To export again what is not announced:',
     expect.stringMatching(' --from 2026-10-01 --to 2026-10-03 --local'),
