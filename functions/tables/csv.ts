@@ -47,17 +47,16 @@ export async function* readCsv(
 function toJsonLine(fields: readonly string[], file: { header: readonly string[] }): string {
   const texts = fields.with(-1, (fields.at(-1) ?? '').replace(/\r$/, ''));
   if (texts.length === 1 && texts[0] === '') return '';
-  const { header } = file;
-  if (header.length === 0) {
+  if (file.header.length === 0) {
     file.header = texts.map((text) => text.trim());
     // Otherwise all lines would be the header of a report without rows.
     if (file.header.some((name) => /\r(?!\n)/.test(name)))
       throw new TableProblem('lines of the CSV file end with a carriage return alone; they need a line feed');
     return '';
   }
-  if (texts.length < header.length)
+  if (texts.length < file.header.length)
     throw refused('cannot be read: a line has fewer fields than the first one');
-  if (texts.length > header.length)
+  if (texts.length > file.header.length)
     throw new TableProblem('a line of the CSV file has more fields than the first one');
   return `${JSON.stringify(texts.map((text) => (text === '' ? null : text)))}\n`;
 }

@@ -20,7 +20,7 @@ export interface Curation {
   readonly warnings: readonly string[];
 }
 
-export interface Work extends Merging {
+export interface Work extends Merging, Pick<Offer, 'acceptEmpty'> {
   /** Undefined if the stack has no tables. */
   readonly catalog: Catalog | undefined;
   /** Its folder is removed once it is read. */
@@ -29,8 +29,6 @@ export interface Work extends Merging {
   readonly schema: TableSchema | undefined;
   /** The hash of the request. */
   readonly hash: string;
-  /** The file may empty this day. */
-  readonly acceptEmpty: (day: string) => boolean;
 }
 
 /**
@@ -50,7 +48,7 @@ export async function curateRows(state: SavedWindow, work: Work): Promise<Curati
   );
   const version = { report_id, created_at, request_hash: work.hash };
   const entry = { version, window, copied_at: state.object.copied_at };
-  const written = await writeDays(work, request, entry, facts, (month, some, offer) =>
+  const written = await writeDays(work, request, entry, facts, (offer, month, some) =>
     mergeMonth(work, month, some, offer, path),
   );
   // The newest day that has rows and was over when the report was created.
@@ -77,7 +75,12 @@ export async function stageWindow(
   const facts = await stageReport(database, file, path, { window, schema, columns, granularity });
   // Makes room for the months.
   await rm(dirname(file.path), { recursive: true });
-  return { ...facts, days: daysWithEmpty(request, window, facts) };
+  const { rows, sums, days } = facts;
+  // A report by day says of each day of its window that it has no rows, unless its rows have no dates.
+  if (granularity.toUpperCase() !== 'DAY' || (rows !== 0 && days.length === 0)) return facts;
+  const found = new Map(days.map((each) => [each.day, each]));
+  const none = Object.fromEntries(Object.keys(sums).map((name) => [name, '0']));
+  return { ...facts, days: daysOf(window).map((day) => found.get(day) ?? { day, rows: 0, sums: none }) };
 }
 
 /** Shows the newest snapshot of a list in its table. @throws like {@link curateRows} */
@@ -87,21 +90,7 @@ export async function curateList(state: SavedWindow, work: Work): Promise<Curati
   const { copied_at } = object;
   const version = { report_id, created_at: copied_at, request_hash: work.hash };
   const entry = { version, window, copied_at };
-  return writeDays(work, state.request, entry, { days }, (_month, _days, offer) =>
-    mergeList(work, work.file, window.start_date, offer),
-  );
-}
-
-/** A report by day says of each day of its window that it has no rows, unless its rows have no dates. */
-function daysWithEmpty(
-  { granularity }: ReportRequest,
-  window: Window,
-  { rows, sums, days }: ReportFacts,
-): readonly DayFacts[] {
-  if (granularity.toUpperCase() !== 'DAY' || (rows !== 0 && days.length === 0)) return days;
-  const found = new Map(days.map((each) => [each.day, each]));
-  const none = Object.fromEntries(Object.keys(sums).map((name) => [name, '0']));
-  return daysOf(window).map((day) => found.get(day) ?? { day, rows: 0, sums: none });
+  return writeDays(work, state.request, entry, { days }, (offer) => mergeList(work, work.file, offer));
 }
 
 /** Writes days into the table, unless their file has a fault, and their outcome into the ledger. */
@@ -110,7 +99,7 @@ async function writeDays(
   request: ExportRequest,
   entry: Entry,
   { days, table_problem }: Pick<ReportFacts, 'days' | 'table_problem'>,
-  merge: (month: string, days: readonly DayFacts[], offer: Offer) => Promise<Merged>,
+  merge: (offer: Offer, month: string, days: readonly DayFacts[]) => Promise<Merged>,
 ): Promise<Curation> {
   const merged: MergedDay[] = [];
   // The last writer of an object may have been killed before it wrote the ledger.
@@ -120,7 +109,7 @@ async function writeDays(
     problem = await eachMonth(days, merging.signal, async (month, some) => {
       const { account } = request;
       const warnBelow = request.kind === 'report' ? request.warn_below : undefined;
-      const done = await merge(month, some, { ...entry, schema, account, acceptEmpty, warnBelow });
+      const done = await merge({ ...entry, schema, account, acceptEmpty, warnBelow }, month, some);
       merged.push(...done.days);
       Object.assign(before, done.before);
     });
@@ -172,19 +161,16 @@ function describeChanges(
   problem: string | undefined,
 ): Curation {
   if (!schema) return { curated: {}, warnings: [] };
-  const { table: name } = schema;
-  const [absent] = days.slice(merged.length);
-  const part = ` from ${absent?.day} on (${days.length - merged.length} of ${days.length} days)`;
-  const table_problem = problem && notWritten(name, problem, merged.length > 0 ? part : '');
+  const part = ` from ${days[merged.length]?.day} on (${days.length - merged.length} of ${days.length} days)`;
+  const table_problem = problem && notWritten(schema.table, problem, merged.length > 0 ? part : '');
   const warnings = table_problem ? [table_problem] : [];
   if (merged.length === 0) return { curated: { table_problem }, warnings };
-  const withOutcome = (outcome: MergedDay['outcome']) => merged.filter((each) => each.outcome === outcome);
-  const held = withOutcome('held');
+  const { shown = [], kept = [], held = [] } = Object.groupBy(merged, ({ outcome }) => outcome);
   const restated = merged.filter((each) => each.restated);
   const table = {
-    name,
-    days: withOutcome('shown').length,
-    kept: withOutcome('kept').length,
+    name: schema.table,
+    days: shown.length,
+    kept: kept.length,
     restated: restated.length,
     first_restated: restated[0]?.day,
     last_restated: restated.at(-1)?.day,

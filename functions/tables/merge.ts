@@ -73,9 +73,7 @@ export async function readObject(database: Database, path: string): Promise<OldO
   );
   return {
     path,
-    columns: new Map(
-      columns.map(({ column_name, column_type }) => [String(column_name), String(column_type)]),
-    ),
+    columns: new Map(columns.map((each) => [String(each.column_name), String(each.column_type)])),
     days: days && readShownDays(String(days.text)),
   };
 }

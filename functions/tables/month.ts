@@ -113,16 +113,12 @@ export type Merged = Awaited<ReturnType<typeof mergeMonth>>;
 /**
  * Makes a list's object show a snapshot. It is judged like a day of a report, see {@link decideDay}.
  *
- * @param file JSON items, one per line @param day of the snapshot
+ * @param file JSON items, one per line
  * @throws DownloadRefused if the file does not parse; see also mergeObject
  */
-export async function mergeList(
-  merging: Merging,
-  file: ReportFile,
-  day: string,
-  offer: Offer,
-): Promise<Merged> {
+export async function mergeList(merging: Merging, file: ReportFile, offer: Offer): Promise<Merged> {
   const { version, schema, account } = offer;
+  const day = offer.window.start_date;
   const items = readJson(file, [], 'read_json_objects');
   const [counted] = await merging.database.query(`SELECT count(*) AS rows FROM ${items}`);
   const snapshot = { day, rows: Number(counted?.rows), sums: {} };
@@ -199,14 +195,15 @@ function decideDay(
   }
   const isOther = Object.entries(before).some(([name, sum]) => sums[name] !== sum);
   const restated = shown !== undefined && (shown.rows !== rows || isOther);
-  const tookOver = shown?.request_hash === version.request_hash ? undefined : shown;
+  const { report_id, created_at, request_hash } = shown ?? version;
+  const isOwn = request_hash === version.request_hash;
+  const tookOver = isOwn ? undefined : { report_id, created_at, request_hash };
   // A report that came late does not end the hold of one that is newer than both.
-  const isHeld = rows > 0 && leadOfHeld > 0;
-  const took_over = tookOver && versionOf(tookOver);
-  const ledger = { ...window, copied_at, sums, ...(took_over && { took_over }) };
+  const held = rows > 0 && leadOfHeld > 0 ? shown?.held : undefined;
+  const ledger = { ...window, copied_at, sums, took_over: tookOver };
   const fell =
-    shown && !tookOver ? findFall({ ...before, rows: `${shown.rows}` }, offered, warnBelow) : undefined;
-  const entry = { ...version, rows, restated, ...(isHeld && { held: shown?.held }), fell, ledger };
+    isOwn && shown ? findFall({ ...before, rows: `${shown.rows}` }, offered, warnBelow) : undefined;
+  const entry = { ...version, rows, restated, held, fell, ledger };
   return { ...offered, outcome: 'shown', restated, tookOver, fell, entry };
 }
 
@@ -218,10 +215,6 @@ function findFall(before: Sums, { rows, sums }: DayFacts, share: number): ShownD
   const addsUp = (metric: string) => metric === 'rows' || findMetric(metric)?.adds_up;
   const fallen = values.filter(({ metric, before, now }) => addsUp(metric) && now < share * before);
   return fallen.toSorted((one, other) => one.now / one.before - other.now / other.before)[0];
-}
-
-function versionOf({ report_id, created_at, request_hash }: ReportVersion): ReportVersion {
-  return { report_id, created_at, request_hash };
 }
 
 /**

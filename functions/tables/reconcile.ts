@@ -3,7 +3,6 @@ import { aboveTolerance, addByMetric, type ComparedDay } from '../decisions/tota
 import { comparedMetrics } from '../workflow/request/report.ts';
 import type { ReportRequest } from '../workflow/request/request.ts';
 import { literal } from '../workflow/sql.ts';
-import type { Curated } from '../workflow/state-parts.ts';
 import type { SavedWindow } from '../workflow/states.ts';
 import { columnName, ledgerKey, TOTAL, tableOf } from '../workflow/table.ts';
 import { eachMonth, stageWindow, type Work } from './curate-file.ts';
@@ -19,7 +18,7 @@ import { TableProblem } from './report.ts';
 export async function curateTotal(
   { window, main, object, ready_id: report_id = '', ...state }: SavedWindow,
   work: Work,
-): Promise<{ readonly reconciled: Curated['reconciled']; readonly warnings: readonly string[] }> {
+) {
   const { dimensions, ...request } = state.request as ReportRequest;
   const metrics = comparedMetrics(request).map(columnName);
   const facts = await stageWindow(request, window, work, join(work.folder, 'total.parquet'));
@@ -36,7 +35,19 @@ export async function curateTotal(
   });
   const reason = problem ?? facts.table_problem ?? 'the ledger lacks the sums of its rows or of the total';
   if (problem !== undefined || days.length === 0) throw new TableProblem(reason);
-  return describeDifferences(days, request.reconcile_tolerance, { report_id, key: object.key });
+  const { reconcile_tolerance: tolerance } = request;
+  const above = aboveTolerance(days, tolerance);
+  const [worst] = above;
+  const [first] = above.map(({ date }) => date).sort();
+  const reconciled = {
+    report_id,
+    key: object.key,
+    days: new Set(days.map(({ date }) => date)).size,
+    ...(tolerance && { above_tolerance: above.length }),
+    metrics: addByMetric(days),
+  };
+  const warning = `sums of days that differ from the platform's total by more than reconcile_tolerance: ${above.length}, from ${first} on; most of all ${worst?.metric} of ${worst?.date}: ${worst?.rows_sum} in the rows, ${worst?.platform_total} in the total`;
+  return { reconciled, warnings: worst ? [warning] : [] };
 }
 
 /** Reads a report's sums and its total from the ledger of a month. No value counts as 0. */
@@ -62,22 +73,4 @@ async function compare(
     const rows = old ? await work.database.query(select(old.path)) : [];
     return { result: rows as unknown as readonly ComparedDay[] };
   });
-}
-
-function describeDifferences(
-  days: readonly ComparedDay[],
-  tolerance: ReportRequest['reconcile_tolerance'],
-  total: { readonly report_id: string; readonly key: string },
-) {
-  const above = aboveTolerance(days, tolerance);
-  const [worst] = above;
-  const [first] = above.map(({ date }) => date).sort();
-  const reconciled = {
-    ...total,
-    days: new Set(days.map(({ date }) => date)).size,
-    ...(tolerance && { above_tolerance: above.length }),
-    metrics: addByMetric(days),
-  };
-  const warning = `sums of days that differ from the platform's total by more than reconcile_tolerance: ${above.length}, from ${first} on; most of all ${worst?.metric} of ${worst?.date}: ${worst?.rows_sum} in the rows, ${worst?.platform_total} in the total`;
-  return { reconciled, warnings: worst ? [warning] : [] };
 }

@@ -1,6 +1,4 @@
 import { AccessRefused, DiskFull, DownloadRefused, readMessage } from '../workflow/errors.ts';
-import type { Window } from '../workflow/state-parts.ts';
-import type { Column, TableSchema } from '../workflow/table.ts';
 
 /** The rows of the platform's file, on this machine's disk. */
 export interface ReportFile {
@@ -13,20 +11,6 @@ export interface ReportFile {
   readonly layout: 'array' | 'lines' | 'items' | 'csv';
   /** The first line of CSV. */
   readonly header?: readonly string[];
-}
-
-export interface ReportOptions {
-  /** With granularity DAY, no row may have another date. */
-  readonly window: Window;
-  /** Absent if the export has no table. The rows are only counted and added up then. */
-  readonly schema: Pick<TableSchema, 'columns' | 'date_column'> | undefined;
-  /**
-   * The columns that the request asks for: the file must have them. Another account's request may have added
-   * others to the schema.
-   */
-  readonly columns: readonly Column[];
-  /** Default: DAY. */
-  readonly granularity?: string | undefined;
 }
 
 export interface DayFacts {
@@ -43,8 +27,7 @@ export interface DayFacts {
 export type Sums = Readonly<Record<string, string | null>>;
 
 export interface ReportFacts {
-  /** Absent if the rows cannot be found or told apart, which is a table problem too. */
-  readonly rows?: number;
+  readonly rows: number;
   /** Absent if no row has a date. */
   readonly first_date?: string;
   readonly last_date?: string;

@@ -1,20 +1,32 @@
 import { DownloadRefused } from '../workflow/errors.ts';
 import { describeDays } from '../workflow/request/dates.ts';
+import type { ReportRequest } from '../workflow/request/request.ts';
 import { identifier, literal } from '../workflow/sql.ts';
 import type { Window } from '../workflow/state-parts.ts';
-import { ADVERTISER_COLUMN, type Column, DATE_COLUMN, type TableColumn } from '../workflow/table.ts';
+import { ADVERTISER_COLUMN, type Column, DATE_COLUMN, type TableSchema } from '../workflow/table.ts';
 import type { Database, Row } from './database.ts';
 import {
   list,
   type ReportFacts,
   type ReportFile,
-  type ReportOptions,
   refused,
   type Sums,
   shorten,
   TableProblem,
 } from './report.ts';
 import { stageRows } from './rows.ts';
+
+export interface ReportOptions extends Pick<ReportRequest, 'granularity'> {
+  /** With granularity DAY, no row may have another date. */
+  readonly window: Window;
+  /** Absent if the export has no table. The rows are only counted and added up then. */
+  readonly schema: Pick<TableSchema, 'columns' | 'date_column'> | undefined;
+  /**
+   * The columns that the request asks for: the file must have them. Another account's request may have added
+   * others to the schema.
+   */
+  readonly columns: readonly Column[];
+}
 
 /**
  * Reads a report once: checks its texts, casts them and adds them up. All checks run, whatever another one
@@ -30,7 +42,7 @@ export async function stageReport(
   path: string,
   options: ReportOptions,
 ): Promise<ReportFacts> {
-  const { window, schema, granularity = 'DAY' } = options;
+  const { window, schema, granularity } = options;
   const date: Column = { name: 'date', type: 'string', from: schema?.date_column ?? DATE_COLUMN };
   const columns = schema?.columns ?? metricsOf(options.columns);
   const all = [date, ...columns];
@@ -134,7 +146,7 @@ const DOUBLE_DIGITS = 12;
 const PLAIN = new Intl.NumberFormat('en', { maximumSignificantDigits: DOUBLE_DIGITS, useGrouping: false });
 
 /** The columns that are added up. */
-export function metricsOf<C extends TableColumn>(columns: readonly C[]): C[] {
+export function metricsOf(columns: readonly Column[]): Column[] {
   return columns.filter(({ type }) => type === 'bigint' || type === 'double' || type.startsWith('decimal'));
 }
 

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDatabase } from '../../../functions/tables/database.ts';
-import { type ReportFacts, type ReportOptions, TableProblem } from '../../../functions/tables/report.ts';
+import { type ReportFacts, TableProblem } from '../../../functions/tables/report.ts';
 import { findRows } from '../../../functions/tables/report-file.ts';
-import { stageReport } from '../../../functions/tables/stage-report.ts';
+import { type ReportOptions, stageReport } from '../../../functions/tables/stage-report.ts';
 import type { Column, TableSchema } from '../../../functions/workflow/table.ts';
 import { withDuckDb } from '../../support/ledger-rows.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -59,18 +59,18 @@ export async function stage(body: string | Buffer, given: Given = {}): Promise<S
   const columns = given.schema?.columns ?? SCHEMA.columns;
   using database = await openDatabase(folder, signal, columns.length);
   const path = join(folder, 'rows.parquet');
-  const asked = { window: WINDOW, schema: SCHEMA, columns, ...others };
+  const asked = { window: WINDOW, schema: SCHEMA, columns, granularity: 'DAY', ...others };
   const facts = await stageReport(database, file, path, asked);
   return { facts, path };
 }
 
 /** The facts of a report. */
-export async function factsOf(body: string | Buffer, given: Given = {}): Promise<ReportFacts> {
+export async function factsOf(body: string | Buffer, given: Given = {}): Promise<Partial<ReportFacts>> {
   try {
     return (await stage(body, given)).facts;
   } catch (error) {
     if (!(error instanceof TableProblem)) throw error;
-    return { table_problem: error.message, sums: {}, days: [], warnings: [] };
+    return { table_problem: error.message, sums: {}, days: [] };
   }
 }
 
