@@ -120,8 +120,7 @@ describe('the ledger', () => {
   });
 
   it('has no row of a report whose rows have no days', async () => {
-    const body = '[{"spend":1},{"spend":2}]';
-    expect((await log({ body, spends: DAY, schema: undefined })).lines).toEqual([]);
+    expect((await log({ body: '[{"spend":1},{"spend":2}]', schema: undefined })).lines).toEqual([]);
   });
 
   it('27: costs only itself if S3 refuses it, and the warning names the permission', async () => {
@@ -150,10 +149,12 @@ describe('the ledger', () => {
     const account = `dead-${next.id}-${Object.keys(next.spends ?? {})}`;
     const dead = { ...tables.store, putFile: failLedger };
     const first = { id: 'r1', created_at: '2026-11-01T00:00:00.000Z', spends: DAY, account };
+    await tables.curate({ ...first, id: 'r0', created_at: '2026-11-03T00:00:00.000Z', hash: 'other' });
     await expect(tables.curate(first, dead)).rejects.toThrow('killed');
     const created_at = next.id === 'r1' ? first.created_at : '2026-11-02T00:00:00.000Z';
     await tables.curate({ ...first, ...next, created_at });
-    expect((await linesOf(account)).filter((line) => line.includes('spend'))).toEqual(lines);
+    const found = (await linesOf(account)).filter((line) => line.includes('spend'));
+    expect(found).toEqual([...lines, '2026-10-31 r0 spend 3 kept']);
   });
 });
 

@@ -60,8 +60,7 @@ export async function stage(body: string | Buffer, given: Given = {}): Promise<S
   using database = await openDatabase(folder, signal, columns.length);
   const path = join(folder, 'rows.parquet');
   const asked = { window: WINDOW, schema: SCHEMA, columns, granularity: 'DAY', ...others };
-  const facts = await stageReport(database, file, path, asked);
-  return { facts, path };
+  return { facts: await stageReport(database, file, path, asked), path };
 }
 
 /** The facts of a report. */
