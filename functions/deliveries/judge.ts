@@ -11,7 +11,7 @@ export interface Delivery extends DateRange {
   readonly execution: string;
   /** The range of the export that delivered the window. Default: the window. */
   readonly asked?: DateRange;
-  /** The object has another checksum than the manifest names, or none. Only in a bucket without versions. */
+  /** The object has a checksum that is not the manifest's, or is unknown. Only if no version is named. */
   readonly lost?: true;
 }
 
@@ -32,7 +32,7 @@ export interface Attempt extends DateRange {
  * - `unannounced`: the table has read an own report, and the day is not delivered, or by older reports only
  * - `other_request`: not delivered, but there is a manifest of another request; the table has no entry of it
  * - `older_request`: the same, and the table has an entry of it
- * - `failed`: no manifest delivers it, but a failure report, of any age and request, covers it
+ * - `failed`: no manifest delivers it, but a failure report, of whatever request, covers it
  * - `absent`: no manifest delivers it, and no failure report covers it
  * - `unfinished`: its newest own report was created before the day was over
  * - `not_in_table`: the table has not read the newest report that an own manifest names

@@ -171,7 +171,8 @@ async function sumShown(
  * | the same | `shown`, as it is | `shown`, as it is |
  * | newer, or of another request | `shown` | `held`, unless the request accepts it |
  *
- * A held report stays named while only older ones of its request come, also if their rows are shown.
+ * A held report stays named while only older ones of its request come, also if their rows are shown, unless
+ * one of them may empty the day.
  *
  * @param before the sums of the rows that the object shows
  */
@@ -193,16 +194,15 @@ function decideDay(
   if (shown && shown.rows > 0 && rows === 0 && !acceptEmpty(day)) {
     return { ...none, outcome: 'held', ...(leadOfHeld < 0 && { entry: { ...shown, held: version } }) };
   }
-  const isOther = Object.entries(before).some(([name, sum]) => sums[name] !== sum);
-  const restated = shown !== undefined && (shown.rows !== rows || isOther);
-  const { report_id, created_at, request_hash } = shown ?? version;
-  const isOwn = request_hash === version.request_hash;
-  const tookOver = isOwn ? undefined : { report_id, created_at, request_hash };
+  const hasOtherSums = Object.entries(before).some(([name, sum]) => sums[name] !== sum);
+  const restated = shown !== undefined && (shown.rows !== rows || hasOtherSums);
+  const isOther = shown !== undefined && shown.request_hash !== version.request_hash;
+  const tookOver = isOther ? versionOf(shown) : undefined;
   // A report that came late does not end the hold of one that is newer than both.
   const held = rows > 0 && leadOfHeld > 0 ? shown?.held : undefined;
   const ledger = { ...window, copied_at, sums, took_over: tookOver };
   const fell =
-    isOwn && shown ? findFall({ ...before, rows: `${shown.rows}` }, offered, warnBelow) : undefined;
+    shown && !isOther ? findFall({ ...before, rows: `${shown.rows}` }, offered, warnBelow) : undefined;
   const entry = { ...version, rows, restated, held, fell, ledger };
   return { ...offered, outcome: 'shown', restated, tookOver, fell, entry };
 }
@@ -215,6 +215,10 @@ function findFall(before: Sums, { rows, sums }: DayFacts, share: number): ShownD
   const addsUp = (metric: string) => metric === 'rows' || findMetric(metric)?.adds_up;
   const fallen = values.filter(({ metric, before, now }) => addsUp(metric) && now < share * before);
   return fallen.toSorted((one, other) => one.now / one.before - other.now / other.before)[0];
+}
+
+function versionOf({ report_id, created_at, request_hash }: ReportVersion): ReportVersion {
+  return { report_id, created_at, request_hash };
 }
 
 /**

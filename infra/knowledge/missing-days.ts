@@ -55,8 +55,8 @@ export type MissingDays = ReturnType<typeof groupMissing>;
 
 /** The reason why a day lacks something. */
 export const REASONS: Readonly<Record<MissingRange['reason'], string>> = {
-  absent: 'not exported',
-  failed: 'not exported: an export of it failed',
+  absent: 'not delivered',
+  failed: 'not delivered: an export of it failed',
   unannounced: 'read by the table, not announced: no manifest of this request names its report',
   unfinished: 'exported before the day was over',
   other_request: 'exported by another request',

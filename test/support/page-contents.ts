@@ -48,7 +48,7 @@ export function fullExport(days: number, fields: Partial<PageExport> = {}): Page
   const start = addDays('2026-11-22', -days);
   return pageExport({
     days: pageDays(start, days, { 2: 'absent', 3: 'held', 4: 'empty' }),
-    remedies: [remedy(addDays(start, 2), 'not exported'), remedy(addDays(start, 3), 'held')],
+    remedies: [remedy(addDays(start, 2), 'not delivered'), remedy(addDays(start, 3), 'held')],
     metrics: [
       { name: 'spend', unit: 'EUR' },
       { name: 'impressions', unit: 'count' },

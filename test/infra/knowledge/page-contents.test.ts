@@ -90,7 +90,7 @@ it('shows what missing, status and query show of overlapping, restated, held and
   const html = renderPage({ ...contents, exports: [acme] });
   const find = (pattern: RegExp) => [...html.matchAll(pattern)].map(([, found]) => found);
   const { counts } = acme.missing ?? {};
-  expect(find(/<li [^>]*title="(\d+ Oct): not exported/g)).toHaveLength(counts?.not_delivered ?? 0);
+  expect(find(/<li [^>]*title="(\d+ Oct): not delivered/g)).toHaveLength(counts?.not_delivered ?? 0);
   expect(find(/<li class=(held) /g)).toHaveLength(counts?.held ?? 0);
   const totals = await queryRows('SELECT sum(spend), sum(clicks) FROM daily', out);
   expect(find(/<span class=sum>([^<]*)</g).map(Number)).toEqual(totals[0]?.map(Number));

@@ -101,7 +101,7 @@ test('the calendar begins each month at its weekday, marks and names each day, a
   expect(page).toContain(
     `<b>Oct 2026</b><ol>${'<li>'.repeat(4)}<li title="30 Oct: 100 rows, corrected 1 time">•`,
   );
-  expect(page).toContain('<li class=not_delivered title="31 Oct: not exported">×');
+  expect(page).toContain('<li class=not_delivered title="31 Oct: not delivered">×');
   expect(page).toContain(`<b>Nov</b><ol>${'<li>'.repeat(6)}<li class=held title="1 Nov: held: `);
   expect(page).toContain('<li title="2 Nov: 103 rows">');
   const legend = [...page.matchAll(/<li><i class="day (.*?)">(.?)<\/i>(\d+)/g)];

@@ -42,8 +42,8 @@ it('names the days, why, and the commands that mend them', async () => {
   const shown = (await runCommand(options)).stdout;
   expect(shown.split('\n')).toEqual([
     'acme/daily, 2026-10-01 to 2026-10-10: 3 of 10 days are not delivered, 2 not in the table, 2 held',
-    '  2026-10-01 to 2026-10-02  not exported',
-    '  2026-10-10  not exported',
+    '  2026-10-01 to 2026-10-02  not delivered',
+    '  2026-10-10  not delivered',
     '  2026-10-08 to 2026-10-09  exported, but not in the table',
     '  2026-10-06 to 2026-10-07  held: the newest report has no rows, and the table keeps its own',
     'To add them to the table:',
