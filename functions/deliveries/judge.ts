@@ -30,12 +30,12 @@ export interface Attempt extends DateRange {
  * The state of a day of an export. The first reason that holds counts. Own is what has the request's hash.
  *
  * - `unannounced`: the table has read an own report, and the day is not delivered, or by older reports only
- * - `other_request`: not delivered, but there is a manifest of another request; the table has no entry of it
- * - `older_request`: the same, and the table has an entry of it
+ * - `other_request`: not delivered, and a manifest of another request covers it; the day has no entry
+ * - `older_request`: the same, but the table has an entry of the day
  * - `failed`: no manifest delivers it, but a failure report, of whatever request, covers it
  * - `absent`: no manifest delivers it, and no failure report covers it
- * - `unfinished`: its newest own report was created before the day was over
- * - `not_in_table`: the table has not read the newest report that an own manifest names
+ * - `unfinished`: it is delivered, and its newest report was created before the day was over
+ * - `not_in_table`: it is delivered, and the table has not read its newest report
  * - `held`: the table's entry names an own report as held
  * - `not_renewed`: an own plan still asks for it
  * - `present`: it is delivered, and in the table if there is one
