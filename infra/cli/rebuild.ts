@@ -75,7 +75,7 @@ async function rebuild(name: string, options: RebuildOptions) {
   const schema = await findSchema(table, options.local ? exports : undefined);
   const deploy = `Add the export to ${configName()} and deploy the stack.`;
   if (!schema) throw new CommandFailed(`The catalog has no table ${table}.`, deploy);
-  prepareProcess(options);
+  await using _scratch = await prepareProcess(options);
   const windows: Rebuilt[] = [];
   let months = 0;
   for (const found of exports) {
@@ -126,15 +126,19 @@ function describeRebuilt({ windows, months, table, damaged }: RebuildResult): st
   ];
 }
 
-/** Gives this process the memory of CurateReport or more, and in a folder of local runs its scratch files. */
-function prepareProcess({ local, out }: Folder): void {
-  if (local) {
-    process.env.TMPDIR = join(out, SCRATCH);
-    mkdirSync(process.env.TMPDIR, { recursive: true });
-  }
+/**
+ * Gives this process the memory of CurateReport or more, and a temporary folder of its own: CurateReport
+ * removes what it finds in it.
+ */
+async function prepareProcess({ local, out }: Folder): Promise<AsyncDisposable> {
+  const parent = local ? join(out, SCRATCH) : tmpdir();
+  mkdirSync(parent, { recursive: true });
+  const scratch = await mkdtempDisposable(join(parent, 'rebuild-'));
+  process.env.TMPDIR = scratch.path;
   // DuckDB may take more than in the function, so that this command can read a file that was too much for it.
   const quarter = Math.floor(totalmem() / 1024 ** 2 / 4);
   process.env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE = String(Math.max(MEMORY.CurateReport, quarter));
+  return scratch;
 }
 
 interface Rebuilding {

@@ -96,8 +96,7 @@ describe('CheckReport', () => {
     ['14', 'set.status=QUEUED', 'has the status QUEUED, which the contract does not name'],
     ['15', 'omit=download_url', 'is READY without a valid URL'],
   ])('%s: keeps what was answered last, and its request_id: %s', async (_, fault, said) => {
-    const faults = [`report ${fault}`];
-    const { access, window, clock, sandbox } = await startCreated({ faults });
+    const { access, window, clock, sandbox } = await startCreated({ faults: [`report ${fault}`] });
     clock.pass(90);
     const { reports } = await checkReport(window, access);
     const request_id = callsTo(sandbox, 'report')[0]?.requestId;

@@ -39,12 +39,13 @@ interface Conditions {
   readonly maxBytes?: number;
   readonly seconds?: number;
   readonly replaced_copies?: number;
+  readonly parent?: string;
 }
 
 /** Curates the report, and returns what is known then and the keys that were opened and written. */
 async function curate({ table = () => SCHEMA, month, reading, ...given }: Conditions = {}) {
   const calls: string[] = [];
-  const { checksum = state.object.crc32 } = given;
+  const { checksum = state.object.crc32, maxBytes = 1e6, seconds = 900, replaced_copies = 0 } = given;
   const store = {
     getFile: async (key: string, path: string, signal: AbortSignal, version?: string) => {
       if (key !== state.object.key) return month?.();
@@ -56,7 +57,7 @@ async function curate({ table = () => SCHEMA, month, reading, ...given }: Condit
     putFile: async (key: string) => calls.push(`put ${key}`) > 0,
   };
   const catalog = { getTable: async () => table() };
-  const { maxBytes = 1e6, seconds = 900, replaced_copies = 0 } = given;
+  vi.stubEnv('TMPDIR', given.parent ?? temporaryDirectory());
   const after = await curateReport(
     { ...state, replaced_copies },
     { store, catalog, target, maxBytes, millisecondsLeft: () => 1000 * seconds },
@@ -111,10 +112,9 @@ describe('CurateReport', () => {
 
   it('28: leaves no files, and removes those of a killed call', async () => {
     const parent = temporaryDirectory();
-    vi.stubEnv('TMPDIR', parent);
     mkdirSync(join(parent, 'curate-report/rows'), { recursive: true });
     const reading = async () => expect(readdirSync(join(parent, 'curate-report'))).toEqual(['file']);
-    const { after } = await curate({ reading });
+    const { after } = await curate({ reading, parent });
     expect(after).toMatchObject({ status: 'curated', object: { rows: 1 } });
     expect(readdirSync(parent)).toEqual([]);
   });

@@ -58,8 +58,7 @@ async function startPages(pages: (seen: Seen, index: number) => unknown) {
   });
   onTestFinished(() => server[Symbol.asyncDispose]());
   const { done, writeObject } = recordObject();
-  const access = { ...accessTo(server.url), writeObject };
-  return { server, done, access };
+  return { server, done, access: { ...accessTo(server.url), writeObject } };
 }
 
 function queriesTo(sandbox: Sandbox) {
@@ -143,8 +142,7 @@ describe('ExportList', () => {
 
 describe('ExportList that fails', () => {
   it('11: throws the error of a page, and ends no object', async () => {
-    const faults = ['list nth=2 body="<html>"'];
-    const { access } = await startStep({ faults });
+    const { access } = await startStep({ faults: ['list nth=2 body="<html>"'] });
     const { done, writeObject } = recordObject();
     const message = expect.stringContaining('when listing campaigns');
     const exporting = exportList(stateOf({ limit: 2 }), { ...access, writeObject });

@@ -40,8 +40,7 @@ async function publish(results: readonly unknown[] | undefined, changes: object 
   const removed: string[] = [];
   const store = { bucket: 'b', remove: async (key: string) => void removed.push(key) };
   const state = { ...plan, ...(results && { results: [...results] }), ...changes };
-  const result = await publishExport(state, { store }).catch((error) => error);
-  return { result, removed };
+  return { result: await publishExport(state, { store }).catch((error) => error), removed };
 }
 
 describe('PublishExport', () => {

@@ -113,8 +113,7 @@ describe('QueryPurchases that fails', () => {
       withLength('{"purchases":[1],', { 'content-type': 'application/json', ...ID }),
     ],
   ])('11: refuses %s', async (what, respond) => {
-    const happened = `${what}.`;
-    await expectNothingStored(respond, 'AnswerUnreadable', happened, { request_id: 'req-1' });
+    await expectNothingStored(respond, 'AnswerUnreadable', `${what}.`, { request_id: 'req-1' });
   });
 
   it.each([

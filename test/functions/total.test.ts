@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { base64Crc32 } from '../../functions/aws/s3.ts';
 import { createReport } from '../../functions/create-report.ts';
 import { curateReport } from '../../functions/curate-report.ts';
@@ -8,6 +8,7 @@ import type { ReportRequest } from '../../functions/workflow/request/request.ts'
 import type { ReportWindow, SavedWindow } from '../../functions/workflow/states.ts';
 import { callsTo } from '../support/journal.ts';
 import { reportRef, startStep, storedObject, windowOf } from '../support/steps.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const RECONCILED = { dimensions: ['campaign_id'], metrics: ['spend', 'reach'], reconcile: true };
 const NO_TOTAL = /^the platform's total was not compared with the rows: /;
@@ -135,8 +136,8 @@ describe('61: CurateReport', () => {
       ready_id: 'r1',
       object: objectOf('report.json', rows),
     };
-    const total = reportRef(id);
-    const saved: SavedWindow = { ...state, ...main, window, request, total, status: 'saved' };
+    const saved: SavedWindow = { ...state, ...main, window, request, total: reportRef(id), status: 'saved' };
+    vi.stubEnv('TMPDIR', temporaryDirectory());
     const turned = await curateReport(saved, dependencies);
     if (turned.status === 'curated') return { turned, after: turned };
     const copied = { ...turned, ready_id: 't1', object: objectOf('total.json', totals) };

@@ -24,8 +24,7 @@ async function start(answerPart: (number: number, stored: Answer) => Answer = (_
     const stored = refuse(200, '', { etag: '"e"', 'x-amz-checksum-crc32': checksum });
     return answerPart(Number(number), stored)(seen, response);
   });
-  const writer = createObjectWriter({ ...to, partBytes: 10 }, LINES);
-  return { sent, writer };
+  return { sent, writer: createObjectWriter({ ...to, partBytes: 10 }, LINES) };
 }
 
 test('a chunk may end in a part, at its end, or several parts later, and may change once it is written', async () => {

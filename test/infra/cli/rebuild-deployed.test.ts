@@ -1,3 +1,5 @@
+import { mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { platformName } from '../../../functions/decisions/request-hash.ts';
 import { catalogTable } from '../../../functions/workflow/catalog-table.ts';
@@ -6,6 +8,7 @@ import { readConfig } from '../../../infra/config/read-config.ts';
 import { ACCOUNT, CREDENTIALS } from '../../../infra/local/s3/server.ts';
 import { runCommand } from '../../support/cli.ts';
 import { startFaultyGlue } from '../../support/faulty-services.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { BUCKET, deliver, type Folder, openFolder, rebuild, spendIn } from '../knowledge/deliveries.ts';
 import { startCloudFormation } from '../knowledge/executions/step-functions.ts';
 
@@ -49,7 +52,12 @@ it('works on the deployed bucket, with the table of the catalog, as missing does
   const unseen = { start_date: '2026-10-01', end_date: '2026-10-03', days: 2, reason: 'not_in_table' };
   expect(await missing()).toEqual([unseen, ofStaging]);
 
+  // The folder of another process, which may be curating.
+  const parent = temporaryDirectory();
+  mkdirSync(join(parent, 'curate-report'));
+  vi.stubEnv('TMPDIR', parent);
   const { result } = await rebuild([name]);
+  expect(readdirSync(parent)).toEqual(['curate-report']);
   expect(result.windows.map(({ outcome }) => outcome)).toEqual(['written']);
   expect(await spendIn(folder.out, name.replaceAll('-', '_'))).toEqual({ 1: 5, 2: 5 });
   expect(await missing()).toEqual([ofStaging]);
@@ -66,7 +74,5 @@ it('fails for a month that was written with another type than the table has now'
   Object.assign(column ?? {}, { Type: 'double' });
   const { status, stderr } = await runCommand(['rebuild', name]);
   expect(status).toBe(1);
-  expect(stderr).toContain(
-    'column impressions is double now, but was written as bigint.\nWhat to do: remove ',
-  );
+  expect(stderr).toContain('impressions is double now, but was written as bigint.\nWhat to do: remove ');
 });
