@@ -39,7 +39,7 @@ interface Conditions {
   readonly maxBytes?: number;
   readonly seconds?: number;
   readonly replaced_copies?: number;
-  readonly parent?: string;
+  readonly temporary?: string;
 }
 
 /** Curates the report, and returns what is known then and the keys that were opened and written. */
@@ -57,7 +57,7 @@ async function curate({ table = () => SCHEMA, month, reading, ...given }: Condit
     putFile: async (key: string) => calls.push(`put ${key}`) > 0,
   };
   const catalog = { getTable: async () => table() };
-  vi.stubEnv('TMPDIR', given.parent ?? temporaryDirectory());
+  vi.stubEnv('TMPDIR', given.temporary ?? temporaryDirectory());
   const after = await curateReport(
     { ...state, replaced_copies },
     { store, catalog, target, maxBytes, millisecondsLeft: () => 1000 * seconds },
@@ -114,7 +114,7 @@ describe('CurateReport', () => {
     const parent = temporaryDirectory();
     mkdirSync(join(parent, 'curate-report/rows'), { recursive: true });
     const reading = async () => expect(readdirSync(join(parent, 'curate-report'))).toEqual(['file']);
-    const { after } = await curate({ reading, parent });
+    const { after } = await curate({ reading, temporary: parent });
     expect(after).toMatchObject({ status: 'curated', object: { rows: 1 } });
     expect(readdirSync(parent)).toEqual([]);
   });

@@ -19,8 +19,7 @@ function start(current: Credential, answer: Partial<Token>) {
     requestToken: async (): Promise<Token> => ({ accessToken: 'token', expiresIn: 3600, ...answer }),
   };
   const grant = (credential: OAuthCredential) => grantToken('acme', credential, undefined, access);
-  const logged = () => lines.map(({ level, fields }) => [level, fields]);
-  return { written, grant, logged };
+  return { written, grant, logged: () => lines.map(({ level, fields }) => [level, fields]) };
 }
 
 describe('a refresh token', () => {

@@ -11,8 +11,7 @@ beforeEach(startDeployedTables);
 
 async function writeProject(dir = join(temporaryDirectory(), 'ads')) {
   const end = await runCommand(['dbt', dir]);
-  const read = (path: string) => readFileSync(join(dir, path), 'utf8');
-  return { ...end, dir, read };
+  return { ...end, dir, read: (path: string) => readFileSync(join(dir, path), 'utf8') };
 }
 
 const SHARED = 'models/ad_report_export__campaign_report.sql';

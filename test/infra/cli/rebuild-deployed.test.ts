@@ -37,7 +37,7 @@ async function deployTables({ endpoint }: Folder) {
   return glue;
 }
 
-it('works on the deployed bucket, with the table of the catalog, as missing does', async () => {
+it('works on the deployed bucket, with the table of the catalog, as missing does, and in a folder of its own', async () => {
   const folder = await openFolder();
   await deliver(folder, { ...delivery, days: [1, 2], created: 5 });
   await deliver(folder, { ...delivery, days: [3, 3], created: 6, platform: 'staging.example' });
@@ -74,5 +74,7 @@ it('fails for a month that was written with another type than the table has now'
   Object.assign(column ?? {}, { Type: 'double' });
   const { status, stderr } = await runCommand(['rebuild', name]);
   expect(status).toBe(1);
-  expect(stderr).toContain('impressions is double now, but was written as bigint.\nWhat to do: remove ');
+  expect(stderr).toContain(
+    'column impressions is double now, but was written as bigint.\nWhat to do: remove ',
+  );
 });
