@@ -1,10 +1,9 @@
 import pMap from 'p-map';
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore } from './aws/objects.ts';
-import { nameNewcomers, runCommand } from './decisions/newcomers.ts';
+import { runCommand } from './decisions/newcomers.ts';
 import { type RequestTarget, requestHash, targetOf } from './decisions/request-hash.ts';
 import { judgeDays, NOT_DELIVERED } from './deliveries/judge.ts';
-import type { Manifest } from './deliveries/manifest.ts';
 import { daysIn } from './deliveries/missing.ts';
 import { type RecordStore, readRecords, readWindows, type StoredDelivery } from './deliveries/records.ts';
 import { parseCron } from './workflow/cron.ts';
@@ -66,8 +65,6 @@ interface CheckedAccount {
   readonly request: ExportRequest;
   /** Days that were not delivered. */
   readonly missing: readonly string[];
-  /** The manifests of the run's own windows. */
-  readonly manifests: readonly Manifest[];
 }
 
 async function readAccount(
@@ -77,13 +74,12 @@ async function readAccount(
 ): Promise<CheckedAccount> {
   const { request } = parseRequest({ ...Object(input), scheduled_at: start.toISOString() }, now());
   const own = await readWindows(store, request, splitRequest(request));
-  const manifests = own.map(({ manifest }) => manifest);
   const missing = lateDays(request, own, start, target);
-  if (missing.length === 0) return { request, missing, manifests };
+  if (missing.length === 0) return { request, missing };
   // Windows of another run may have brought the days. A list is a snapshot, of which any later one will do.
   const end_date = request.kind === 'list' ? '9999' : request.end_date;
   const { deliveries } = await readRecords(store, request, { ...request, end_date });
-  return { request, missing: lateDays(request, deliveries, start, target), manifests: [] };
+  return { request, missing: lateDays(request, deliveries, start, target) };
 }
 
 /** The days that no report since the start delivers. A list has all of them once it has any. */
@@ -114,28 +110,22 @@ function describeLate(run: ReadyCheck, late: readonly CheckedAccount[], many: nu
     `${account} lacks ${missing.map(describeDays).join(', ')}. If it is not running:`,
     `  ${command}`,
   ]);
-  return describeRun(run, `late: ${late.length} of ${many}`, accounts, lines);
+  return describeRun(run, `late: ${late.length} of ${countAccounts(many)}`, accounts, lines);
 }
 
 function describeReady(run: ReadyCheck, ready: readonly CheckedAccount[]): Readiness {
-  const accounts = ready.map(({ request: { account }, manifests }) => {
-    const sum = (count: (manifest: Manifest) => number) =>
-      manifests.reduce((total, manifest) => total + count(manifest), 0);
-    const rows = sum((manifest) => manifest.rows ?? Number.NaN);
-    return {
-      account,
-      newcomers: manifests.find(({ advertisers }) => advertisers?.newcomers)?.advertisers?.newcomers,
-      rows: manifests.length === 0 || Number.isNaN(rows) ? undefined : rows,
-      restated: sum(({ table }) => table?.restated ?? 0),
-      held: sum(({ table }) => table?.held ?? 0),
-    };
-  });
-  const lines = accounts.map(
-    ({ account, rows = 'uncounted', restated, held, newcomers }) =>
-      `${account}: ${rows} rows, ${restated} days restated, ${held} held` +
-      (newcomers ? `, ${nameNewcomers(newcomers)}` : ''),
-  );
-  return describeRun(run, `there: ${ready.length}`, accounts, lines);
+  const accounts = ready.map(({ request: { account } }) => ({ account }));
+  const lines = ready.map(({ request }) => `${request.account} has ${describeWanted(request)}.`);
+  return describeRun(run, `there: ${countAccounts(ready.length)}`, accounts, lines);
+}
+
+/** A list may be of a later day than the run. */
+function describeWanted(request: ExportRequest): string {
+  return request.kind === 'list' ? 'its list' : describeDays(request);
+}
+
+function countAccounts(many: number): string {
+  return many === 1 ? '1 account' : `${many} accounts`;
 }
 
 /** A subject of SNS has at most 100 characters; a name has 64. */
@@ -148,7 +138,7 @@ function describeRun(
   const { export: name, ready_by, time_zone } = run;
   const date = dateIn(time_zone, startOf(run));
   const more = lines.length > MAX_LINES ? [`and ${lines.length - MAX_LINES} more lines: see status`] : [];
-  const title = `${name} of ${date} is ${words} accounts, due at ${ready_by} (${time_zone}).`;
+  const title = `${name} of ${date} is ${words}, due at ${ready_by} (${time_zone}).`;
   const message = [title, ...lines.slice(0, MAX_LINES), ...more].join('\n');
   const subject = `${name} of ${date} is ${words.replace(/:.*/, '')}`;
   return { version: '1', export: name, ready_by, time_zone, date, accounts, subject, message };

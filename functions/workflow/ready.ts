@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { Newcomers, Window } from './state-parts.ts';
+import { Window } from './state-parts.ts';
 
 /** A run of an export whose windows must be there at a time of day, for each of its accounts. */
 export const ReadyCheck = z.object({
@@ -28,17 +28,8 @@ const LateAccount = z.object({
   command: z.string(),
 });
 
-/** An account whose days are there, and what it delivered. */
-const ReadyAccount = z.object({
-  account: z.string(),
-  /** Absent if a window has a format without rows that we can count. */
-  rows: z.optional(z.number()),
-  /** Days of the table. */
-  restated: z.number(),
-  held: z.number(),
-  /** Only in a report of all advertisers. */
-  newcomers: z.optional(Newcomers),
-});
+/** An account whose days are there. */
+const ReadyAccount = z.object({ account: z.string() });
 
 /** The detail of the events Report Late and Report Ready. */
 export const Readiness = z.object({

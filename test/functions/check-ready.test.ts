@@ -29,10 +29,9 @@ function createStore(
 ) {
   const bucket = createBucket();
   const times = { report_created_at: created, copied_at: created, published_at: created };
-  const facts = { rows: 10, table: { name: 'daily', days: 7, kept: 0, restated: 2, held: 1 } };
   for (const [account, windows] of Object.entries(delivered))
     for (const window of windows)
-      bucket.deliver(parseRequest(inputOf(account), NOW).request, window, { ...times, ...facts }, target);
+      bucket.deliver(parseRequest(inputOf(account), NOW).request, window, times, target);
   return bucket;
 }
 
@@ -106,23 +105,9 @@ describe('CheckReady', () => {
     ['2026-11-23T05:00:00Z', []],
   ])('knows days of reports from before 06:00 in Berlin as missing: of %s', async (created, missing) => {
     const { checked } = await check({ acme: [WINDOW] }, { tell: true }, created);
-    expect(checked.readiness.accounts).toMatchObject([missing.length > 0 ? { missing } : { rows: 10 }]);
-  });
-
-  it('54: names the newcomers that the run found', async () => {
-    const newcomers = { count: 3, advertiser_ids: ['a', 'b'] };
-    const { store } = createStore({ acme: [WINDOW] });
-    const withNewcomers = async (key: string) => {
-      const manifest = JSON.parse((await store.getText(key)) ?? '');
-      return JSON.stringify({ ...manifest, advertisers: { key: 'k', count: 9, newcomers } });
-    };
-    const { readiness } = await checkReady(runOf([input('acme')], { tell: true }), {
-      store: { ...store, getText: withNewcomers },
-      now: () => NOW,
-      ...target,
-    });
-    expect(readiness.accounts).toMatchObject([{ account: 'acme', newcomers }]);
-    expect(readiness.message).toContain('1 held, 3 new advertisers: a, b and 1 more');
+    expect(checked.readiness.accounts).toMatchObject([
+      missing.length > 0 ? { missing } : { account: 'acme' },
+    ]);
   });
 
   it.each([
@@ -161,9 +146,16 @@ describe('CheckReady', () => {
     expect(other.checked.status).toBe('late');
   });
 
-  it('tells rows, restated and held days', async () => {
-    const { checked } = await check({ acme: [WINDOW] }, { tell: true });
-    expect(checked.readiness.accounts).toEqual([{ account: 'acme', rows: 10, restated: 2, held: 1 }]);
-    expect(linesOf(checked.readiness).at(-1)).toBe('acme: 10 rows, 2 days restated, 1 held');
+  it.each([
+    ['windows of its own', [WINDOW]],
+    ['windows of other runs', [HALF, OTHER_HALF]],
+  ])('56: says that the days of a run are there, and no numbers, if they came in %s', async (_, windows) => {
+    const { checked } = await check({ acme: windows }, { tell: true });
+    expect(checked.readiness.accounts).toEqual([{ account: 'acme' }]);
+    expect(linesOf(checked.readiness)).toEqual([
+      'daily of 2026-11-23 is there',
+      'daily of 2026-11-23 is there: 1 account, due at 09:00 (Europe/Berlin).',
+      'acme has 2026-11-16 to 2026-11-22.',
+    ]);
   });
 });
