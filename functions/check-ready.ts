@@ -6,6 +6,7 @@ import { type RequestTarget, requestHash, targetOf } from './decisions/request-h
 import { judgeDays, NOT_DELIVERED } from './deliveries/judge.ts';
 import { daysIn } from './deliveries/missing.ts';
 import { type RecordStore, readRecords, readWindows, type StoredDelivery } from './deliveries/records.ts';
+import { count } from './workflow/count.ts';
 import { parseCron } from './workflow/cron.ts';
 import { type CheckedRun, type Readiness, ReadyCheck } from './workflow/ready.ts';
 import { requestsIn } from './workflow/request/accounts.ts';
@@ -110,22 +111,18 @@ function describeLate(run: ReadyCheck, late: readonly CheckedAccount[], many: nu
     `${account} lacks ${missing.map(describeDays).join(', ')}. If it is not running:`,
     `  ${command}`,
   ]);
-  return describeRun(run, `late: ${late.length} of ${countAccounts(many)}`, accounts, lines);
+  return describeRun(run, `late: ${late.length} of ${count(many, 'account')}`, accounts, lines);
 }
 
 function describeReady(run: ReadyCheck, ready: readonly CheckedAccount[]): Readiness {
   const accounts = ready.map(({ request: { account } }) => ({ account }));
   const lines = ready.map(({ request }) => `${request.account} has ${describeWanted(request)}.`);
-  return describeRun(run, `there: ${countAccounts(ready.length)}`, accounts, lines);
+  return describeRun(run, `there: ${count(ready.length, 'account')}`, accounts, lines);
 }
 
 /** A list may be of a later day than the run. */
 function describeWanted(request: ExportRequest): string {
   return request.kind === 'list' ? 'its list' : describeDays(request);
-}
-
-function countAccounts(many: number): string {
-  return many === 1 ? '1 account' : `${many} accounts`;
 }
 
 /** A subject of SNS has at most 100 characters; a name has 64. */
@@ -137,7 +134,8 @@ function describeRun(
 ): Readiness {
   const { export: name, ready_by, time_zone } = run;
   const date = dateIn(time_zone, startOf(run));
-  const more = lines.length > MAX_LINES ? [`and ${lines.length - MAX_LINES} more lines: see status`] : [];
+  const more =
+    lines.length > MAX_LINES ? [`and ${count(lines.length - MAX_LINES, 'more line')}: see status`] : [];
   const title = `${name} of ${date} is ${words}, due at ${ready_by} (${time_zone}).`;
   const message = [title, ...lines.slice(0, MAX_LINES), ...more].join('\n');
   const subject = `${name} of ${date} is ${words.replace(/:.*/, '')}`;

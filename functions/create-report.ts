@@ -7,6 +7,7 @@ import { truncate } from './decisions/warnings.ts';
 import { readAdvertisers } from './deliveries/advertisers.ts';
 import { createReport as postReport } from './platform/reports.ts';
 import { callPlatform, createPlatformAccess, type PlatformAccess } from './token/call-platform.ts';
+import { count } from './workflow/count.ts';
 import { AnswerLost, AnswerUnreadable, ExportError, ReportStuck, TokenRefused } from './workflow/errors.ts';
 import { READS } from './workflow/settings.ts';
 import type { ReportRef } from './workflow/state-parts.ts';
@@ -97,8 +98,7 @@ function leaveOut(
   if (!advertisers) return state;
   const counted = { ...advertisers, count: all.length - refused.length };
   if (refused.length === 0) return { ...state, advertisers: counted };
-  const many = refused.length === 1 ? '1 advertiser' : `${refused.length} advertisers`;
-  const warning = `the platform refused ${many} of its own list, so the report is without: ${refused.join(', ')}`;
+  const warning = `the platform refused ${count(refused.length, 'advertiser')} of its own list, so the report is without: ${refused.join(', ')}`;
   return {
     ...state,
     advertisers: { ...counted, refused: refused.length },

@@ -13,6 +13,7 @@ import { openDatabase } from './tables/database.ts';
 import { curateTotal } from './tables/reconcile.ts';
 import { limitOf, notWritten, reasonOf, TableProblem } from './tables/report.ts';
 import { findRows } from './tables/report-file.ts';
+import { count } from './workflow/count.ts';
 import type { ExportRequest } from './workflow/request/request.ts';
 import { READS } from './workflow/settings.ts';
 import type { Curated } from './workflow/state-parts.ts';
@@ -64,7 +65,9 @@ export async function curateReport(
     return finish(state, table, { curated: {}, warnings: [] });
   if (state.main && !catalog) return unread('without tables, there is no ledger');
   if (object.bytes > maxBytes)
-    return unread(`the file has ${object.bytes} bytes, more than max_curate_bytes (${maxBytes}) allows`);
+    return unread(
+      `the file has ${count(object.bytes, 'byte')}, more than max_curate_bytes (${maxBytes}) allows`,
+    );
 
   const signal = AbortSignal.timeout(Math.max(0, millisecondsLeft() - STOP_BEFORE_MS));
   try {
@@ -75,7 +78,7 @@ export async function curateReport(
     const found = await store.getFile(object.key, copy, signal, object.version_id);
     if (found?.crc32 !== object.crc32) {
       if (replaced_copies < MAX_REPLACED_COPIES) return copyAgain(state);
-      return unread(`other runs replaced the file ${MAX_REPLACED_COPIES + 1} times`);
+      return unread(`other runs replaced the file ${count(MAX_REPLACED_COPIES + 1, 'time')}`);
     }
     const { format, rows } = request.kind === 'report' ? request : {};
     const file = await findRows(copy, { ...object, format, rows, signal });

@@ -2,6 +2,7 @@ import { createHandler } from './aws/handler.ts';
 import { createObjectWriting, type ObjectWriter, type WriteObject } from './copy/object-writer.ts';
 import { listPages } from './platform/lists.ts';
 import { callPlatform, createPlatformAccess, type PlatformAccess } from './token/call-platform.ts';
+import { count } from './workflow/count.ts';
 import { DownloadRefused } from './workflow/errors.ts';
 import { objectKey } from './workflow/keys.ts';
 import { READS } from './workflow/settings.ts';
@@ -60,21 +61,21 @@ async function writeItems(
 ): Promise<{ readonly rows: number; readonly count: number }> {
   const seen = new Set<string>();
   let rows = 0;
-  let count = 0;
+  let pagesRead = 0;
   for await (const page of pages) {
-    count += 1;
+    pagesRead += 1;
     const newItems = page.filter((item) => addIfNew(item, seen));
     rows += newItems.length;
     for (const item of newItems) await write(Buffer.from(`${JSON.stringify(item)}\n`));
     const isLate = millisecondsLeft() < STOP_BEFORE_MS;
     if (isLate || rows > maxItems) {
       const happened = isLate
-        ? `The list takes longer than one call, which read ${rows} items.`
-        : `The list has more than ${maxItems} items, or does not end.`;
+        ? `The list takes longer than one call, which read ${count(rows, 'item')}.`
+        : `The list has more than ${count(maxItems, 'item')}, or does not end.`;
       throw new DownloadRefused(`${happened} Filter it and export it in parts.`, { items: rows });
     }
   }
-  return { rows, count };
+  return { rows, count: pagesRead };
 }
 
 /** A deletion moves later items to a page that was already read (contract 8). */

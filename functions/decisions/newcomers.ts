@@ -1,10 +1,11 @@
+import { count } from '../workflow/count.ts';
 import type { DateRange } from '../workflow/request/dates.ts';
 import type { Newcomers } from '../workflow/state-parts.ts';
 
 /** Such as `2 new advertisers: ID, ID`. */
-export function nameNewcomers({ count, advertiser_ids }: Newcomers): string {
-  const more = count > advertiser_ids.length ? ` and ${count - advertiser_ids.length} more` : '';
-  return `${count} new ${count === 1 ? 'advertiser' : 'advertisers'}: ${advertiser_ids.join(', ')}${more}`;
+export function nameNewcomers({ count: many, advertiser_ids }: Newcomers): string {
+  const more = many > advertiser_ids.length ? ` and ${many - advertiser_ids.length} more` : '';
+  return `${count(many, 'new advertiser')}: ${advertiser_ids.join(', ')}${more}`;
 }
 
 /** The command that exports a configured export. @param range default: the days of its first run */

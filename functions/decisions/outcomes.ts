@@ -1,3 +1,4 @@
+import { count } from '../workflow/count.ts';
 import { Caught, type Window } from '../workflow/state-parts.ts';
 import {
   type DeliveredWindow,
@@ -46,5 +47,5 @@ export function problemOf(outcomes: readonly WindowOutcome[]): string | undefine
 
 /** Such as `1 of 3 windows was not delivered`. */
 export function countUndelivered(failed: number, windows: number): string {
-  return `${failed} of ${windows} windows ${failed === 1 ? 'was' : 'were'} not delivered`;
+  return `${failed} of ${count(windows, 'window')} ${failed === 1 ? 'was' : 'were'} not delivered`;
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { count } from '../workflow/count.ts';
 import {
   AnswerLost,
   AnswerUnreadable,
@@ -46,7 +47,7 @@ export function refused(answer: Answer, refusal: Refusal = readRefusal(answer)):
 function explain({ reason, detail, validation = [] }: Refusal, { call, status }: Answer): string {
   const { length } = validation;
   const said = quote(reason ?? (status < 400 ? 'redirects are not followed' : undefined));
-  if (length > 0) return `${said}. It named ${length === 1 ? '1 fault' : `${length} faults`}.`;
+  if (length > 0) return `${said}. It named ${count(length, 'fault')}.`;
   if (status === 403)
     return `${said}. The credential lacks ${call.scope ? `the scope ${call.scope}` : 'the scope'} or the advertiser.`;
   const revision = call.headers['x-service-revision'];

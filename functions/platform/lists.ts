@@ -1,3 +1,4 @@
+import { count } from '../workflow/count.ts';
 import { RequestRefused } from '../workflow/errors.ts';
 import type { ListRequest } from '../workflow/request/request.ts';
 import type { Answer } from './answer.ts';
@@ -65,7 +66,8 @@ async function readPage(
   const get = { method: 'GET', ...about } as const;
   const answer = requireSuccess(await send(platform, apiCall(platform, authorization, get), PAGE_CAP), 200);
   const items = findItems(answer, path);
-  if (items.length > limit) throw unreadable(answer, `${items.length} items where the limit is ${limit}`);
+  if (items.length > limit)
+    throw unreadable(answer, `${count(items.length, 'item')} where the limit is ${limit}`);
   return { answer, items };
 }
 

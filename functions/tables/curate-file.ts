@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Catalog } from '../aws/catalog.ts';
+import { count } from '../workflow/count.ts';
 import { dateIn, daysOf } from '../workflow/request/dates.ts';
 import type { ExportRequest, ReportRequest } from '../workflow/request/request.ts';
 import type { ShownDay } from '../workflow/shown-days.ts';
@@ -161,7 +162,7 @@ function describeChanges(
   problem: string | undefined,
 ): Curation {
   if (!schema) return { curated: {}, warnings: [] };
-  const part = ` from ${days[merged.length]?.day} on (${days.length - merged.length} of ${days.length} days)`;
+  const part = ` from ${days[merged.length]?.day} on (${days.length - merged.length} of ${count(days.length, 'day')})`;
   const table_problem = problem && notWritten(schema.table, problem, merged.length > 0 ? part : '');
   const warnings = table_problem ? [table_problem] : [];
   if (merged.length === 0) return { curated: { table_problem }, warnings };

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { DuckDBInstance, type Json } from '@duckdb/node-api';
+import { count } from '../workflow/count.ts';
 import { byName } from '../workflow/json.ts';
 import { limitOf, refused, TableProblem } from './report.ts';
 
@@ -96,7 +97,7 @@ export async function openDatabase(folder: string, signal: AbortSignal, columns 
 function explain(error: Error, columns: number): Error {
   if (error.message.startsWith('Out of Memory Error'))
     return new TableProblem(
-      `the file, for ${columns} columns of its table, needs more than CurateReport's memory; ` +
+      `the file, for ${count(columns, 'column')} of its table, needs more than CurateReport's memory; ` +
         'raise it in infra/config/cost.ts, or export fewer columns or shorter ranges',
       { cause: error },
     );

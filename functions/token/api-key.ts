@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import type { Authorization } from '../platform/connection.ts';
+import { count } from '../workflow/count.ts';
 import { CredentialUnusable, type Facts } from '../workflow/errors.ts';
 import { REPORTING } from './scope.ts';
 
@@ -52,6 +53,6 @@ export function useApiKey(
 /** For logs and results, before the sunset. */
 export function apiKeyWarning(account: string, now: Date): string {
   const days = Math.ceil((API_KEY_SUNSET.getTime() - now.getTime()) / DAY_MS);
-  const left = days === 1 ? '1 day is left' : `${days} days are left`;
+  const left = `${count(days, 'day')} ${days === 1 ? 'is' : 'are'} left`;
   return `account ${account} uses an API key, which the platform disables on ${SUNSET}: ${left}. ${INSTEAD}`;
 }

@@ -9,6 +9,7 @@ import {
 } from '../decisions/waits.ts';
 import type { Authorization, Platform } from '../platform/connection.ts';
 import { safeAgent } from '../platform/safe-agent.ts';
+import { count } from '../workflow/count.ts';
 import { OutOfTime, PlatformUnavailable, RateLimited } from '../workflow/errors.ts';
 import type { PlatformSettings } from '../workflow/settings.ts';
 import type { TokenRef } from '../workflow/state-parts.ts';
@@ -78,7 +79,7 @@ function countThrottle<W extends AuthorizedWindow>(window: W, { happened, facts 
   const throttled_in_all = (window.throttled_in_all ?? 0) + 1;
   const inARow = throttled > MAX_THROTTLED;
   if (inARow || throttled_in_all > MAX_THROTTLED_IN_ALL) {
-    const times = inARow ? `${throttled} times in a row` : `${throttled_in_all} times`;
+    const times = inARow ? `${count(throttled, 'time')} in a row` : count(throttled_in_all, 'time');
     throw new RateLimited(`${happened} It did so ${times}.`, facts);
   }
   const wait_seconds = throttleWait(facts.retry_after as number | undefined, window.throttled);

@@ -1,3 +1,4 @@
+import { count } from '../../functions/workflow/count.ts';
 import { catalogName } from '../../functions/workflow/table.ts';
 import project from '../../package.json' with { type: 'json' };
 import type { Config } from '../config/config.ts';
@@ -34,7 +35,7 @@ export function createContract(
       const promised = freshness(table, exports);
       if (!promised) return [];
       const { hours, readyBy } = promised;
-      const description = `The newest report is at most ${hours} hours old: a run delivers by ${readyBy}.`;
+      const description = `The newest report is at most ${count(hours, 'hour')} old: a run delivers by ${readyBy}.`;
       const element = `${table.table}.${loadedAt(table)}`;
       return [{ property: 'freshness', value: hours, unit: 'h', element, description }];
     }),

@@ -1,6 +1,7 @@
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
+import { count } from '../../functions/workflow/count.ts';
 import { catalogName } from '../../functions/workflow/table.ts';
 import { createDbtProject, type DbtFiles } from '../catalog/dbt.ts';
 import type { Folder } from '../knowledge/bucket.ts';
@@ -36,7 +37,9 @@ export function createCommand(): Command {
       const facts = { project, platform, exports, ...place };
       const files = createDbtProject(tables, facts);
       writeOwnFiles(dir, files);
-      printLines([`Wrote ${Object.keys(files).length} files. Build it: cd ${quote(dir)} && dbt build`]);
+      printLines([
+        `Wrote ${count(Object.keys(files).length, 'file')}. Build it: cd ${quote(dir)} && dbt build`,
+      ]);
     });
 }
 

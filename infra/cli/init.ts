@@ -2,6 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { Command } from 'commander';
 import CDK from '../../cdk.json' with { type: 'json' };
+import { count } from '../../functions/workflow/count.ts';
 import PACKAGE from '../../package.json' with { type: 'json' };
 import { CONFIG_KEY } from '../config/config.ts';
 import { refuse } from '../knowledge/errors.ts';
@@ -23,7 +24,7 @@ export function createCommand(): Command {
       refuse(taken.map((path) => `${join(dir, path)} exists: remove it, or name another folder`));
       writeFiles(dir, files);
       const next = `cd ${quote(dir)} && npm install && npx ad-report-export start`;
-      printLines([`Wrote ${Object.keys(files).length} files. Try it: ${next}`]);
+      printLines([`Wrote ${count(Object.keys(files).length, 'file')}. Try it: ${next}`]);
     });
 }
 

@@ -10,6 +10,7 @@ import { openDatabase } from '../../functions/tables/database.ts';
 import { mergeLedger, shownLines } from '../../functions/tables/ledger.ts';
 import { duckType } from '../../functions/tables/merge.ts';
 import { mergeMonth } from '../../functions/tables/month.ts';
+import { count } from '../../functions/workflow/count.ts';
 import { ExportError, readMessage } from '../../functions/workflow/errors.ts';
 import { windowOf } from '../../functions/workflow/keys.ts';
 import { type DateRange, daysOf, describeDays } from '../../functions/workflow/request/dates.ts';
@@ -103,7 +104,7 @@ function describeWindow(rebuilt: Rebuilt, again: string): string {
   const { account, outcome, table, problem, warnings = [] } = rebuilt;
   const { days = 0, kept = 0, restated = 0 } = table ?? {};
   const facts = [
-    ...(table ? [`${days} ${days === 1 ? 'day' : 'days'}`] : []),
+    ...(table ? [count(days, 'day')] : []),
     ...(kept > 0 ? [`${kept} keep a newer report`] : []),
     ...(restated > 0 ? [`${restated} restated by this report`] : []),
     ...(outcome === 'gone' ? [`to export it again: ${again}`] : []),

@@ -1,3 +1,4 @@
+import { count } from '../../functions/workflow/count.ts';
 import type { ExportId } from '../../functions/workflow/keys.ts';
 import { addDays } from '../../functions/workflow/request/dates.ts';
 import { findMetric } from '../../functions/workflow/request/dictionary.ts';
@@ -59,11 +60,7 @@ export function judgeMonths(
 /** Such as `final`, or `3 days unverified, 1 day changing`. */
 export function describeFinality({ unverified, changing, lacking }: MonthFinality): string {
   const counts = Object.entries({ unverified, changing, lacking }).filter(([, many]) => many > 0);
-  return counts.map(([word, many]) => `${countDays(many)} ${word}`).join(', ') || 'final';
-}
-
-function countDays(days: number): string {
-  return `${days} ${days === 1 ? 'day' : 'days'}`;
+  return counts.map(([word, many]) => `${count(many, 'day')} ${word}`).join(', ') || 'final';
 }
 
 /** Changes that are named, of spend first. */
@@ -80,5 +77,5 @@ export function describeClose({ closed_on, days, changes }: ClosedMonth): string
       const digits = findMetric(name)?.unit === 'money' ? 2 : 0;
       return `${name} ${change > 0 ? '+' : ''}${change.toFixed(digits)}`;
     });
-  return `closed on ${closed_on}; since the close: ${[countDays(days), ...named].join(', ')}`;
+  return `closed on ${closed_on}; since the close: ${[count(days, 'day'), ...named].join(', ')}`;
 }

@@ -2,6 +2,7 @@ import { nameNewcomers } from '../../functions/decisions/newcomers.ts';
 import { AdvertiserList } from '../../functions/deliveries/advertisers.ts';
 import { covers } from '../../functions/deliveries/judge.ts';
 import type { RecordStore } from '../../functions/deliveries/records.ts';
+import { count } from '../../functions/workflow/count.ts';
 import { parseJson } from '../../functions/workflow/json.ts';
 import { daysOf, groupDays } from '../../functions/workflow/request/dates.ts';
 import type { Folder } from './bucket.ts';
@@ -55,9 +56,10 @@ export async function findNewcomers(
   const [start_date = ''] = [first.start_date, newcomers?.history?.start_date ?? '9999'].sort();
   // With --local, plan knows only the exports of the config.
   const cost = folder.local ? '' : ' (plan with the same options says what it costs)';
+  const many = lacking.reduce((sum, each) => sum + each.days.length, 0);
   return {
     advertiser_ids,
-    words: `${lacking.reduce((sum, each) => sum + each.days.length, 0)} days are without ${isPart ? 'some of ' : ''}${nameAll(advertiser_ids)}`,
+    words: `${count(many, 'day')} ${many === 1 ? 'is' : 'are'} without ${isPart ? 'some of ' : ''}${nameAll(advertiser_ids)}`,
     aim: `To export them with the new advertisers${cost}:`,
     ranges: ranges.map(({ lacked, ...range }) => {
       return { ...range, days: daysOf(range).length, reason: `without ${nameAll(lacked)}` };

@@ -1,3 +1,5 @@
+import { count as countPlain } from '../../functions/workflow/count.ts';
+
 const exact = new Intl.NumberFormat('en', { maximumFractionDigits: 6 });
 const cents = new Intl.NumberFormat('en', {
   minimumFractionDigits: 2,
@@ -7,7 +9,7 @@ const cents = new Intl.NumberFormat('en', {
 
 /** 1 is `1 day`, and 1200 are `1,200 days`. */
 export function count(many: number, one: string): string {
-  return `${exact.format(many)} ${one}${many === 1 ? '' : 's'}`;
+  return countPlain(many, one, exact.format(many));
 }
 
 /** @param unit of a metric: a currency, or `money` if no currency is known, has two digits after the point */

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { count } from '../count.ts';
 import { InvalidInput } from '../errors.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import { type DateRange, splitIntoWindows } from './dates.ts';
@@ -43,8 +44,9 @@ export function parseRequest(input: unknown, now: Date): ParsedRequest {
     const unfinished = warnOfUnfinishedDays(request, today(input as Moment, now));
     return { request, warnings: [...warnings, ...unfinished], ...readOnlyMissing(input) };
   }
-  const count = faults.length === 1 ? 'a fault' : `${faults.length} faults`;
-  throw new InvalidInput(`The request has ${count}, and nothing was exported.`, { faults });
+  throw new InvalidInput(`The request has ${count(faults.length, 'fault')}, and nothing was exported.`, {
+    faults,
+  });
 }
 
 /** The windows of an export, newest first. Only a report's range has a limit: the others have one window. */

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import prettyBytes from 'pretty-bytes';
+import { count } from '../../../functions/workflow/count.ts';
 import { describeDays } from '../../../functions/workflow/request/dates.ts';
 import {
   type ExplainedExecution,
@@ -39,7 +40,7 @@ function describeSummary(summary: ExplainedExecution['summary']): string[] {
   const { execution, outcome, started_at, account, accounts, start_date, end_date } = summary;
   const facts = [
     account === undefined ? [] : `${account}/${summary.export}`,
-    accounts === undefined ? [] : `${summary.export} of ${accounts} account${accounts === 1 ? '' : 's'}`,
+    accounts === undefined ? [] : `${summary.export} of ${count(accounts, 'account')}`,
     start_date === undefined || end_date === undefined ? [] : describeDays({ start_date, end_date }),
     `began ${toMinute(started_at)} UTC`,
     describeTime(summary),
@@ -51,7 +52,7 @@ function describeWindow(run: WindowRun): string {
   const { window, rows, bytes } = run;
   const facts = [
     `${describeDays(window)}  ${describeEnd(run)}`,
-    rows === undefined ? [] : `${rows} rows`,
+    rows === undefined ? [] : count(rows, 'row'),
     bytes === undefined ? [] : prettyBytes(bytes),
     describeTime(run),
   ];

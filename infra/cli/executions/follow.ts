@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { SFN } from '@aws-sdk/client-sfn';
+import { count } from '../../../functions/workflow/count.ts';
 import { isOfAccounts } from '../../../functions/workflow/request/accounts.ts';
 import { CommandFailed, refuse } from '../../knowledge/errors.ts';
 import { createStepFunctions, hasEnded, readEnd } from '../../knowledge/executions/deployed.ts';
@@ -56,7 +57,7 @@ async function follow(
       const described = await sfn.describeExecution({ executionArn });
       if (hasEnded(described)) return outcomeOf(await readEnd(sfn, described));
       const progress = accounts
-        ? `exporting ${accounts} accounts`
+        ? `exporting ${count(accounts, 'account')}`
         : await describeProgress(sfn, executionArn);
       if (progress !== shown) process.stderr.write(`${new Date().toISOString()} ${progress}\n`);
       shown = progress;
@@ -73,5 +74,5 @@ async function describeProgress(sfn: SFN, executionArn: string): Promise<string>
   const mapRunArn = mapRuns[0]?.mapRunArn;
   if (!mapRunArn) return 'planning';
   const { itemCounts: counts } = await sfn.describeMapRun({ mapRunArn });
-  return `${counts?.succeeded ?? 0} of ${counts?.total ?? 0} windows done, ${counts?.running ?? 0} running`;
+  return `${counts?.succeeded ?? 0} of ${count(counts?.total ?? 0, 'window')} done, ${counts?.running ?? 0} running`;
 }

@@ -1,4 +1,5 @@
 import { nameNewcomers } from '../../../functions/decisions/newcomers.ts';
+import { count } from '../../../functions/workflow/count.ts';
 import type { ErrorName } from '../../../functions/workflow/errors.ts';
 import { addDays, describeDays } from '../../../functions/workflow/request/dates.ts';
 import type { FailureReport } from '../../../functions/workflow/state-parts.ts';
@@ -55,7 +56,7 @@ function describeAccounts(outcome: AccountsOutcome, place: Place): string[] {
   if (!first) return table;
   const why = place.local ? commandFor(['status'], {}, place) : commandFor(['explain', first.execution]);
   return [
-    `The export failed for ${failed.length} of ${accounts.length} accounts.`,
+    `The export failed for ${failed.length} of ${count(accounts.length, 'account')}.`,
     ...table,
     `To see why: ${why}`,
     `Then: ${nextAfter(outcome, place)}`,
@@ -152,7 +153,7 @@ function describeWindows(report: Partial<FailureReport>): string[] {
   );
   const unnamed = windows_failed - shown.length;
   return [
-    ...(windows_failed > 0 ? [`${windows_failed} of ${all} windows failed:`] : []),
+    ...(windows_failed > 0 ? [`${windows_failed} of ${count(all, 'window')} failed:`] : []),
     ...shown,
     ...(unnamed > 0 ? [`  and ${unnamed} more`] : []),
     ...(windows_delivered > 0 ? [`Windows that were delivered, and stay: ${windows_delivered}`] : []),

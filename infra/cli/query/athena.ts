@@ -8,6 +8,7 @@ import {
   StartQueryExecutionCommand,
   StopQueryExecutionCommand,
 } from '@aws-sdk/client-athena';
+import { count } from '../../../functions/workflow/count.ts';
 import { readDeployment, requireOutput } from '../../knowledge/deployment.ts';
 import { CommandFailed, createAwsFailure, toPrintable } from '../../knowledge/errors.ts';
 import { INTERRUPTED } from '../exit-status.ts';
@@ -120,7 +121,7 @@ async function readQueryResult(
   return {
     columns: columns.map(({ Label, Name, Type = '' }) => ({ name: Label ?? Name ?? '', type: Type })),
     rows: readRows(),
-    notes: [`Athena read ${Statistics?.DataScannedInBytes ?? 0} bytes`],
+    notes: [`Athena read ${count(Statistics?.DataScannedInBytes ?? 0, 'byte')}`],
   };
 }
 

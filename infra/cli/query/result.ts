@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import Papa from 'papaparse';
+import { count } from '../../../functions/workflow/count.ts';
 import { toPrintable, toPrintableJson } from '../../knowledge/errors.ts';
 import { alignColumns, printLines } from '../layout.ts';
 
@@ -19,10 +20,10 @@ type Rows = readonly (readonly Value[])[];
 
 /** Prints the result on stdout as it comes, and the number of rows and the notes on stderr. */
 export async function printResult(result: QueryResult, format: keyof typeof FORMATS): Promise<void> {
-  let count = 0;
+  let total = 0;
   async function* counted() {
     for await (const rows of result.rows) {
-      count += rows.length;
+      total += rows.length;
       yield rows;
     }
   }
@@ -40,7 +41,7 @@ export async function printResult(result: QueryResult, format: keyof typeof FORM
     if ((error as NodeJS.ErrnoException).syscall === 'write') return;
     throw error;
   }
-  printLines([count === 1 ? '1 row' : `${count} rows`, ...result.notes], process.stderr);
+  printLines([count(total, 'row'), ...result.notes], process.stderr);
 }
 
 type Pieces = AsyncGenerator<string>;

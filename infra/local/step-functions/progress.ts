@@ -1,6 +1,7 @@
 import { createLogUpdate } from 'log-update';
 import prettyBytes from 'pretty-bytes';
 import prettyMilliseconds from 'pretty-ms';
+import { count } from '../../../functions/workflow/count.ts';
 import { type ErrorName, readCause } from '../../../functions/workflow/errors.ts';
 import { describeDays } from '../../../functions/workflow/request/dates.ts';
 import type { ExportPlan, WindowResult, WindowState } from '../../../functions/workflow/states.ts';
@@ -71,7 +72,7 @@ export async function showProgress(
     const lines = [...activities.values()].map(({ name, doing, since }) =>
       since === undefined ? `${name}  ${doing}` : `${name}  ${doing}, ${duration(clock.now() - since)}`,
     );
-    update([...lines, ...(planned > 0 ? [`${done} of ${planned} windows done`] : [])].join('\n'));
+    update([...lines, ...(planned > 0 ? [`${done} of ${count(planned, 'window')} done`] : [])].join('\n'));
   };
   const isTerminal = screen.isTTY && screen.columns;
   const follow = ({ name: id, listen }: Pick<Execution, 'name' | 'listen'>, account = '') =>

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { count } from '../../../functions/workflow/count.ts';
 import type { JsonObject } from '../../../functions/workflow/json.ts';
 import { daysBetween, isCalendarDate } from '../../../functions/workflow/request/dates.ts';
 import { findDimension, findMetric } from '../../../functions/workflow/request/dictionary.ts';
@@ -57,5 +58,7 @@ function rangeViolations({ start_date, end_date }: JsonObject, maxDays: number) 
   if (!isCalendarDate(start) || !isCalendarDate(end)) return [];
   const days = daysBetween(start, end);
   if (days <= 0) return [{ field: 'end_date', message: 'must be after start_date' }];
-  return days > maxDays ? [{ field: 'end_date', message: `range is ${days} days; at most ${maxDays}` }] : [];
+  return days > maxDays
+    ? [{ field: 'end_date', message: `range is ${count(days, 'day')}; at most ${maxDays}` }]
+    : [];
 }

@@ -37,7 +37,7 @@ function inputOf(bytes: number) {
 
 describe('36: a faulty request', () => {
   it.each([
-    [{ ...REPORT, name: '' }, 'The request has a fault, and nothing was exported.'],
+    [{ ...REPORT, name: '' }, 'The request has 1 fault, and nothing was exported.'],
     [{ ...REPORT, name: '', metric: 1 }, 'The request has 2 faults, and nothing was exported.'],
     [{}, 'The request has 6 faults, and nothing was exported.'],
   ])('is refused with the number of its faults: %#', (input, happened) => {
