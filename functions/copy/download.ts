@@ -1,3 +1,4 @@
+import { isGzip, isLabeledPage, isPage, START_BYTES, unreadableCoding } from '../platform/content.ts';
 import { codeOf } from '../platform/request.ts';
 import { CopyFailed, DownloadRefused, ExportError, UrlExpired } from '../workflow/errors.ts';
 import type { Checkpoint } from '../workflow/state-parts.ts';
@@ -30,7 +31,7 @@ export class RemainderRefused extends CopyFailed {
 /**
  * Makes one GET: of the whole file, or of the rest behind the bytes that are stored.
  *
- * @param begin called before the first byte. Returns the function that takes the bytes
+ * @param begin called before the first byte is stored. Returns the function that takes the bytes
  * @throws UrlExpired (fetch a fresh URL), CopyFailed (try again), RemainderRefused (start again),
  *   DownloadRefused (a person must act); what `begin` and `write` throw
  */
@@ -44,23 +45,26 @@ export async function download(
   const headers = { accept: '*/*', 'accept-encoding': 'identity', ...range };
   let at = stored?.stored_bytes ?? 0;
   let end: number | undefined;
+  let writer: StartWriter | undefined;
   const judge = (status: number, answered: Headers): Write => {
     end = stored ? judgeRest(status, answered, stored) : judgeFile(status, answered);
     checkFraming(answered);
-    const write = begin({
-      content_type: contentTypeOf(answered),
-      content_encoding: encodingOf(answered),
-      etag: strongEtag(answered),
-      bytes: end,
-    });
+    // The start of the rest of a file says nothing about the file.
+    const bytes = stored ? 0 : Math.min(START_BYTES, end ?? START_BYTES);
+    const etag = strongEtag(answered);
+    const opened = createStartWriter(bytes, (start) =>
+      begin({ ...kindOf(answered, stored ? NOTHING : start), etag, bytes: end }),
+    );
+    writer = opened;
     return (chunk) => {
       at += chunk.length;
       if (end !== undefined && at > end) throw wrongLength(at, end);
-      return write(chunk);
+      return opened.write(chunk);
     };
   };
   try {
     await readResponse({ url, dispatcher, headers, timeouts }, judge, signal);
+    await writer?.end();
   } catch (error) {
     if (signal.aborted)
       throw new CopyFailed('The call ended before it stored a part that the next call could resume from.');
@@ -81,10 +85,6 @@ function wrongLength(bytes: number, of: number | undefined): RemainderRefused {
 /** @returns the size of the file, if it is known */
 function judgeFile(status: number, headers: Headers): number | undefined {
   if (status !== 200) throw refusal(status);
-  if (/^text\/html\b/i.test(headers['content-type'] ?? ''))
-    throw new DownloadRefused('The file is a web page (text/html), not a report. Nothing was stored.');
-  const encoding = encodingOf(headers) ?? 'gzip';
-  if (encoding !== 'gzip') throw new DownloadRefused(`No step can read the content encoding ${encoding}.`);
   const length = headers['content-length'];
   return length === undefined ? undefined : Number(length);
 }
@@ -122,14 +122,50 @@ function checkFraming(headers: Headers): void {
     );
 }
 
-/** S3 stores it as metadata, which holds 2 KB of ASCII. */
-function contentTypeOf(headers: Headers): string {
-  return /^[\x20-\x7e]{1,255}$/.exec(headers['content-type'] ?? '')?.[0] ?? 'application/octet-stream';
+const NOTHING = Buffer.alloc(0);
+
+interface StartWriter {
+  readonly write: Write;
+  /** Writes a file that is shorter than the start. */
+  readonly end: () => Promise<void>;
 }
 
-function encodingOf(headers: Headers): string | undefined {
-  const encoding = headers['content-encoding']?.trim().toLowerCase();
-  return encoding === 'identity' ? undefined : encoding || undefined;
+/** Holds back the first bytes of a file, by which `open` judges it. */
+function createStartWriter(bytes: number, open: (start: Buffer) => Write): StartWriter {
+  let start: Buffer = NOTHING;
+  let write: Write | undefined;
+  const writeStart = () => {
+    write = open(start);
+    return write(start);
+  };
+  return {
+    write(chunk) {
+      if (write) return write(chunk);
+      start = Buffer.concat([start, chunk]);
+      return start.length < bytes ? undefined : writeStart();
+    },
+    async end() {
+      if (write === undefined && start.length > 0) await writeStart();
+    },
+  };
+}
+
+/** The first bytes decide. The headers only name the type of what these leave open. */
+function kindOf(headers: Headers, start: Buffer): Kind {
+  if (isPage(start))
+    throw new DownloadRefused('The file is a web page or an error in XML, not a report. Nothing was stored.');
+  const coding = unreadableCoding(headers['content-encoding'], start);
+  if (coding !== undefined) throw new DownloadRefused(`No step can read the content encoding ${coding}.`);
+  return {
+    content_type: contentTypeOf(headers),
+    content_encoding: isGzip(start) ? 'gzip' : undefined,
+  };
+}
+
+/** S3 stores it as metadata, which holds 2 KB of ASCII. */
+function contentTypeOf(headers: Headers): string {
+  const type = /^[\x20-\x7e]{1,255}$/.exec(headers['content-type'] ?? '')?.[0];
+  return type === undefined || isLabeledPage(type) ? 'application/octet-stream' : type;
 }
 
 /** RFC 9110, 8.8.3. */

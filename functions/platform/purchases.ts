@@ -4,6 +4,7 @@ import { describeDays } from '../workflow/request/dates.ts';
 import type { PurchasesRequest } from '../workflow/request/request.ts';
 import { type Answer, headerOf, isSuccess } from './answer.ts';
 import type { Authorization, Platform } from './connection.ts';
+import { isGzip, isLabeledPage, isPage, START_BYTES, unreadableCoding } from './content.ts';
 import { unreadable } from './failures.ts';
 import { apiCall, requireSuccess, send } from './request.ts';
 
@@ -27,7 +28,7 @@ export function purchaseQuery(request: PurchasesRequest): JsonObject {
  * answer, so this checks that it is complete, not empty and not HTML. 202 would mean not finished, and 206 a
  * part.
  *
- * @returns the answer, unchanged
+ * @returns the answer, without the gzip of a gateway and otherwise unchanged
  * @throws DownloadRefused if the answer is too large or encoded; the errors of any other call
  */
 export async function queryPurchases(
@@ -45,13 +46,15 @@ export async function queryPurchases(
   // Without a length or chunks, a connection that broke would look like the end of the answer.
   if (['content-length', 'transfer-encoding'].every((name) => headerOf(answer, name) === undefined))
     throw unreadable(answer, 'a body with neither Content-Length nor chunks');
-  const encoding = headerOf(answer, 'content-encoding') ?? 'identity';
+  const start = bytes.subarray(0, START_BYTES);
+  const coding = isGzip(start) ? 'gzip' : unreadableCoding(headerOf(answer, 'content-encoding'), start);
   // No later step reads the purchases, so none would notice that they cannot be decoded.
-  if (encoding !== 'identity')
-    throw new DownloadRefused(`The answer is encoded as ${encoding}, although the query asked for none.`);
+  if (coding !== undefined)
+    throw new DownloadRefused(`The answer is encoded as ${coding}, although the query asked for none.`);
   if (bytes.length === 0) throw unreadable(answer, 'an empty body');
-  const content_type = headerOf(answer, 'content-type') ?? 'application/json';
-  if (/^text\/html\b/i.test(content_type)) throw unreadable(answer, 'an HTML page');
+  if (isPage(start)) throw unreadable(answer, 'an HTML page');
+  const type = headerOf(answer, 'content-type');
+  const content_type = type === undefined || isLabeledPage(type) ? 'application/json' : type;
   return { bytes, content_type, rows: countRows(answer, content_type) };
 }
 
@@ -63,7 +66,7 @@ export async function queryPurchases(
  */
 function countRows(answer: Answer, contentType: string): number | undefined {
   if (answer.bytes.length > MAX_PARSED || !/^application\/json\b/i.test(contentType)) return undefined;
-  const body = answer.text.replace(/^\ufeff/, '');
+  const { text: body } = answer;
   const parsed = parseJson(body);
   const isComplete = (line: string) => line.trim() === '' || parseJson(line) !== undefined;
   if (parsed === undefined && !body.split('\n').every(isComplete))

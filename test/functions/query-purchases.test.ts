@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import { crc32 } from 'node:zlib';
+import { brotliCompressSync, crc32, gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { base64Crc32 } from '../../functions/aws/s3.ts';
 import { queryPurchases } from '../../functions/query-purchases.ts';
@@ -104,10 +104,23 @@ describe('QueryPurchases', () => {
   });
 });
 
+it.each([
+  ['plain', '[{}]', 'UTF-8'],
+  ['plain', '[{}]', 'gzip'],
+  ['compressed', gzipSync('[{}]'), 'gzip'],
+  ['compressed', gzipSync('[{}]'), undefined],
+])('24: QueryPurchases stores the text of a %s answer, whatever its Content-Encoding', async (_, body, label) => {
+  const headers = { 'content-type': 'text/html', ...(label && { 'content-encoding': label }) };
+  const { access, readObject } = await start(withLength(body, headers));
+  await queryPurchases(state, access);
+  expect(String(await readObject())).toBe('[{}]');
+});
+
 describe('QueryPurchases that fails', () => {
   it.each<[string, Respond]>([
     ['an HTML page', withLength('<html>', { 'content-type': 'text/html', ...ID })],
     ['an empty body', withLength('', ID)],
+    ['an HTML page', withLength('\n<!DOCTYPE html>', { 'content-type': 'application/json', ...ID })],
     [
       'JSON that ends in its middle',
       withLength('{"purchases":[1],', { 'content-type': 'application/json', ...ID }),
@@ -139,8 +152,14 @@ describe('QueryPurchases that fails', () => {
     await expectNothingStored(unframed('{"purchases":[1]}'), 'AnswerUnreadable', happened);
   });
 
-  it.each(['gzip', 'br'])('24: refuses an answer that is encoded as %s', async (encoding) => {
-    await expectNothingStored(withLength('[]', { 'content-encoding': encoding }), 'DownloadRefused');
+  it('24: refuses an answer that is encoded as br, and gzip that is cut', async () => {
+    for (const [encoding, body] of [
+      ['br', brotliCompressSync('[]')],
+      ['gzip', gzipSync('[]').subarray(0, -9)],
+    ] as const) {
+      const answer = withLength(body, { 'content-encoding': encoding });
+      await expectNothingStored(answer, 'DownloadRefused', `encoded as ${encoding}`);
+    }
   });
 
   it('22: refuses an answer larger than 64 MiB, and reads no more of it', async () => {

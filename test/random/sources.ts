@@ -9,8 +9,7 @@ export interface WindowKey {
 
 /**
  * True if an object is byte for byte what the storage host served for its window: any version of the file of
- * any of the window's reports. A file with a wrong Content-Encoding is stored as it came, and its window
- * fails.
+ * any of the window's reports. A wrong Content-Encoding changes nothing.
  */
 export function isServed(sandbox: Sandbox, run: ScenarioRun, window: WindowKey, file: StoredFile): boolean {
   const bytes = decoded(file) ?? file.bytes;

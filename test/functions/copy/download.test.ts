@@ -1,4 +1,6 @@
 import type { Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { RemainderRefused } from '../../../functions/copy/download.ts';
 import { answer, chunks, downloadFrom } from '../../support/download.ts';
@@ -8,14 +10,27 @@ import { answer, chunks, downloadFrom } from '../../support/download.ts';
 const ETAG = { ETag: '"one"' };
 const CHUNKED = { ...ETAG, 'Transfer-Encoding': 'chunked' };
 const OK = answer(200, { ...ETAG, 'Content-Length': '5' }, 'whole');
+
+/** An answer with this file. */
+function fileOf(
+  body: string | Buffer,
+  headers: Readonly<Record<string, string>> = {},
+): (socket: Socket) => void {
+  const head = { ...ETAG, 'Content-Length': String(Buffer.byteLength(body)), ...headers };
+  return (socket) => {
+    socket.write(answer(200, head));
+    socket.end(body);
+  };
+}
+
 const NEUTRAL = { connection: 'close', accept: '*/*', 'accept-encoding': 'identity' };
 
 describe('a whole file', () => {
   test('is requested with neutral headers, and described as the host describes it', async () => {
-    const head = { ...ETAG, 'Content-Type': 'text/csv', 'Content-Encoding': ' GZip ', 'Content-Length': '2' };
+    const head = { ...ETAG, 'Content-Type': 'text/csv', 'Content-Length': '2' };
     const { error, file, text, headers } = await downloadFrom(answer(200, head, '[]'));
     expect([error, text, headers]).toEqual([undefined, '[]', NEUTRAL]);
-    expect(file).toEqual({ content_type: 'text/csv', content_encoding: 'gzip', etag: '"one"', bytes: 2 });
+    expect(file).toEqual({ content_type: 'text/csv', content_encoding: undefined, etag: '"one"', bytes: 2 });
   });
 
   test('without a content type and with the encoding "identity" has neither', async () => {
@@ -55,6 +70,7 @@ describe('a whole file', () => {
     ['chunks', answer(200, CHUNKED, '2\r\nwh\r\n003;x="y"\r\nole\r\n0\r\n\r\n')],
     ['chunks and a trailer', answer(200, CHUNKED, '5\r\nwhole\r\n0\r\nExpires: 0\r\n\r\n')],
     ['Content-Length, after early hints', `HTTP/1.1 103 Early\r\nLink: </x>\r\n\r\n${OK}`],
+    ['Content-Length, after 100 Continue', `HTTP/1.1 100 Continue\r\n\r\n${OK}`],
     ['Content-Length, before further bytes', `${OK}more`],
   ])('framed by %s is complete', async (_, bytes) => {
     const { error, text } = await downloadFrom(bytes);
@@ -92,11 +108,86 @@ describe('a whole file', () => {
 
   test.each([
     ['23: is empty', answer(200, { ...ETAG, 'Content-Length': '0' })],
-    ['24: is encoded as zstd', answer(200, { 'Content-Encoding': 'zstd', 'Content-Length': '2' }, '[]')],
     ['23: is empty and comes in chunks', answer(200, CHUNKED, '0\r\n\r\n')],
-    ['23: is a web page', answer(200, { 'Content-Type': 'Text/HTML;x=y', 'Content-Length': '2' }, '[]')],
+    ['23: is a web page', fileOf('\ufeff\n<!DOCTYPE HTML><title>Sign in</title>')],
+    ['23: is a web page behind a comment', fileOf('<?xml version="1.0"?><!-- a\nb --><html>')],
+    ['23: is a web page in gzip', fileOf(gzipSync('<html><body>Sign in'), { 'Content-Encoding': 'gzip' })],
+    ['23: is an error in XML', fileOf('<?xml version="1.0"?>\n<Error><Code>SlowDown</Code></Error>')],
+    ['24: is encoded as zstd', fileOf(zstdCompressSync('[]'), { 'Content-Encoding': 'zstd' })],
+    ['24: is encoded as br', fileOf(brotliCompressSync('[]'), { 'Content-Encoding': 'gzip, br' })],
+    ['24: is encoded as deflate', fileOf(deflateSync('[]'), { 'Content-Encoding': 'Deflate' })],
   ])('%s is refused for good', async (_, bytes) => {
-    expect((await downloadFrom(bytes)).error).toMatchObject({ name: 'DownloadRefused' });
+    const { error, file } = await downloadFrom(bytes);
+    expect(error).toMatchObject({ name: 'DownloadRefused' });
+    expect(file).toBeUndefined();
+  });
+
+  const WRONG = [
+    'UTF-8',
+    'none',
+    'identity',
+    'aws-chunked',
+    'gzip',
+    'x-gzip',
+    'deflate',
+    'br',
+    'UTF-16LE',
+    '',
+  ];
+  test.each(WRONG)('24: of plain text with the Content-Encoding "%s" is plain', async (label) => {
+    for (const text of ['[]', 'date,spend\n2026-10-01,é\n', '"<html>"'])
+      expect(await downloadFrom(fileOf(text, { 'Content-Encoding': label }))).toMatchObject({
+        error: undefined,
+        file: { content_encoding: undefined },
+        text,
+      });
+  });
+
+  test.each([
+    undefined,
+    'UTF-8',
+    'none',
+    'identity',
+    ' GZip ',
+    'x-gzip',
+    'br',
+    'aws-chunked, gzip',
+  ])('24: of gzip with the Content-Encoding "%s" is labeled gzip', async (label) => {
+    const head = label === undefined ? {} : { 'Content-Encoding': label };
+    const { error, file } = await downloadFrom(fileOf(gzipSync('[]'), head));
+    expect({ error, file }).toMatchObject({ error: undefined, file: { content_encoding: 'gzip' } });
+  });
+
+  test('24: labeled as a web page, but with rows, is taken with a neutral content type', async () => {
+    const { error, file, text } = await downloadFrom(
+      fileOf('a,b\n1,2\n', { 'Content-Type': 'Text/HTML;x=y' }),
+    );
+    expect({ error, file, text }).toMatchObject({
+      error: undefined,
+      file: { content_type: 'application/octet-stream' },
+      text: 'a,b\n1,2\n',
+    });
+  });
+
+  test('24: that comes in pieces is judged by its first bytes, and is written whole', async () => {
+    const text = JSON.stringify(Array.from({ length: 1_000 }, (_, campaign) => ({ campaign })));
+    const {
+      error,
+      file,
+      text: written,
+    } = await downloadFrom(async (socket) => {
+      socket.write(answer(200, { ...CHUNKED, 'Content-Encoding': 'br' }));
+      for (const piece of [text.slice(0, 1), text.slice(1, 3), text.slice(3)]) {
+        socket.write(`${piece.length.toString(16)}\r\n${piece}\r\n`);
+        await setImmediate();
+      }
+      socket.end('0\r\n\r\n');
+    });
+    expect({ error, file, written }).toMatchObject({
+      error: undefined,
+      file: { content_encoding: undefined },
+      written: text,
+    });
   });
 });
 
