@@ -27,8 +27,9 @@ export interface Head {
 }
 
 export interface Answer extends Head {
+  /** Without the gzip of a gateway. */
   readonly bytes: Buffer;
-  /** The bytes as UTF-8. */
+  /** The bytes as UTF-8, without a byte order mark. */
   readonly text: string;
   /** True if the body is longer than the cap; these are its beginning. */
   readonly truncated: boolean;

@@ -8,6 +8,12 @@ import type { Log } from '../workflow/step.ts';
  */
 export const TIMEOUTS = { headers: 30_000, idle: 15_000, total: 60_000 };
 
+/**
+ * A platform may check a report before it answers its creation. An answer that is not waited for leaves a
+ * report behind that nobody uses. The 90 s are our number: half as much again as a load balancer's 60 s.
+ */
+export const CREATE_TIMEOUTS = { headers: 90_000, total: 90_000 };
+
 /** The way to the platform. This is enough for token requests. */
 export interface Connection {
   /** http(s) URL; may have a path prefix, with or without a trailing slash. */

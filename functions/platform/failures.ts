@@ -113,6 +113,8 @@ export function parseBody(answer: Answer, parse: (text: string) => unknown = JSO
     return parse(answer.text);
   } catch {
     const type = /^[\w.+-]+\/[\w.+-]+/.exec(headerOf(answer, 'content-type') ?? '')?.[0] ?? 'unknown';
-    throw unreadable(answer, `a body that is not JSON (content type ${type})`);
+    const coding = /^[\w.+-]+/.exec(headerOf(answer, 'content-encoding') ?? '')?.[0];
+    const encoded = coding === undefined ? '' : `, content encoding ${coding}`;
+    throw unreadable(answer, `a body that is not JSON (content type ${type}${encoded})`);
   }
 }

@@ -1,7 +1,17 @@
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import { ExportError } from '../workflow/errors.ts';
 import { type Answer, type Call, type Head, isSuccess, requestIdOf } from './answer.ts';
-import { type Authorization, type Connection, endpoint, type Platform, TIMEOUTS } from './connection.ts';
+import {
+  type Authorization,
+  type Connection,
+  CREATE_TIMEOUTS,
+  endpoint,
+  type Platform,
+  TIMEOUTS,
+} from './connection.ts';
+import { isGzip } from './content.ts';
 import { refused, silent, unreadable } from './failures.ts';
 
 /** Bytes. A report record or an error envelope is under 10 kB. */
@@ -73,7 +83,7 @@ export async function send(platform: Connection, call: Call, cap = ANSWER_CAP): 
 async function exchange(platform: Connection, call: Call, cap: number): Promise<Answer> {
   const url = endpoint(platform.baseUrl, call.path);
   url.search = new URLSearchParams(call.query).toString();
-  const timeouts = { ...TIMEOUTS, ...platform.timeouts };
+  const timeouts = { ...TIMEOUTS, ...(call.creates && CREATE_TIMEOUTS), ...platform.timeouts };
   const total = AbortSignal.timeout(timeouts.total);
   const watch = watchSending(platform.dispatcher);
   let head: Head | undefined;
@@ -98,11 +108,26 @@ async function exchange(platform: Connection, call: Call, cap: number): Promise<
       length += chunk.length;
       if (length > cap) break;
     }
-    const bytes = Buffer.concat(chunks).subarray(0, cap);
-    return { ...head, bytes, text: bytes.toString(), truncated: length > cap };
+    const received = Buffer.concat(chunks).subarray(0, cap);
+    const { bytes, isLonger } = await decode(received, cap);
+    const text = bytes.toString().replace(/^\ufeff/, '');
+    return { ...head, bytes, text, truncated: length > cap || isLonger };
   } catch (error) {
     const request_id = head && requestIdOf(head);
     throw silent(call, watch.sent(), { request_id, code: codeOf(error, total), host: url.host });
+  }
+}
+
+/**
+ * Decodes gzip, which a gateway may apply to an answer although no call accepts it. Other bytes, and gzip that
+ * is cut, stay as they are.
+ */
+async function decode(bytes: Buffer, cap: number): Promise<{ bytes: Buffer; isLonger: boolean }> {
+  if (!isGzip(bytes)) return { bytes, isLonger: false };
+  try {
+    return { bytes: await promisify(gunzip)(bytes, { maxOutputLength: cap }), isLonger: false };
+  } catch (error) {
+    return { bytes, isLonger: codeOf(error) === 'ERR_BUFFER_TOO_LARGE' };
   }
 }
 

@@ -2,6 +2,7 @@ import { lookup as resolve } from 'node:dns';
 import { isIP, type LookupFunction, type OnReadOpts } from 'node:net';
 import { Agent, buildConnector } from 'undici';
 import { DownloadRefused } from '../workflow/errors.ts';
+import { skipInterimAnswers } from './interim.ts';
 import { addressFault, bareHost, type HostPolicy } from './safe-hosts.ts';
 
 /**
@@ -33,7 +34,12 @@ export function safeConnector(
     // A literal address is not looked up, so it is checked here.
     const fault = isIP(host) === 0 ? undefined : addressFault(host, target.protocol, allowLoopback);
     const connector = connectors.get(target.protocol);
-    if (fault === undefined && connector) connector(target, callback);
+    const connected = (...[error, socket]: Parameters<buildConnector.Callback>) => {
+      if (error) return callback(error, null);
+      skipInterimAnswers(socket);
+      callback(null, socket);
+    };
+    if (fault === undefined && connector) connector(target, connected);
     else callback(refusal(host, fault ?? 'its protocol is unknown'), null);
   };
 }

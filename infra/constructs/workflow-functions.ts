@@ -14,6 +14,7 @@ import {
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { LEASE_SECONDS, MAX_REPORTS } from '../../functions/decisions/waits.ts';
+import { CREATE_TIMEOUTS, TIMEOUTS } from '../../functions/platform/connection.ts';
 import {
   ADVERTISER_LISTS,
   EXPORTS_PREFIX,
@@ -31,9 +32,9 @@ import type { ExportBucket } from './export-bucket.ts';
 import type { ExportTables } from './export-tables.ts';
 import type { StepName } from './retries.ts';
 
-/** A request to the platform times out after 60 s. The other 30 s are for secrets and a cold start. */
-function calls(requests: number): Duration {
-  return Duration.seconds(60 * requests + 30);
+/** The time of requests that all time out. The other 30 s are for secrets and a cold start. */
+function calls(requests: number, { total }: { readonly total: number } = TIMEOUTS): Duration {
+  return Duration.seconds((total / 1000) * requests + 30);
 }
 
 /** Calls AWS only. */
@@ -51,7 +52,7 @@ function curateStorage({ max_curate_bytes }: Config): StorageSize {
   return StorageSize.mebibytes(512 + 2 * Math.ceil(max_curate_bytes / 1024 ** 2));
 }
 
-const TIMEOUTS: Readonly<Record<StepName, Duration>> = {
+const STEP_TIMEOUTS: Readonly<Record<StepName, Duration>> = {
   // With `only_missing`, it reads each manifest of the range.
   PlanExport: Duration.minutes(5),
   // Its call is over when its lease is, also by a clock that is 5 s ahead.
@@ -59,7 +60,7 @@ const TIMEOUTS: Readonly<Record<StepName, Duration>> = {
   // Some pages of up to 5,000 advertisers.
   ListAdvertisers: calls(5),
   // Once more without the advertisers that were refused.
-  CreateReport: calls(2),
+  CreateReport: calls(2, CREATE_TIMEOUTS),
   CheckReport: calls(MAX_REPORTS),
   SaveReport: LONG,
   QueryPurchases: LONG,
@@ -122,7 +123,7 @@ export class WorkflowFunctions extends Construct {
       const securityGroups = [new SecurityGroup(this, 'SecurityGroup', { vpc, description })];
       this.network = { vpc, ...(vpcSubnets && { vpcSubnets }), securityGroups };
     }
-    const steps = Object.keys(TIMEOUTS) as StepName[];
+    const steps = Object.keys(STEP_TIMEOUTS) as StepName[];
     const functions = steps.map((step) => [step, this.function(step, props)]);
     this.functions = Object.fromEntries(functions);
     grantPermissions(this.functions, props);
@@ -137,7 +138,7 @@ export class WorkflowFunctions extends Construct {
       architecture: Architecture.ARM_64,
       code: Code.fromAsset(join(bundles, file)),
       handler: 'index.handler',
-      timeout: TIMEOUTS[step],
+      timeout: STEP_TIMEOUTS[step],
       memorySize: MEMORY[step],
       ...(step === 'CurateReport' && { ephemeralStorageSize: curateStorage(config) }),
       role: this.role(step),

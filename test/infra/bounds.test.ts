@@ -12,7 +12,7 @@ import {
   pollWait,
   TOKEN_SECONDS,
 } from '../../functions/decisions/waits.ts';
-import { TIMEOUTS } from '../../functions/platform/connection.ts';
+import { CREATE_TIMEOUTS, TIMEOUTS } from '../../functions/platform/connection.ts';
 import { MAX_CALLS } from '../../functions/save-report.ts';
 import { MAX_WINDOWS } from '../../functions/workflow/request/report.ts';
 import {
@@ -120,7 +120,7 @@ describe('P4: a window', () => {
   it.each([
     ['GetWindowToken', TOKEN_SECONDS],
     ['RenewToken', TOKEN_SECONDS],
-    ['CreateReport', (2 * TIMEOUTS.total) / 1000],
+    ['CreateReport', (2 * CREATE_TIMEOUTS.total) / 1000],
     ['CheckReport', (MAX_REPORTS * TIMEOUTS.total) / 1000],
   ])('gives %s the %i s of requests that time out, and 20 s more', (name, requests) => {
     const call = secondsOfCall(window.States[name] ?? { Type: '' }, stack);

@@ -1,5 +1,7 @@
 import type { Writable } from 'node:stream';
-import { expect, test } from 'vitest';
+import { setImmediate } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { expect, test, vi } from 'vitest';
 import { createReport, getReport } from '../../../functions/platform/reports.ts';
 import {
   AnswerLost,
@@ -98,4 +100,85 @@ test('an endless answer is read only to the cap', async () => {
   expect(error.message).toContain('larger');
   // The cap is 1 MiB; the rest is what sockets buffer on the way.
   expect(written).toBeLessThan(16 * 1024 * 1024);
+});
+
+const RECORD = '{"id":"r-1","status":"CREATED"}';
+const CREATED = `HTTP/1.1 201 Created\r\nContent-Length: ${RECORD.length}\r\n\r\n${RECORD}`;
+const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
+const HINTS = 'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n';
+
+test.each([
+  ['100 Continue', [CONTINUE + CREATED]],
+  ['100 Continue with headers', [`HTTP/1.0 100 \r\nDate: x\r\n\r\n${CREATED}`]],
+  ['100 Continue twice, in another packet', [CONTINUE + CONTINUE, CREATED]],
+  ['early hints, then 100 Continue', [HINTS + CONTINUE, CREATED]],
+  ['100 Continue in packets of a byte', [...CONTINUE, CREATED]],
+  ['100 Continue that breaks off in its last byte', [CONTINUE.slice(0, -1), `\n${CREATED}`]],
+])('69: %s, which nobody asked for, is skipped', async (_, packets) => {
+  await using server = await listenTcp(async (socket) => {
+    socket.setNoDelay();
+    for (const packet of packets) {
+      socket.write(packet);
+      await setImmediate();
+    }
+  });
+  expect(await create(platformAt(server.url))).toMatchObject({ id: 'r-1' });
+});
+
+test('69: a server that sends nothing but 100 Continue is given up', async () => {
+  await using server = await listenTcp((socket) => drip(socket, CONTINUE));
+  const error = await errorOf(AnswerLost, create(platformAt(server.url, { timeouts: { headers: 200 } })));
+  expect(error.facts.code).toMatch('UND_ERR_HEADERS_TIMEOUT');
+});
+
+test.each<[string, string | Buffer, Record<string, string>]>([
+  ['a byte order mark', `\ufeff${RECORD}`, {}],
+  ['gzip', gzipSync(RECORD), { 'content-encoding': 'gzip' }],
+  ['gzip without a label', gzipSync(RECORD), {}],
+  ['gzip of a byte order mark', gzipSync(`\ufeff${RECORD}`), { 'content-encoding': 'x-gzip' }],
+  ['a wrong Content-Encoding', RECORD, { 'content-encoding': 'gzip' }],
+])('69: an answer with %s is read', async (_, body, headers) => {
+  await using server = await listen((_seen, response) => response.writeHead(201, headers).end(body));
+  expect(await create(platformAt(server.url))).toMatchObject({ id: 'r-1' });
+});
+
+test('69: a refusal in gzip is quoted', async () => {
+  const body = gzipSync(JSON.stringify({ error: { type: 'validation', message: 'No such metric.' } }));
+  await using server = await listen((_seen, response) => response.writeHead(422).end(body));
+  const error = await errorOf(RequestRefused, create(platformAt(server.url)));
+  expect(error.happened).toContain('No such metric');
+});
+
+test.each([
+  ['cut gzip', gzipSync(RECORD).subarray(0, -9), 'gzip'],
+  ['another coding', Buffer.from([0x0b, 0x00, 0x80, 0x5b, 0x5d, 0x03]), 'br'],
+])('69: an answer in %s is unreadable, and its coding is named', async (_, body, coding) => {
+  await using server = await listen((_seen, response) =>
+    response.writeHead(201, { 'content-encoding': coding }).end(body),
+  );
+  const error = await errorOf(AnswerUnreadable, create(platformAt(server.url)));
+  expect(error.happened).toContain(`content encoding ${coding}`);
+});
+
+test('22: gzip that is larger than the cap when it is decoded is refused', async () => {
+  const body = gzipSync(Buffer.alloc(2 * 1024 * 1024, 0x20));
+  await using server = await listen((_seen, response) => response.writeHead(200).end(body));
+  const error = await errorOf(AnswerUnreadable, getReport(platformAt(server.url), bearer, 'r'));
+  expect(error.message).toContain('larger');
+});
+
+test('69: a creation is waited for 90 s, any other call 60 s and 30 s until its headers', async () => {
+  const timeout = vi.spyOn(AbortSignal, 'timeout');
+  const headers: unknown[] = [];
+  const dispatcher = connecting(5_000).compose((dispatch) => (options, handler) => {
+    headers.push(options.headersTimeout);
+    return dispatch(options, handler);
+  });
+  await using server = await listen(({ method }, response) =>
+    json(response, method === 'POST' ? 201 : 200, { id: 'r', status: 'CREATED' }),
+  );
+  await create(platformAt(server.url, { dispatcher }));
+  await getReport(platformAt(server.url, { dispatcher }), bearer, 'r');
+  const totals = timeout.mock.calls.map(([milliseconds]) => milliseconds);
+  expect({ headers, totals }).toEqual({ headers: [90_000, 30_000], totals: [90_000, 60_000] });
 });
