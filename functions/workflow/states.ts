@@ -59,17 +59,23 @@ export const ExportPlan = z.object({
 });
 export type ExportPlan = z.infer<typeof ExportPlan>;
 
+/** The execution of this name has ended, or has another input. The name of a running one starts nothing. */
+export const ALREADY_STARTED = 'StepFunctions.ExecutionAlreadyExistsException';
+
 /** The end of one of the accounts. `repeated`: the execution of this name has ended before. */
 export interface AccountEnd {
   readonly account: string;
   readonly execution: string;
   readonly outcome: 'delivered' | 'repeated' | 'failed';
+  /** AWS's name of the error, if it failed. `States.TaskFailed`: its execution was started, and failed. */
+  readonly error?: string;
 }
 
 /** The output of an export of accounts. If one has failed, only the execution's history has it. */
 export interface AccountsResult {
   readonly accounts: readonly AccountEnd[];
   readonly has_failed: boolean;
+  readonly has_repeated: boolean;
 }
 
 /** An export's plan, or a window, whose token expired or was refused. All other fields pass through. */

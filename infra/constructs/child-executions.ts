@@ -3,8 +3,9 @@ import { Policy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import * as sfn from 'aws-cdk-lib/aws-stepfunctions';
 import type { Construct } from 'constructs';
 import { MIN_WAIT } from '../../functions/decisions/waits.ts';
-import type { AccountEnd, WindowState } from '../../functions/workflow/states.ts';
+import { type AccountEnd, ALREADY_STARTED, type WindowState } from '../../functions/workflow/states.ts';
 import { retries } from './retries.ts';
+import { CAUGHT } from './workflow-states.ts';
 
 /**
  * A window ends within 24 h in the worst case, so 100 windows, one at a time, end within 100 days. Nearly all
@@ -40,10 +41,9 @@ export function exportAccounts(scope: Construct): sfn.Map {
     },
   });
   for (const retry of retries.ExportAccount) exportAccount.addRetry(retry);
-  const resultPath = sfn.JsonPath.DISCARD;
-  const end = (id: string, outcome: AccountEnd['outcome']) =>
+  const end = (id: string, outcome: AccountEnd['outcome'], more = {}) =>
     new sfn.Pass(scope, id, {
-      parameters: { 'account.$': '$.account', 'execution.$': '$.execution', outcome },
+      parameters: { 'account.$': '$.account', 'execution.$': '$.execution', outcome, ...more },
     });
   return new sfn.Map(scope, 'ExportAccounts', {
     itemsPath: '$.accounts',
@@ -57,15 +57,15 @@ export function exportAccounts(scope: Construct): sfn.Map {
     resultSelector: {
       'accounts.$': '$',
       'has_failed.$': "States.ArrayContains($[*].outcome, 'failed')",
+      'has_repeated.$': "States.ArrayContains($[*].outcome, 'repeated')",
     },
   }).itemProcessor(
     exportAccount
-      // The execution of this name has ended, or has another input. The name of a running one starts nothing.
       .addCatch(end('AccountRepeated', 'repeated'), {
-        errors: ['StepFunctions.ExecutionAlreadyExistsException'],
-        resultPath,
+        errors: [ALREADY_STARTED],
+        resultPath: sfn.JsonPath.DISCARD,
       })
-      .addCatch(end('AccountFailed', 'failed'), { resultPath })
+      .addCatch(end('AccountFailed', 'failed', { 'error.$': `${CAUGHT}.Error` }), { resultPath: CAUGHT })
       .next(end('AccountDelivered', 'delivered')),
   );
 }

@@ -20,6 +20,7 @@ const ADVERTISERS = '$.request.advertiser_ids';
 const isForAllAdvertisers = and(isPresent(ADVERTISERS), stringEquals(ADVERTISERS, ALL));
 const is = (status: WindowState['status']) => stringEquals('$.status', status);
 const isKind = (kind: WindowState['request']['kind']) => stringEquals('$.request.kind', kind);
+const isRedriven = sfn.Condition.numberGreaterThan('$$.Execution.RedriveCount', 0);
 const caught = (error: ErrorName) => and(isPresent(CAUGHT), stringEquals(`${CAUGHT}.Error`, error));
 
 interface ExportWorkflowProps extends Partial<sfn.StateMachineProps> {
@@ -73,6 +74,12 @@ export class ExportWorkflow extends Construct {
       error: 'ExportIncomplete' satisfies ErrorName,
       cause: 'Not all accounts were exported. The command explain names those that failed.',
     });
+    const accountsNotRestarted = new sfn.Fail(this, 'AccountsNotRestarted', {
+      error: 'ExportIncomplete' satisfies ErrorName,
+      cause:
+        'A redrive does not start the execution of an account again. The command explain names the accounts ' +
+        'that had been started before, and resume exports what they did not deliver.',
+    });
     const windowExports = catchAll(exportWindows(this, this.windowStates(functions)), failed);
     const publishExport = invoke(this, 'PublishExport', { functions, failed });
     const announceExport = catchAll(announce(this, 'AnnounceExport', 'Report Exported', '$'), failed);
@@ -86,6 +93,8 @@ export class ExportWorkflow extends Construct {
     accountExports.next(areAllExported);
     areAllExported
       .when(sfn.Condition.booleanEquals('$.has_failed', true), accountsFailed)
+      // A second start by EventBridge Scheduler finds the same, and there the first one exports the accounts.
+      .when(and(sfn.Condition.booleanEquals('$.has_repeated', true), isRedriven), accountsNotRestarted)
       .otherwise(exported);
     getToken.next(isForAll);
     isForAll.when(isForAllAdvertisers, listAdvertisers).otherwise(windowExports);

@@ -3,7 +3,7 @@ import { count } from '../../../functions/workflow/count.ts';
 import type { ErrorName } from '../../../functions/workflow/errors.ts';
 import { addDays, describeDays } from '../../../functions/workflow/request/dates.ts';
 import type { FailureReport } from '../../../functions/workflow/state-parts.ts';
-import type { ExportResult } from '../../../functions/workflow/states.ts';
+import { type AccountEnd, ALREADY_STARTED, type ExportResult } from '../../../functions/workflow/states.ts';
 import type { Folder } from '../../knowledge/bucket.ts';
 import type { AccountsOutcome, Interrupted, Outcome } from '../../knowledge/executions/outcome.ts';
 import { commandFor, exportDaysCommand, repeatCommand } from '../../knowledge/next-command.ts';
@@ -49,18 +49,53 @@ function locate(bucket: string, key: string, { local, out }: Place): string {
 
 function describeAccounts(outcome: AccountsOutcome, place: Place): string[] {
   const { accounts } = outcome;
-  const rows = accounts.map(({ account, outcome, execution }) => [account, outcome, execution]);
-  const failed = accounts.filter(({ outcome }) => outcome === 'failed');
-  const [first] = failed;
+  const rows = accounts.map((end) => [end.account, describeAccount(end), end.execution]);
   const table = alignColumns([['account', 'outcome', 'execution'], ...rows]);
-  if (!first) return table;
-  const why = place.local ? commandFor(['status'], {}, place) : commandFor(['explain', first.execution]);
+  const failed = accounts.filter((end) => end.outcome === 'failed');
+  if (failed.length > 0)
+    return [
+      `The export failed for ${failed.length} of ${count(accounts.length, 'account')}.`,
+      ...table,
+      ...describeFailedAccounts(failed, place),
+      `Then: ${nextAfter(outcome, place)}`,
+    ];
+  if (outcome.outcome === 'delivered') return table;
   return [
-    `The export failed for ${failed.length} of ${count(accounts.length, 'account')}.`,
+    'Nothing was exported: the executions of all accounts had been started before.',
     ...table,
-    `To see why: ${why}`,
-    `Then: ${nextAfter(outcome, place)}`,
+    ...accounts
+      .slice(0, 1)
+      .map(({ execution }) => `To see how they ended: ${commandFor(['explain', execution])}`),
+    'To export what is missing: the same request with --only-missing',
   ];
+}
+
+/** An execution that was started says itself why it failed. */
+function describeAccount({ outcome, error }: AccountEnd): string {
+  return isStartError(error) ? `${outcome}: ${error}` : outcome;
+}
+
+/** Step Functions did not start the execution of the account. */
+function isStartError(error: string | undefined): boolean {
+  return error?.startsWith('StepFunctions.') === true;
+}
+
+function describeFailedAccounts(failed: readonly AccountEnd[], place: Place): string[] {
+  const startedBefore = failed.filter(({ error }) => error === ALREADY_STARTED);
+  const neverStarted = failed.filter(({ error }) => isStartError(error) && error !== ALREADY_STARTED);
+  const explained = failed.filter((end) => !neverStarted.includes(end)).slice(0, 1);
+  const namesOf = (ends: readonly AccountEnd[]) => ends.map(({ account }) => account).join(', ');
+  return [
+    ...(startedBefore.length > 0
+      ? [`Started before the redrive, which starts no execution again: ${namesOf(startedBefore)}`]
+      : []),
+    ...(neverStarted.length > 0 ? [`Not started, so no execution says more: ${namesOf(neverStarted)}`] : []),
+    ...explained.map(({ execution }) => `To see why: ${explainCommand(execution, place)}`),
+  ];
+}
+
+function explainCommand(execution: string, place: Place): string {
+  return place.local ? commandFor(['status'], {}, place) : commandFor(['explain', execution]);
 }
 
 function describeDelivered(result: ExportResult, place: Place): string[] {

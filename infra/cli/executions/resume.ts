@@ -35,16 +35,26 @@ export async function resume(execution: string, followEvery?: number): Promise<O
   const { status, stateMachineArn = '', input = '', startDate = new Date() } = earlier;
   if (!hasEnded(earlier))
     throw new UsageError([`${execution} is still running (${status}); wait until it ends, or stop it`]);
-  if (status === 'SUCCEEDED')
-    throw new UsageError([`${execution} has delivered everything; to export everything again, use 'run'`]);
+  const { accounts } = await readEnd(createStepFunctions(stateMachineArn), earlier);
+  if (status === 'SUCCEEDED') throw new UsageError(nothingToResume(execution, accounts));
   const startedAt = startDate.toISOString();
   // A request with a `period` must cover the same days as in the earlier execution.
   const request = { scheduled_at: startedAt, ...JSON.parse(input) };
   const only_missing = request.only_missing || startedAt;
-  const { accounts } = await readEnd(createStepFunctions(stateMachineArn), earlier);
   const failed = accounts?.flatMap((each) => (each.outcome === 'failed' ? [each.account] : []));
   const rest = failed && {
     accounts: request.accounts.filter(({ account }: AccountEnd) => failed.includes(account)),
   };
   return startAndFollow({ ...request, only_missing, ...rest }, stateMachineArn, followEvery);
+}
+
+/** An account that is `repeated` was exported, or not, by an execution that had been started before. */
+function nothingToResume(execution: string, accounts: readonly AccountEnd[] = []): string[] {
+  const repeated = accounts.filter(({ outcome }) => outcome === 'repeated');
+  if (repeated.length === 0)
+    return [`${execution} has delivered everything; to export everything again, use 'run'`];
+  return repeated.map(
+    ({ account, execution: before }) =>
+      `${execution} exported nothing of ${account}, because ${before} had been started before: explain or resume that one`,
+  );
 }

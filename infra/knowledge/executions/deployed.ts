@@ -4,7 +4,12 @@ import { parseJson } from '../../../functions/workflow/json.ts';
 import { isOfAccounts, requestsIn } from '../../../functions/workflow/request/accounts.ts';
 import { parseRequest } from '../../../functions/workflow/request/request.ts';
 import type { Window } from '../../../functions/workflow/state-parts.ts';
-import { type AccountsResult, WindowResult } from '../../../functions/workflow/states.ts';
+import {
+  type AccountEnd,
+  type AccountsResult,
+  ALREADY_STARTED,
+  WindowResult,
+} from '../../../functions/workflow/states.ts';
 import { readStateMachineArn } from '../deployment.ts';
 import { createAwsFailure, UsageError } from '../errors.ts';
 import type { ExecutionEnd } from './outcome.ts';
@@ -144,9 +149,12 @@ export async function explainExecution(name: string) {
   };
 }
 
-/** Reads the end of an execution. Only its history names the accounts, if not all of them were exported. */
+/**
+ * Reads the end of an execution. Only its history names the accounts, if not all of them were exported. A
+ * redrive does not start the execution of an account again, so there `repeated` is a failure.
+ */
 export async function readEnd(sfn: SFN, execution: DescribeExecutionOutput): Promise<ExecutionEnd> {
-  const { executionArn = '', status, input = '' } = execution;
+  const { executionArn = '', status, input = '', redriveCount = 0 } = execution;
   const output = parseJson(execution.output ?? '');
   const end = { ...execution, output };
   if (!isOfAccounts(parseJson(input)) || !hasEnded(execution)) return end;
@@ -154,7 +162,12 @@ export async function readEnd(sfn: SFN, execution: DescribeExecutionOutput): Pro
   const { events = [] } = await sfn.getExecutionHistory({ executionArn, reverseOrder: true, maxResults: 20 });
   const states = events.map(({ stateExitedEventDetails: exited }) => exited);
   const ended = states.find((exited) => exited?.name === 'ExportAccounts');
-  return { ...end, ...(parseJson(ended?.output ?? '') as Partial<AccountsResult>) };
+  const { accounts } = Object(parseJson(ended?.output ?? '')) as Partial<AccountsResult>;
+  return { ...end, accounts: redriveCount > 0 ? accounts?.map(failRepeated) : accounts };
+}
+
+function failRepeated(end: AccountEnd): AccountEnd {
+  return end.outcome === 'repeated' ? { ...end, outcome: 'failed', error: ALREADY_STARTED } : end;
 }
 
 /** Other partitions have consoles of their own. */

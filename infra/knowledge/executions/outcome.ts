@@ -12,7 +12,7 @@ export type Outcome =
   | ({ readonly outcome: 'failed' } & (FailureReport | Unreported))
   | Interrupted;
 
-/** The end of an export of accounts, each with an execution of its own. */
+/** The end of an export of accounts, each with an execution of its own. It failed if all are `repeated`. */
 export interface AccountsOutcome {
   readonly outcome: 'delivered' | 'failed';
   readonly version: '1';
@@ -51,7 +51,8 @@ export interface ExecutionEnd {
 export function outcomeOf(end: ExecutionEnd, next = commandFor(['resume', end.name ?? ''])): Outcome {
   const { name: execution = '', status, accounts } = end;
   if (accounts) {
-    const outcome = status === 'SUCCEEDED' ? ('delivered' as const) : ('failed' as const);
+    const isNothing = accounts.every(({ outcome }) => outcome === 'repeated');
+    const outcome = status === 'SUCCEEDED' && !isNothing ? ('delivered' as const) : ('failed' as const);
     return { outcome, version: '1', execution, accounts };
   }
   if (status === 'SUCCEEDED') return { outcome: 'delivered', ...(end.output as ExportResult) };

@@ -34,7 +34,7 @@ async function exportOne(errors: readonly string[]) {
   });
   const input = { accounts: [{ account: 'acme', name: 'a-1', facts: {} }], max_accounts: 1, request: {} };
   const { output } = await machine.start('e', input).result;
-  return { outcome: Object(output).accounts?.[0]?.outcome, names };
+  return { end: Object(output).accounts?.[0], names };
 }
 
 const REFUSED = 'StepFunctions.AWSStepFunctionsException';
@@ -43,17 +43,23 @@ it.each([
   [
     'is tried again under the same name while Step Functions refuses it',
     Array(6).fill(REFUSED),
-    'delivered',
+    { outcome: 'delivered' },
     7,
   ],
-  ['is given up after six more tries', Array(7).fill(REFUSED), 'failed', 7],
-  ['is not tried again after its execution has failed', ['States.TaskFailed'], 'failed', 1],
+  ['is given up after six more tries', Array(7).fill(REFUSED), { outcome: 'failed', error: REFUSED }, 7],
+  [
+    'is not tried again after its execution has failed',
+    ['States.TaskFailed'],
+    { outcome: 'failed', error: 'States.TaskFailed' },
+    1,
+  ],
   [
     'finds an execution that has ended',
     [REFUSED, 'StepFunctions.ExecutionAlreadyExistsException'],
-    'repeated',
+    { outcome: 'repeated' },
     2,
   ],
-])("the start of an account's execution %s", async (_, errors, outcome, tries) => {
-  expect(await exportOne(errors)).toEqual({ outcome, names: Array(tries).fill('a-1') });
+])("the start of an account's execution %s", async (_, errors, end, tries) => {
+  const names = Array(tries).fill('a-1');
+  expect(await exportOne(errors)).toEqual({ end: { account: 'acme', execution: 'a-1', ...end }, names });
 });

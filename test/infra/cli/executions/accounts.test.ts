@@ -1,5 +1,5 @@
-import { describe, expect, it, vi } from 'vitest';
-import { describeOutcome } from '../../../../infra/cli/executions/outcome.ts';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describeOutcome, printOutcome } from '../../../../infra/cli/executions/outcome.ts';
 import { resume } from '../../../../infra/cli/executions/resume.ts';
 import { runDeployed } from '../../../../infra/cli/run/run.ts';
 import { runCommand } from '../../../support/cli.ts';
@@ -24,14 +24,25 @@ function resultOf(...failed: readonly string[]) {
   const accounts = ACCOUNTS.map(({ account }) => ({
     account,
     execution: `daily-${account}-1`,
-    outcome: failed.includes(account) ? 'failed' : 'delivered',
+    ...(failed.includes(account)
+      ? { outcome: 'failed', error: 'States.TaskFailed' }
+      : { outcome: 'delivered' }),
   }));
   return { accounts, has_failed: failed.length > 0 };
 }
 
+/** The same if none was started, because the executions of all had been started before. */
+function allRepeated() {
+  return { accounts: resultOf().accounts.map((end) => ({ ...end, outcome: 'repeated' })), has_failed: false };
+}
+
 /** Step Functions reads the history of a failed execution for its accounts. */
 function historyOf(...failed: readonly string[]) {
-  const output = JSON.stringify(resultOf(...failed));
+  return historyWith(resultOf(...failed));
+}
+
+function historyWith(result: object) {
+  const output = JSON.stringify(result);
   return [
     ...Array(3).fill({ type: 'MapIterationStarted' }),
     { type: 'MapIterationSucceeded' },
@@ -45,6 +56,10 @@ const INCOMPLETE = { status: 'FAILED', error: 'ExportIncomplete', cause: 'Not al
 function earlier(end: Partial<FakeExecution> = INCOMPLETE): FakeExecution {
   return { name: 'daily-1', status: 'SUCCEEDED', begun: 0, ended: 9, input: REQUEST, ...end };
 }
+
+afterEach(() => {
+  process.exitCode = undefined;
+});
 
 async function run(changes: object = {}) {
   const { file: input } = await writeTemporary('request.json', JSON.stringify({ ...REQUEST, ...changes }));
@@ -85,6 +100,89 @@ describe('an export of several accounts', () => {
       'To see why: npm run export -- explain daily-globex-1 --stack exports',
       `Then: npm run export -- resume ${outcome.execution} --stack exports`,
     ]);
+  });
+});
+
+describe('an account whose execution could not be started', () => {
+  const DENIED = 'StepFunctions.AWSStepFunctionsException';
+  const { accounts } = resultOf('acme');
+  const result = {
+    accounts: accounts.map((end) =>
+      end.account === 'globex' ? { ...end, outcome: 'failed', error: DENIED } : end,
+    ),
+    has_failed: true,
+  };
+
+  it("has the error's name in the result of run, which explains an execution that exists", async () => {
+    const end = { ...INCOMPLETE, input: JSON.stringify(REQUEST) };
+    await startExecutions([], { end, history: historyWith(result) });
+    const outcome = await run();
+    expect(outcome).toMatchObject({
+      outcome: 'failed',
+      accounts: [{}, { account: 'globex', error: DENIED }, {}],
+    });
+    const lines = describeOutcome(outcome, {});
+    expect(lines).toContain(`globex   failed: ${DENIED}  daily-globex-1`);
+    expect(lines).toContain('Not started, so no execution says more: globex');
+    expect(lines).toContain('To see why: npm run export -- explain daily-acme-1 --stack exports');
+  });
+
+  it("has the error's name in explain", async () => {
+    await startExecutions([earlier()], { history: historyWith(result) });
+    const { stdout } = await runCommand(['explain', 'daily-1', ...STACK]);
+    expect(stdout).toContain(`globex   failed: ${DENIED}  daily-globex-1`);
+    const { failure } = JSON.parse((await runCommand(['explain', 'daily-1', ...STACK, '--json'])).stdout);
+    expect(failure.accounts[1]).toMatchObject({ account: 'globex', error: DENIED });
+  });
+});
+
+describe('executions of accounts that had all been started before', () => {
+  it('make run fail, which says that nothing was exported and what to do', async () => {
+    vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    const result = allRepeated();
+    const end = { status: 'SUCCEEDED', input: JSON.stringify(REQUEST), output: JSON.stringify(result) };
+    await startExecutions([], { end, history: historyWith(result) });
+    const outcome = await run();
+    expect(outcome).toMatchObject({ outcome: 'failed', accounts: result.accounts });
+    printOutcome(outcome, {});
+    expect(process.exitCode).toBe(1);
+    const lines = describeOutcome(outcome, {});
+    expect(lines[0]).toBe('Nothing was exported: the executions of all accounts had been started before.');
+    expect(lines).toContain('acme     repeated  daily-acme-1');
+    expect(lines).toContain('To see how they ended: npm run export -- explain daily-acme-1 --stack exports');
+    expect(lines.at(-1)).toBe('To export what is missing: the same request with --only-missing');
+  });
+
+  it('are named by resume, which does not say that all is delivered', async () => {
+    await startExecutions([earlier({ output: allRepeated() })]);
+    const refused = await resume('daily-1', 1).catch((error: Error) => error);
+    expect(refused).toMatchObject({
+      name: 'UsageError',
+      message: expect.stringContaining(
+        'exported nothing of acme, because daily-acme-1 had been started before',
+      ),
+    });
+  });
+});
+
+describe('a redrive', () => {
+  const redriven = () => earlier({ ...INCOMPLETE, redriveCount: 1 });
+
+  it('that started no execution again names the accounts, and the command that exports the rest', async () => {
+    await startExecutions([redriven()], { history: historyWith(allRepeated()) });
+    const { stdout } = await runCommand(['explain', 'daily-1', ...STACK]);
+    expect(stdout).toContain('The export failed for 3 of 3 accounts.');
+    expect(stdout).toContain(
+      'Started before the redrive, which starts no execution again: acme, globex, initech\n',
+    );
+    expect(stdout).toContain('Then: npm run export -- resume daily-1 --stack exports\n');
+  });
+
+  it('that started no execution again is resumed for its accounts', async () => {
+    const end = { status: 'SUCCEEDED', output: '{}' };
+    const { started } = await startExecutions([redriven()], { end, history: historyWith(allRepeated()) });
+    await resume('daily-1', 1);
+    expect(JSON.parse(started[0]?.input ?? '').accounts).toEqual(ACCOUNTS);
   });
 });
 

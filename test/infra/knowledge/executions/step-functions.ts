@@ -19,6 +19,7 @@ export interface FakeExecution {
   readonly output?: unknown;
   readonly error?: string;
   readonly cause?: string;
+  readonly redriveCount?: number;
   /** Present if its windows have begun. */
   readonly windows?: readonly FakeExecution[];
 }
@@ -95,9 +96,9 @@ export async function startExecutions(executions: readonly FakeExecution[], opti
       DescribeExecution: ({ executionArn = '' }) => {
         const execution = find(executionArn);
         if (!execution) return describeStarted(executionArn);
-        const { input, output, error, cause } = execution;
-        const own = { input: JSON.stringify(input), output: output && JSON.stringify(output), error, cause };
-        return { ...item(execution), ...own };
+        const { input, output, error, cause, redriveCount } = execution;
+        const texts = { input: JSON.stringify(input), output: output && JSON.stringify(output) };
+        return { ...item(execution), ...texts, error, cause, redriveCount };
       },
       // The fake's Map Run has the ARN of its execution.
       ListMapRuns: ({ executionArn = '' }) => {
