@@ -79,9 +79,8 @@ export async function readCredential(store: CredentialStore, account: string) {
 }
 
 /**
- * Changes some fields of the stored credential and keeps the others, also fields that we do not know. Of two
- * writers in the same moment, the last one wins: renewals have the account's lease, and the person logs
- * in again.
+ * Changes some fields of the stored credential and keeps the others, also fields that we do not know. Whoever
+ * calls it has the account's lease.
  *
  * @param change gets the stored credential and returns the changed fields, or undefined to keep all of it
  * @returns whether it was changed

@@ -31,7 +31,7 @@ export function isHeld(text: string, now: Date): boolean {
 }
 
 /**
- * Uses an account's refresh token while nobody else does. The lease is an object, of whose conditional writes
+ * Uses or stores an account's refresh token while nobody else does. The lease is an object, of whose conditional writes
  * S3 lets one succeed. It is never deleted: after a delete marker, some S3 servers refuse to create it again.
  *
  * @throws ServiceUnavailable if another call has the lease, and what `renew` throws
@@ -47,10 +47,14 @@ export async function underLease<T>(
     const expires_at = new Date(now().getTime() + seconds * 1000).toISOString();
     return objects.putJson(key, { owner, expires_at }, replaces);
   };
+  // If the answer to a write is lost, the SDK repeats it, and the lease that it then meets is this call's own.
+  const isOwn = (lease: TaggedText | undefined) => lease?.text.includes(owner) === true;
   const take = async () => {
     if (await write(LEASE_SECONDS, 'absent')) return true;
-    const other = await objects.getTagged(key);
-    return other !== undefined && !isHeld(other.text, now()) && write(LEASE_SECONDS, other);
+    const current = await objects.getTagged(key);
+    if (current === undefined || isOwn(current)) return current !== undefined;
+    if (isHeld(current.text, now())) return false;
+    return (await write(LEASE_SECONDS, current)) || isOwn(await objects.getTagged(key));
   };
   if (!(await take())) {
     const happened = `Another call is renewing the token of account ${account}: it has the lease ${key}.`;
@@ -64,7 +68,7 @@ export async function underLease<T>(
   } finally {
     const release = async () => {
       const current = await objects.getTagged(key);
-      if (current?.text.includes(owner)) await write(settle, current);
+      if (current && isOwn(current)) await write(settle, current);
     };
     // If it cannot be released, it runs out.
     await release().catch(({ name }) => log.warn('the lease was not released', { account, error: name }));

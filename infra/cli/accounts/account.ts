@@ -1,5 +1,6 @@
 import { readFile, realpath } from 'node:fs/promises';
 import { createSecrets } from '../../../functions/aws/secrets.ts';
+import { TOKEN_SECONDS } from '../../../functions/decisions/waits.ts';
 import type { Connection } from '../../../functions/platform/connection.ts';
 import { safeAgent } from '../../../functions/platform/safe-agent.ts';
 import { type CredentialStore, createCredentialStore } from '../../../functions/token/credential.ts';
@@ -53,7 +54,9 @@ export function neededScopes(account: string): string[] {
 export function createAccount(name: string, { local, baseUrl, credential }: AccountOptions) {
   const hosts = { allowLoopback: local === true };
   const dispatcher = safeAgent(hosts, { connectTimeout: CONNECT_TIMEOUT, pipelining: 0 });
-  const platform: Connection = { baseUrl: baseUrl ?? loadConfig().base_url, dispatcher };
+  // A token request ends before the lease under which it may be sent.
+  const timeouts = { total: TOKEN_SECONDS * 1000 };
+  const platform: Connection = { baseUrl: baseUrl ?? loadConfig().base_url, dispatcher, timeouts };
   return {
     name,
     platform,
@@ -67,8 +70,8 @@ export function createAccount(name: string, { local, baseUrl, credential }: Acco
 /** The credential of an account. Do not print what is read from it. */
 interface Stored {
   readonly store: CredentialStore;
-  /** Does something with the refresh token while no execution renews a token of the account. */
-  readonly underLease: <T>(refresh: () => Promise<T>) => Promise<T>;
+  /** Uses or stores the refresh token while no execution renews a token of the account. */
+  readonly underLease: <T>(act: () => Promise<T>) => Promise<T>;
   /** The name of the secret or the file, for messages. */
   readonly place: string;
   /** The next step if it is missing or cannot be used. */
@@ -79,9 +82,9 @@ function openSecret(account: string): Stored {
   const stack = stackName();
   return {
     store: createCredentialStore(createSecrets(targetRegion()), stack, account),
-    async underLease(refresh) {
+    async underLease(act) {
       await using objects = await openBucket({ out: '' });
-      return underLease(account, { objects, now: () => new Date(), log: SILENT }, refresh);
+      return underLease(account, { objects, now: () => new Date(), log: SILENT }, act);
     },
     place: `the secret ${stack}/${account}/credential`,
     todo: `Store {"client_id","client_secret"}: ${commandFor(['secret', 'set', account])} < credential.json`,
@@ -98,7 +101,7 @@ function openFile(file: string): Stored {
   };
   return {
     store: { read, write: async (text) => replaceFile(await realpath(file), text) },
-    underLease: (refresh) => refresh(),
+    underLease: (act) => act(),
     place: file,
     todo: `Write {"client_id","client_secret"} to ${file}.`,
   };

@@ -107,7 +107,12 @@ export async function authorize(
   showUrl(consentUrl(account.platform, asked).href);
   const code = readCode(await readLine(input, signal), state);
   const form = { grant_type: 'authorization_code', code, redirect_uri: redirectUri };
-  return exchangeAndStore(account, client, form);
+  // The lease comes first, because nobody could store a login while an execution replaces the refresh token.
+  return account
+    .underLease(() => exchangeAndStore(account, client, form))
+    .catch((error) => {
+      throw explainStoreError(error, account);
+    });
 }
 
 async function readLine(input: Readable, signal: AbortSignal): Promise<string> {
@@ -152,9 +157,7 @@ async function exchangeAndStore(account: Account, client: OAuthCredential, form:
     );
   }
   const login = { refresh_token: refreshToken };
-  await updateCredential(account.store, account.name, () => login).catch((error) => {
-    throw explainStoreError(error, account);
-  });
+  await updateCredential(account.store, account.name, () => login);
   return scope;
 }
 

@@ -1,10 +1,8 @@
 import { text } from 'node:stream/consumers';
 import { Command } from 'commander';
-import { createSecrets } from '../../../functions/aws/secrets.ts';
 import {
   type Credential,
   type CredentialStore,
-  createCredentialStore,
   credentialWarnings,
   isOAuth,
   parseCredential,
@@ -16,7 +14,7 @@ import { refuse, UsageError } from '../../knowledge/errors.ts';
 import { commandFor } from '../../knowledge/next-command.ts';
 import { printDocument, warn } from '../layout.ts';
 import { examples, option } from '../options.ts';
-import { accountFaults } from './account.ts';
+import { accountFaults, createAccount } from './account.ts';
 
 const USAGE = 'secret set ACCOUNT < credential.json';
 
@@ -69,10 +67,15 @@ function argumentFaults(action: string, account: string, args: readonly string[]
 async function storeCredential(account: string, content: string) {
   const credential = checkCredential(account, content);
   for (const warning of credentialWarnings(credential)) warn(warning);
-  const { region } = await readDeployment();
-  const store = createCredentialStore(createSecrets({ region }), stackName(), account);
-  const login_kept = await replaceClient(store, account, credential);
-  if (!login_kept) await store.write(content);
+  await readDeployment();
+  await using opened = createAccount(account, {});
+  const { store } = opened;
+  // An execution may be replacing the refresh token of the secret.
+  const login_kept = await opened.underLease(async () => {
+    const isKept = await replaceClient(store, account, credential);
+    if (!isKept) await store.write(content);
+    return isKept;
+  });
   const secret = `${stackName()}/${account}/credential`;
   return { outcome: 'stored', account, secret, fields: Object.keys(credential), login_kept };
 }

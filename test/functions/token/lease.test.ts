@@ -106,7 +106,7 @@ describe('a lease on S3', () => {
       underLease('acme', access, call).catch(({ name, message }: Error) =>
         name === 'Error' ? message : name,
       );
-    return { s3, clock, renew, failing };
+    return { s3, clock, access, renew, failing };
   }
 
   it('40: is free five seconds after a token was stored, and at once after a failure', async () => {
@@ -116,6 +116,25 @@ describe('a lease on S3', () => {
     expect(await renew(failing)).toBe('ServiceUnavailable');
     clock.pass(0.001);
     for (const _ of [1, 2]) expect(await renew(failing)).toBe('The platform did not answer.');
+  });
+
+  it('40: is the one of a call that took it, and whose answer was lost', async () => {
+    const { s3, renew } = await start();
+    // The SDK repeats the write, and meets the lease that its first try has stored.
+    s3.faults.push({ operation: 'PutObject', answer: 'lost answer' });
+    expect(await renew(async () => 'renewed')).toBe('renewed');
+  });
+
+  it('40: is the one of a call that took it over, and whose answer was lost', async () => {
+    const { s3, clock, access, renew } = await start();
+    await renew(async () => 'stored');
+    clock.pass(60);
+    const { putJson } = access.objects;
+    access.objects.putJson = (key, value, replaces) => {
+      if (replaces !== 'absent') s3.faults.push({ operation: 'PutObject', answer: 'lost answer' });
+      return putJson(key, value, replaces);
+    };
+    expect(await renew(async () => 'renewed')).toBe('renewed');
   });
 
   it('40: stays with the call that took it over from one that was too slow', async () => {

@@ -13,6 +13,7 @@ import type { SandboxOptions } from '../../../infra/sandbox/settings.ts';
 import { startCommand } from '../../support/cli.ts';
 import { startFaultySecrets } from '../../support/faulty-services.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { startBucket } from '../knowledge/executions/operated-executions.ts';
 import { STATE_MACHINE, startCloudFormation } from '../knowledge/executions/step-functions.ts';
 
 export type Platform = Awaited<ReturnType<typeof startPlatform>>;
@@ -44,16 +45,20 @@ export async function startDeployedTables(): Promise<void> {
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
 }
 
-/** A deployed account, whose credential is in a local Secrets Manager. */
-export async function startDeployedAccount(content: string) {
+/** The object of a lease that an execution has. */
+export function heldLease() {
+  const lease = { owner: 'an execution', expires_at: new Date(Date.now() + 60_000) };
+  return { 'leases/acme.json': lease };
+}
+
+/** A deployed account, whose credential is in a local Secrets Manager. @param leases objects of the bucket */
+export async function startDeployedAccount(content: string, leases: Readonly<Record<string, unknown>> = {}) {
   const secret = createSecret({ text: content });
   const secrets = new Map([[`${readConfig().stack}/acme/credential`, secret]]);
   const server = await startFaultySecrets(secrets);
-  await startCloudFormation(readConfig().stack);
+  await startBucket(leases);
   vi.stubEnv('AWS_ENDPOINT_URL_SECRETS_MANAGER', server.endpoint);
   vi.stubEnv('AWS_REGION', 'eu-west-1');
-  vi.stubEnv('AWS_ACCESS_KEY_ID', 'any');
-  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'any');
   const account = createAccount('acme', {});
   onTestFinished(async () => {
     await account[Symbol.asyncDispose]();

@@ -4,8 +4,7 @@ import { createAccount } from '../../../../infra/cli/accounts/account.ts';
 import { type Check, diagnose, type Needs } from '../../../../infra/cli/accounts/doctor.ts';
 import { EXAMPLE_REVISION, type SandboxOptions } from '../../../../infra/sandbox/settings.ts';
 import { runCommand } from '../../../support/cli.ts';
-import { startBucket } from '../../knowledge/executions/operated-executions.ts';
-import { type Platform, startDeployedAccount, startPlatform } from '../support.ts';
+import { heldLease, type Platform, startDeployedAccount, startPlatform } from '../support.ts';
 
 const NEEDS: Needs = { revisions: [EXAMPLE_REVISION], scopes: ['reporting:read'], refreshParameters: {} };
 
@@ -82,9 +81,7 @@ test('5.2: a dead refresh token asks for a new login', async () => {
 
 test('40: an execution that renews the token is left alone', async () => {
   const login = { client_id: 'client', client_secret: 'canary', refresh_token: 'canary' };
-  await startDeployedAccount(JSON.stringify(login));
-  const lease = { owner: 'an execution', expires_at: new Date(Date.now() + 60_000) };
-  await startBucket({ 'leases/acme.json': lease });
+  await startDeployedAccount(JSON.stringify(login), heldLease());
   const { stdout } = await runCommand(['doctor', '--account', 'acme', '--json']);
   expect(JSON.parse(stdout).checks[1]).toEqual({
     account: 'acme',

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { endOf, MAIN, runCommand } from '../../../support/cli.ts';
-import { startCloudFormation } from '../../knowledge/executions/step-functions.ts';
-import { startDeployedAccount } from '../support.ts';
+import { STATE_MACHINE, startCloudFormation } from '../../knowledge/executions/step-functions.ts';
+import { heldLease, startDeployedAccount } from '../support.ts';
 
 const CLIENT = { client_id: 'canary-id', client_secret: 'canary secret' };
 const LOGIN = { refresh_token: 'canary-token' };
@@ -89,9 +89,20 @@ describe('secret set', () => {
 
   it('stores it for the stack in --stack', async () => {
     await startDeployedAccount('');
-    await startCloudFormation('ads');
+    await startCloudFormation('ads', { stateMachine: STATE_MACHINE, bucket: 'exports' });
     const { stdout } = await setSecret(CLIENT, '--stack', 'ads');
     expect(JSON.parse(stdout).happened).toContain('write the secret ads/acme/credential (ResourceNotFound');
+  });
+
+  it('40: stores nothing while an execution renews the token of the account, and says so', async () => {
+    const { readStored } = await startDeployedAccount(JSON.stringify({ ...CLIENT, ...LOGIN }), heldLease());
+    const { status, stdout } = await setSecret({ ...CLIENT, client_secret: 'canary new' });
+    expect(status).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({
+      happened: 'Another call is renewing the token of account acme: it has the lease leases/acme.json.',
+      todo: 'Repeat the command.',
+    });
+    expect(await readStored()).toEqual({ ...CLIENT, ...LOGIN });
   });
 
   it('prints the command that checks it in the same Region', async () => {
