@@ -2,7 +2,7 @@ import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { idsOf, sayLastAnswers } from './decisions/report-answer.ts';
 import { sayNoTotal } from './decisions/total.ts';
-import { MAX_LOST_ANSWERS, MAX_REPORTS, MIN_WAIT } from './decisions/waits.ts';
+import { MAX_LOST_ANSWERS, MAX_REPORTS, MIN_WAIT, throttleWait } from './decisions/waits.ts';
 import { truncate } from './decisions/warnings.ts';
 import { readAdvertisers } from './deliveries/advertisers.ts';
 import { createReport as postReport } from './platform/reports.ts';
@@ -46,8 +46,13 @@ export async function createReport(
   const called = await callPlatform(state, access, (...platform) =>
     postReport(...platform, request, window, all),
   ).catch((error: unknown) => acceptLostAnswer(error, lost_answers, access));
-  if (called === 'lost')
-    return { ...state, status: 'planned', wait_seconds: MIN_WAIT, lost_answers: lost_answers + 1 };
+  if ('retry_after' in called)
+    return {
+      ...state,
+      status: 'planned',
+      wait_seconds: throttleWait(called.retry_after, 0),
+      lost_answers: lost_answers + 1,
+    };
   const { window: after, answer } = called;
   if (!answer) return { ...after, status: 'planned' };
   return {
@@ -107,14 +112,18 @@ function leaveOut(
 }
 
 /** Returns a value instead of an error, because the window's state has to count it. */
-function acceptLostAnswer(error: unknown, lostAnswers: number, { log }: PlatformAccess): 'lost' {
+function acceptLostAnswer(
+  error: unknown,
+  lostAnswers: number,
+  { log }: PlatformAccess,
+): { readonly retry_after: number | undefined } {
   const isLost = error instanceof AnswerLost || error instanceof AnswerUnreadable;
   if (!isLost || lostAnswers >= MAX_LOST_ANSWERS) throw error;
   log.warn('the answer was lost; the report will be created once more', {
     error: error.name,
     ...error.facts,
   });
-  return 'lost';
+  return { retry_after: error.facts.retry_after as number | undefined };
 }
 
 export const handler = createHandler(READS.CreateReport, ReportWindow, createReport, (settings) => ({

@@ -61,7 +61,8 @@ type Found = Pick<TokenRef, 'version' | 'scope' | 'expires_at'>;
  *
  * @throws TokenRefusedAgain if the platform refused a token that was itself a renewal
  * @throws ServiceUnavailable while another call renews the token of this account; the Retry waits
- * @throws CredentialUnusable, LoginRequired, PlatformUnavailable, AnswerUnreadable
+ * @throws RateLimited while the token endpoint asks to wait; the Retry waits
+ * @throws CredentialUnusable, LoginRequired, RequestRefused, PlatformUnavailable, AnswerUnreadable
  */
 export async function getToken(
   state: TokenRequest,

@@ -3,8 +3,13 @@ import { type Copy, type CopyCheckpoint, createCopy } from './copy/copy.ts';
 import { noteAnswer, readReport, waitAfterRedrive } from './decisions/report-answer.ts';
 import { MIN_WAIT } from './decisions/waits.ts';
 import { getReport } from './platform/reports.ts';
-import { callPlatform, createPlatformAccess, type PlatformAccess } from './token/call-platform.ts';
-import { DownloadRefused } from './workflow/errors.ts';
+import {
+  callPlatform,
+  createPlatformAccess,
+  type PlatformAccess,
+  waitAsTold,
+} from './token/call-platform.ts';
+import { CopyFailed, DownloadRefused } from './workflow/errors.ts';
 import { objectKey } from './workflow/keys.ts';
 import { READS } from './workflow/settings.ts';
 import type { Checkpoint, ReportRef } from './workflow/state-parts.ts';
@@ -48,12 +53,20 @@ export async function saveReport(
 
   const checkpoint = findCheckpoint(window);
   const deadline = AbortSignal.timeout(Math.max(0, dependencies.millisecondsLeft() - STOP_BEFORE_MS));
-  const copied = await dependencies.copy({
-    url: answer.url,
-    key: objectKey(window.request, window.window, window.main ? 'total' : 'report'),
-    checkpoint,
-    deadline,
-  });
+  const copied = await dependencies
+    .copy({
+      url: answer.url,
+      key: objectKey(window.request, window.window, window.main ? 'total' : 'report'),
+      checkpoint,
+      deadline,
+    })
+    .catch((error: unknown) => {
+      // The GET before the copy has set the count of the window back.
+      if (error instanceof CopyFailed && error.facts.retry_after !== undefined)
+        return waitAsTold({ ...window, throttled: state.throttled }, error);
+      throw error;
+    });
+  if ('reports' in copied) return copied;
   if ('upload_id' in copied) return continueLater(window, copied);
   const { checkpoint: _, ...rest } = window;
   return { ...rest, status: 'saved', object: { ...copied, copied_at: dependencies.now().toISOString() } };

@@ -1,3 +1,4 @@
+import { retryAfterOf } from '../platform/answer.ts';
 import { isGzip, isLabeledPage, isPage, START_BYTES, unreadableCoding } from '../platform/content.ts';
 import { codeOf } from '../platform/request.ts';
 import { CopyFailed, DownloadRefused, ExportError, UrlExpired } from '../workflow/errors.ts';
@@ -84,7 +85,7 @@ function wrongLength(bytes: number, of: number | undefined): RemainderRefused {
 
 /** @returns the size of the file, if it is known */
 function judgeFile(status: number, headers: Headers): number | undefined {
-  if (status !== 200) throw refusal(status);
+  if (status !== 200) throw refusal(status, headers);
   const length = headers['content-length'];
   return length === undefined ? undefined : Number(length);
 }
@@ -93,7 +94,7 @@ function judgeFile(status: number, headers: Headers): number | undefined {
 function judgeRest(status: number, headers: Headers, { stored_bytes: at, etag }: StoredBytes): number {
   if (status === 200) throw new RemainderRefused('it sends the whole file instead');
   if (status === 412 || status === 416) throw new RemainderRefused('it changed or ended', { status });
-  if (status !== 206) throw refusal(status);
+  if (status !== 206) throw refusal(status, headers);
   const numbers = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(headers['content-range'] ?? '') ?? [];
   const [, start, last = 0, size = 0] = numbers.map(Number);
   const length = Number(headers['content-length'] ?? size - at);
@@ -103,12 +104,13 @@ function judgeRest(status: number, headers: Headers, { stored_bytes: at, etag }:
   return size;
 }
 
-function refusal(status: number): ExportError {
+function refusal(status: number, headers: Headers): ExportError {
   if (status === 401 || status === 403 || status === 410)
     return new UrlExpired(`The storage host no longer serves the URL (${status}).`, { status });
   if (status >= 300 && status < 400)
     return new DownloadRefused('The storage host redirects, which is never followed.', { status });
-  return new CopyFailed(`The storage host answered ${status}.`, { status });
+  const facts = { status, retry_after: retryAfterOf({ headers }) };
+  return new CopyFailed(`The storage host answered ${status}.`, facts);
 }
 
 /** undici takes the connection's end for the body's end, so a truncated body would look complete. */

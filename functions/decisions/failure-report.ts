@@ -12,7 +12,8 @@ const NEXT_STEP: Readonly<Record<ErrorName, string>> = {
   LoginRequired: 'Sign in again (npx ad-report-export login --account ACCOUNT), then run the export again.',
   TokenRefusedAgain: 'Check the credential, its scope and base_url, then run the export again.',
   RequestRefused: 'Correct what the message names, then run the export again.',
-  RateLimited: 'Lower max_parallel or run fewer exports at a time, then run the export again.',
+  RateLimited:
+    'Run the export again when the platform is well. If it answered 429, first lower max_parallel or run fewer exports at a time.',
   OutOfTime:
     'Run the export again when the platform is well. Ask for fewer days if its reports are always slow.',
   ReportStuck:

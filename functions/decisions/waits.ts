@@ -12,12 +12,12 @@ const STUCK_AFTER = 30;
 /** The first report and two replacements: 3 × 30 min = 90 min until the window fails. */
 export const MAX_REPORTS = 3;
 
-/** The longest Retry-After that is honoured, in seconds. 12 × 429 in a row wait 12 × 15 min = 3 h. */
+/** The longest Retry-After that is honoured, in seconds. Twelve in a row wait 12 × 15 min = 3 h. */
 export const MAX_RETRY_AFTER = 15 * 60;
 export const MAX_THROTTLED = 12;
 
 /**
- * Limits all 429 answers of a window. Every successful call resets `throttled`, and a copy may take 60 calls.
+ * Limits all answers of a window that ask to wait: 429, and 5xx with Retry-After. Every successful call resets `throttled`, and a copy may take 60 calls.
  * Without this limit, 60 × 12 retries of 11 events would use 7,920 of the history's 25,000 events; 120
  * retries use 1,320.
  */
@@ -28,7 +28,7 @@ const MAX_UNNAMED_WAIT = 300;
 
 /**
  * A window calls the platform only within this time after it got its first token. The wait for that token,
- * and what is under way at the end with all its retries, take about 8 h more. The window thus ends within the
+ * and what is under way at the end with all its retries, take about 12 h more. The window thus ends within the
  * 24 h for which a download URL is valid (contract 2.3); the bounds' test has the sum.
  */
 export const MAX_WINDOW_HOURS = 12;
@@ -67,7 +67,7 @@ export function isOutOfTime(begunAt: string, now: Date): boolean {
 
 /**
  * @param retryAfter the seconds of the Retry-After header, if there was one
- * @param throttled how many 429 answers in a row came before this one
+ * @param throttled how many answers in a row asked to wait before this one
  */
 export function throttleWait(retryAfter: number | undefined, throttled: number): number {
   if (retryAfter !== undefined) return clamp(Math.ceil(retryAfter), MIN_WAIT, MAX_RETRY_AFTER);

@@ -36,11 +36,11 @@ export function refused(answer: Answer, refusal: Refusal = readRefusal(answer)):
   const facts: Facts = { request_id: requestIdOf(answer), status, type, ...call.facts, faults };
   const happened = `The platform answered ${status} (${type}) when ${call.doing}`;
   if (status === 401) return new TokenRefused(`${happened}: it does not accept the token.`, facts);
+  const told = { ...facts, retry_after: retryAfterOf(answer) };
   if (call.creates && GATEWAY_STATUSES.includes(status))
-    return new AnswerLost(`${happened}. A report may exist.`, facts);
-  // A window waits for a 429 in a Wait state.
-  if (status >= 500 || [408, 429].includes(status))
-    return new PlatformUnavailable(`${happened}.`, { ...facts, retry_after: retryAfterOf(answer) });
+    return new AnswerLost(`${happened}. A report may exist.`, told);
+  // A window waits for a 429, and for a 5xx with Retry-After, in a Wait state.
+  if (status >= 500 || [408, 429].includes(status)) return new PlatformUnavailable(`${happened}.`, told);
   return new RequestRefused(`${happened}${explain(refusal, answer)}`, facts);
 }
 

@@ -1,7 +1,14 @@
 import * as z from 'zod/mini';
-import { CredentialUnusable, type ExportError, LoginRequired } from '../workflow/errors.ts';
+import {
+  CredentialUnusable,
+  type ExportError,
+  LoginRequired,
+  PlatformUnavailable,
+  RateLimited,
+  RequestRefused,
+} from '../workflow/errors.ts';
 import { fieldsOf } from '../workflow/json.ts';
-import { type Answer, errorBody, isSuccess, requestIdOf, UNNAMED } from './answer.ts';
+import { type Answer, errorBody, isSuccess, requestIdOf, retryAfterOf, UNNAMED } from './answer.ts';
 import { type Connection, endpoint } from './connection.ts';
 import { parseAnswer, refused } from './failures.ts';
 import { requireSuccess, send } from './request.ts';
@@ -31,7 +38,21 @@ const LIFETIME_MIN = 60;
 const LIFETIME_MAX = 24 * 3600;
 
 /** Statuses that say nothing against the credential: a later request may succeed. */
-const AGAIN_LATER = [408, 429];
+const AGAIN_LATER = [408, 423, 425, 429];
+
+/** Statuses of an address that has no token endpoint, whatever its page says. */
+const NO_ENDPOINT = [404, 405, 410];
+
+/**
+ * Codes that blame the credential, its grant or its scope (RFC 6749, 5.2), and their like, such as
+ * `invalid_client_secret` or `client_disabled`.
+ */
+const BLAMES_CREDENTIAL =
+  /^(in(valid|correct|active)|bad|wrong|unknown|unauthori[sz]ed|unregistered|disabled|revoked|expired|suspended)_(client|grant|credential|scope|secret|refresh|token|user|account|login|api_key)|^(client|credential|account|user|secret|refresh_token|token)s?_(not_found|unknown|disabled|revoked|expired|inactive|suspended|invalid|deactivated)|^(access_denied|unauthori[sz]ed|consent_required|interaction_required|login_required|account_selection_required|insufficient_scope)$/;
+
+/** Words of an endpoint that is busy or out of service. They may stand anywhere in the answer. */
+const BUSY =
+  /rate.?limit|limit.?(exceeded|reached)|too.?many|throttl|slow.?down|quota|temporar(y|ily)|unavailable|try.?again|overload|(server|system|service).?(is.?)?(busy|error)|maintenance/i;
 
 // RFC 6749 compares the type without regard to case. A token that no header can carry would fail later
 // without a reason.
@@ -85,7 +106,8 @@ export function consentUrl(
  *
  * @param form of the grant. client_credentials without a scope gets all scopes of the client (contract 4.1);
  *   the contract does not show what a refresh needs besides RFC 6749's parameters
- * @throws LoginRequired, CredentialUnusable for a 4xx; the errors of any other call
+ * @throws LoginRequired, CredentialUnusable if the answer blames them, RateLimited if it asks to wait; the
+ *   errors of any other call
  */
 export async function requestToken(
   platform: Connection,
@@ -134,18 +156,33 @@ function lifetime(expiresIn: unknown): number {
  * The error of an answer that is not a success: the OAuth body of contract 7.3, or the envelope of 7.1. It
  * repeats no text of the answer except codes: a description may echo the client secret, the code or the
  * refresh token in any encoding.
+ *
+ * Only a code that blames the credential, or a 401, asks a person for another one. Nobody helps a busy
+ * endpoint by that.
  */
 function tokenError(answer: Answer, scope: string | undefined): ExportError {
-  const { status } = answer;
-  const { error } = errorBody(answer);
-  const type = codeIn(error) ?? codeIn(fieldsOf(error).type) ?? UNNAMED;
-  if (status < 400 || status >= 500 || AGAIN_LATER.includes(status)) return refused(answer, { type });
+  const { status, text } = answer;
+  const { error, code } = errorBody(answer);
+  const type = [error, fieldsOf(error).type, fieldsOf(error).code, code].map(codeIn).find(Boolean) ?? UNNAMED;
+  if (status < 400) return refused(answer, { type });
   const facts = { status, type, request_id: requestIdOf(answer) };
   const happened = `The token endpoint answered ${status} (${type})`;
-  if (type === 'invalid_grant')
-    return new LoginRequired(`${happened}: it does not accept the login or the code any more.`, facts);
-  const lacked = type === 'invalid_scope' && scope !== undefined ? `: the client may not use ${scope}` : '';
-  return new CredentialUnusable(`${happened}${lacked}.`, facts);
+  if (status < 500 && BLAMES_CREDENTIAL.test(type)) {
+    if (type === 'invalid_grant')
+      return new LoginRequired(`${happened}: it does not accept the login or the code any more.`, facts);
+    const lacked = type === 'invalid_scope' && scope !== undefined ? `: the client may not use ${scope}` : '';
+    return new CredentialUnusable(`${happened}${lacked}.`, facts);
+  }
+  const retry_after = retryAfterOf(answer);
+  const isBusy = status < 500 && !NO_ENDPOINT.includes(status) && BUSY.test(text);
+  if (retry_after !== undefined || AGAIN_LATER.includes(status) || isBusy)
+    return new RateLimited(`${happened}: it asks to wait.`, { ...facts, retry_after });
+  if (status >= 500) return refused(answer, { type });
+  if (status === 401) return new CredentialUnusable(`${happened}.`, facts);
+  // A firewall's page says nothing about the request. It often goes away by itself.
+  if (status === 403 && type === UNNAMED)
+    return new PlatformUnavailable(`${happened}: a firewall may have refused the request.`, facts);
+  return new RequestRefused(`${happened}. Check base_url and refresh_parameters.`, facts);
 }
 
 /** A text such as `invalid_client`. A secret has other characters, or is longer. */

@@ -10,7 +10,7 @@ import {
 import type { Authorization, Platform } from '../platform/connection.ts';
 import { safeAgent } from '../platform/safe-agent.ts';
 import { count } from '../workflow/count.ts';
-import { OutOfTime, PlatformUnavailable, RateLimited } from '../workflow/errors.ts';
+import { type ExportError, OutOfTime, PlatformUnavailable, RateLimited } from '../workflow/errors.ts';
 import type { PlatformSettings } from '../workflow/settings.ts';
 import type { TokenRef } from '../workflow/state-parts.ts';
 import type { AuthorizedWindow } from '../workflow/states.ts';
@@ -52,7 +52,7 @@ export function createPlatformAccess(settings: PlatformSettings): Omit<PlatformA
  * where a window that takes too long ends.
  *
  * @returns the window after the call. An answer shows that its token works, and starts the count of 429s
- *   again. A 429 has no answer: the window waits then, because the state machine does the waiting
+ *   again. A 429, or a 5xx with Retry-After, has no answer: the state machine waits then
  * @throws OutOfTime, RateLimited, or what the call throws
  */
 export async function callPlatform<W extends AuthorizedWindow, T extends object>(
@@ -67,14 +67,19 @@ export async function callPlatform<W extends AuthorizedWindow, T extends object>
     const answer = await call(connection, { ...token, scope: scopeOf(window.request) });
     return { window: { ...window, throttled: 0, token: { ...window.token, unproven: false } }, answer };
   } catch (error) {
-    if (error instanceof PlatformUnavailable && error.facts.status === 429)
-      return { window: countThrottle(window, error) };
+    if (error instanceof PlatformUnavailable && asksToWait(error))
+      return { window: waitAsTold(window, error) };
     throw error;
   }
 }
 
-/** Counts a 429. @throws RateLimited at the limit of either count */
-function countThrottle<W extends AuthorizedWindow>(window: W, { happened, facts }: PlatformUnavailable): W {
+/** True if a failure says that the host is busy, or when it serves again. */
+export function asksToWait({ facts: { status, retry_after } }: ExportError): boolean {
+  return status === 429 || retry_after !== undefined;
+}
+
+/** Counts a failure that asks to wait. @throws RateLimited at the limit of either count */
+export function waitAsTold<W extends AuthorizedWindow>(window: W, { happened, facts }: ExportError): W {
   const throttled = window.throttled + 1;
   const throttled_in_all = (window.throttled_in_all ?? 0) + 1;
   const inARow = throttled > MAX_THROTTLED;
@@ -82,7 +87,10 @@ function countThrottle<W extends AuthorizedWindow>(window: W, { happened, facts 
     const times = inARow ? `${count(throttled, 'time')} in a row` : count(throttled_in_all, 'time');
     throw new RateLimited(`${happened} It did so ${times}.`, facts);
   }
-  const wait_seconds = throttleWait(facts.retry_after as number | undefined, window.throttled);
+  const told = throttleWait(facts.retry_after as number | undefined, window.throttled);
+  // A 5xx with a short Retry-After may be an outage, so the waits grow: twelve of them take 40 minutes.
+  const wait_seconds =
+    facts.status === 429 ? told : Math.max(told, throttleWait(undefined, window.throttled));
   return { ...window, wait_seconds, throttled, throttled_in_all };
 }
 

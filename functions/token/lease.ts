@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import * as z from 'zod/mini';
 import type { ObjectStore, TaggedText } from '../aws/objects.ts';
-import { LEASE_SECONDS } from '../decisions/waits.ts';
-import { ServiceUnavailable } from '../workflow/errors.ts';
+import { LEASE_SECONDS, MAX_RETRY_AFTER, throttleWait } from '../decisions/waits.ts';
+import { RateLimited, readMessage, ServiceUnavailable } from '../workflow/errors.ts';
 import { parseJson } from '../workflow/json.ts';
 import { LEASES_PREFIX } from '../workflow/keys.ts';
 import type { Common } from '../workflow/step.ts';
@@ -14,10 +14,17 @@ import type { Common } from '../workflow/step.ts';
 const SETTLE_SECONDS = 5;
 
 /** Each call is another owner, so no two leases have the same ETag. */
-const Lease = z.object({ owner: z.string(), expires_at: z.string() });
+const Lease = z.object({
+  owner: z.string(),
+  expires_at: z.string(),
+  /** The message of the RateLimited error if the token endpoint asked to wait until then. */
+  asked_to_wait: z.optional(z.string()),
+});
 
 export interface LeaseAccess extends Pick<Common, 'log' | 'now'> {
   readonly objects: Pick<ObjectStore, 'putJson' | 'getTagged'>;
+  /** A person's command does not wait for a token endpoint that asked to. */
+  readonly asksAnyway?: boolean;
 }
 
 /**
@@ -25,27 +32,36 @@ export interface LeaseAccess extends Pick<Common, 'log' | 'now'> {
  * it was wrong, or belonged to a local run with another speed.
  */
 export function isHeld(text: string, now: Date): boolean {
-  const expires_at = Lease.safeParse(parseJson(text)).data?.expires_at ?? '';
+  const { expires_at = '', asked_to_wait } = readLease(text);
   const left = Date.parse(expires_at) - now.getTime();
-  return left > 0 && left <= 2 * LEASE_SECONDS * 1000;
+  const longest = asked_to_wait === undefined ? 2 * LEASE_SECONDS : MAX_RETRY_AFTER;
+  return left > 0 && left <= longest * 1000;
+}
+
+function readLease(text: string): Partial<z.infer<typeof Lease>> {
+  return Lease.safeParse(parseJson(text)).data ?? {};
 }
 
 /**
- * Uses or stores an account's refresh token while nobody else does. The lease is an object, of whose conditional writes
- * S3 lets one succeed. It is never deleted: after a delete marker, some S3 servers refuse to create it again.
+ * Uses or stores an account's refresh token while nobody else does. The lease is an object, of whose
+ * conditional writes S3 lets one succeed. It is never deleted: after a delete marker, some S3 servers refuse
+ * to create it again.
  *
+ * If the token endpoint asks to wait, the lease stays for so long: no other window asks it before.
+ *
+ * @throws RateLimited if the token endpoint asked to wait
  * @throws ServiceUnavailable if another call has the lease, and what `renew` throws
  */
 export async function underLease<T>(
   account: string,
-  { objects, now, log }: LeaseAccess,
+  { objects, now, log, asksAnyway = false }: LeaseAccess,
   renew: () => Promise<T>,
 ): Promise<T> {
   const key = `${LEASES_PREFIX}${account}.json`;
   const owner = randomUUID();
-  const write = (seconds: number, replaces: TaggedText | 'absent') => {
+  const write = (seconds: number, replaces: TaggedText | 'absent', asked_to_wait?: string) => {
     const expires_at = new Date(now().getTime() + seconds * 1000).toISOString();
-    return objects.putJson(key, { owner, expires_at }, replaces);
+    return objects.putJson(key, { owner, expires_at, asked_to_wait }, replaces);
   };
   // If the answer to a write is lost, the SDK repeats it, and the lease that it then meets is this call's own.
   const isOwn = (lease: TaggedText | undefined) => lease?.text.includes(owner) === true;
@@ -53,24 +69,37 @@ export async function underLease<T>(
     if (await write(LEASE_SECONDS, 'absent')) return true;
     const current = await objects.getTagged(key);
     if (current === undefined || isOwn(current)) return current !== undefined;
-    if (isHeld(current.text, now())) return false;
+    if (isHeld(current.text, now())) {
+      const { asked_to_wait } = readLease(current.text);
+      if (asked_to_wait === undefined) return false;
+      if (!asksAnyway) throw toRateLimited(asked_to_wait);
+    }
     return (await write(LEASE_SECONDS, current)) || isOwn(await objects.getTagged(key));
   };
   if (!(await take())) {
     const happened = `Another call is renewing the token of account ${account}: it has the lease ${key}.`;
     throw new ServiceUnavailable(happened, { account, key });
   }
-  let settle = 0;
+  const release = async (seconds: number, askedToWait?: string) => {
+    const current = await objects.getTagged(key);
+    if (current && isOwn(current)) await write(seconds, current, askedToWait);
+  };
+  // If it cannot be released, it runs out.
+  const tryRelease = (...how: Parameters<typeof release>) =>
+    release(...how).catch(({ name }) => log.warn('the lease was not released', { account, error: name }));
   try {
     const renewed = await renew();
-    settle = SETTLE_SECONDS;
+    await tryRelease(SETTLE_SECONDS);
     return renewed;
-  } finally {
-    const release = async () => {
-      const current = await objects.getTagged(key);
-      if (current && isOwn(current)) await write(settle, current);
-    };
-    // If it cannot be released, it runs out.
-    await release().catch(({ name }) => log.warn('the lease was not released', { account, error: name }));
+  } catch (error) {
+    if (error instanceof RateLimited)
+      await tryRelease(throttleWait(error.facts.retry_after as number | undefined, 0), error.message);
+    else await tryRelease(0);
+    throw error;
   }
+}
+
+function toRateLimited(message: string): RateLimited {
+  const { happened, facts } = readMessage(message);
+  return new RateLimited(happened, facts);
 }

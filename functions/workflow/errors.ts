@@ -91,7 +91,7 @@ export class TokenRefusedAgain extends named('TokenRefusedAgain') {}
 /** The platform refuses the request: 400, 403, 422 and others. Or base_url's host does not exist. */
 export class RequestRefused extends named('RequestRefused') {}
 
-/** The platform answered 429 too often. */
+/** The platform asked to wait too often: 429, or 5xx with Retry-After. GetToken's Retry waits after it. */
 export class RateLimited extends named('RateLimited') {}
 
 /** The window takes too long. */
@@ -122,7 +122,7 @@ export class UrlExpired extends named('UrlExpired') {}
 
 // Retry later.
 
-/** The platform did not answer, or answered 5xx; the token endpoint also 408 or 429. Nothing was created. */
+/** The platform did not answer, or answered 408 or 5xx. Nothing was created. */
 export class PlatformUnavailable extends named('PlatformUnavailable') {}
 
 /** The answer to POST /reports was lost, so a report may exist. The call is repeated at most once. */

@@ -112,9 +112,9 @@ export const WindowState = z.object({
   status: z.enum(['planned', 'pending', 'ready', 'saved', 'curated']),
   /** Seconds that the next Wait takes; at least 10 (contract 4.4). */
   wait_seconds: z.number(),
-  /** 429 answers in a row. */
+  /** Answers in a row that asked to wait: 429, and 5xx with Retry-After. */
   throttled: z.number(),
-  /** 429 answers since the window began. */
+  /** All such answers since the window began. */
   throttled_in_all: z.optional(z.number()),
   /** Oldest first. */
   reports: z.array(ReportRef),

@@ -94,6 +94,12 @@ const queued = retry([...NOT_STARTED, 'ServiceUnavailable'], {
   jitter: JitterType.FULL,
 });
 
+/**
+ * The token endpoint asks to wait. 10 + 20 + 40 + 80 + 160 + 300 × 10 = 3,310 s: outlasts a maintenance of 55
+ * minutes. Only a try after the time that the endpoint named sends a request: the account's lease has it.
+ */
+const askedToWait = retry(['RateLimited'], { first: MIN_WAIT, times: 15 });
+
 /** Steps that send nothing to the platform: 2 + 4 + 8 + 16 + 32 = 62 s. */
 const internal = retry([...KILLED, 'ServiceUnavailable'], { first: 2, times: 5 });
 
@@ -115,7 +121,7 @@ const startFailed = retry(START_FAILED, { first: 2, times: 6, jitter: JitterType
 /** The Retry of each step. All other errors are final. */
 export const retries = {
   PlanExport: [internal, throttled],
-  GetToken: [queued, unavailableSoon, unreadable, killed],
+  GetToken: [queued, unavailableSoon, askedToWait, unreadable, killed],
   ListAdvertisers: [unavailable, unreadable, killed, throttled],
   // Lost answers are counted in the window's state: a Retry's count starts again with each entry.
   CreateReport: [unavailableSoon, killedOnce, throttled],

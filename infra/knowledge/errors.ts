@@ -114,6 +114,7 @@ const PLATFORM_ERRORS: readonly string[] = [
   'AnswerLost',
   'AnswerUnreadable',
   'RequestRefused',
+  'RateLimited',
   'TokenRefused',
   'DownloadRefused',
 ] satisfies ErrorName[];

@@ -3,6 +3,7 @@ import { checkReport } from '../../functions/check-report.ts';
 import type { Copy } from '../../functions/copy/copy.ts';
 import { createReport } from '../../functions/create-report.ts';
 import { MAX_CALLS, saveReport } from '../../functions/save-report.ts';
+import { CopyFailed } from '../../functions/workflow/errors.ts';
 import { ReadyWindow } from '../../functions/workflow/states.ts';
 import type { SandboxOptions } from '../../infra/sandbox/settings.ts';
 import { startStep } from '../support/steps.ts';
@@ -59,6 +60,18 @@ describe('SaveReport', () => {
     const state = await saveReport(window, { ...dependencies, copy: async () => left });
     const checkpoint = { ...left, report_id: window.ready_id, calls: 1 };
     expect(state).toMatchObject({ status: 'ready', wait_seconds: 10, checkpoint });
+  });
+
+  it('67: waits as the storage host says, keeps its checkpoint, and counts the answers in a row', async () => {
+    const { window, dependencies, clock } = await startReady();
+    const checkpoint = { ...left, report_id: window.ready_id, calls: 4 };
+    const busy = new CopyFailed('The storage host answered 503.', { status: 503, retry_after: 900 });
+    const copy = () => Promise.reject(busy);
+    const waiting = await saveReport({ ...window, checkpoint, throttled: 2 }, { ...dependencies, copy });
+    expect(waiting).toMatchObject({ status: 'ready', wait_seconds: 900, throttled: 3, checkpoint });
+    clock.pass(10);
+    const often = saveReport({ ...window, throttled: 12 }, { ...dependencies, copy });
+    await expect(often).rejects.toMatchObject({ name: 'RateLimited' });
   });
 
   it('stops a minute before its time is up', async () => {

@@ -12,7 +12,12 @@ import {
   readCredential,
 } from '../../../functions/token/credential.ts';
 import { REPORTING } from '../../../functions/token/scope.ts';
-import { CredentialUnusable, LoginRequired, ServiceUnavailable } from '../../../functions/workflow/errors.ts';
+import {
+  CredentialUnusable,
+  LoginRequired,
+  RateLimited,
+  ServiceUnavailable,
+} from '../../../functions/workflow/errors.ts';
 import { loadConfig } from '../../knowledge/config.ts';
 import { CommandFailed, isPlatformFailure, refuse, sayPlatformFailure } from '../../knowledge/errors.ts';
 import { FAILED } from '../exit-status.ts';
@@ -170,7 +175,7 @@ async function* checkToken(
 }
 
 function describeTokenFault(error: unknown, account: Account): Check {
-  if (error instanceof ServiceUnavailable)
+  if (error instanceof ServiceUnavailable || error instanceof RateLimited)
     return say('token', 'unknown', error.happened, 'Try again in a minute.');
   const needsLogin = error instanceof LoginRequired;
   // Without a status, it is about the stored credential.

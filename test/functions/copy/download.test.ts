@@ -204,6 +204,13 @@ test.each([
     expect(String(error)).toMatch(new RegExp(`(answered|no longer serves the URL) \\(?${status}\\)?\\.\n`));
 });
 
+test('67: the time for which a busy host asks to wait is a fact', async () => {
+  for (const status of [429, 503]) {
+    const { error } = await downloadFrom(answer(status, { 'Content-Length': '0', 'Retry-After': '120' }));
+    expect(error).toMatchObject({ name: 'CopyFailed', facts: { status, retry_after: 120 } });
+  }
+});
+
 test('a reset before the headers becomes CopyFailed with its code', async () => {
   const { error } = await downloadFrom((socket) => socket.resetAndDestroy());
   expect(error).toMatchObject({ name: 'CopyFailed', message: expect.stringContaining('(ECONNRESET).\n') });

@@ -5,6 +5,7 @@ import {
   CredentialUnusable,
   ExportError,
   LoginRequired,
+  RateLimited,
 } from '../../../functions/workflow/errors.ts';
 import { json, listen } from '../../support/listen.ts';
 import { errorOf, platformAt } from '../../support/platform.ts';
@@ -114,9 +115,11 @@ const REVOKED = { error: 'invalid_client', error_description: 'The client was re
 test.each<[string, number, unknown, Record<string, string>, string, string | undefined]>([
   ['an OAuth body', 401, REVOKED, { 'x-request-id': 'req-4' }, 'invalid_client', 'req-4'],
   ['WWW-Authenticate', 401, REVOKED, { 'www-authenticate': 'Basic realm="a"' }, 'invalid_client', undefined],
-  ['an envelope', 400, { error: { type: 'validation', request_id: 'req-3' } }, {}, 'validation', 'req-3'],
-  ['no body', 400, '', {}, 'unnamed error', undefined],
-])('2: a 4xx with %s is about the credential (contract 7.3)', async (_, status, body, headers, code, requestId) => {
+  ['an envelope', 403, { error: { type: 'access_denied', request_id: 'r-3' } }, {}, 'access_denied', 'r-3'],
+  ['no body', 401, '', {}, 'unnamed error', undefined],
+  ['a code of this kind', 400, { error: 'invalid_client_secret' }, {}, 'invalid_client_secret', undefined],
+  ['a time to wait', 400, REVOKED, { 'retry-after': '5' }, 'invalid_client', undefined],
+])('2: a refusal with %s is about the credential (contract 7.3)', async (_, status, body, headers, code, requestId) => {
   const error = await errorOf(CredentialUnusable, answered(status, body, headers));
   expect(error.facts).toEqual({ status, type: code, request_id: requestId });
 });
@@ -133,14 +136,46 @@ test('a code that could be an echo of a secret is not repeated', async () => {
       expect((await errorOf(ExportError, answered(400, body))).facts.type).toBe('unnamed error');
 });
 
-test.each([
-  [429, 'PlatformUnavailable'],
-  [408, 'PlatformUnavailable'],
-  [500, 'PlatformUnavailable'],
-  [302, 'RequestRefused'],
-])('%i is %s with its code, and no refusal of the credential', async (status, name) => {
-  const headers = { 'retry-after': '7', location: 'http://127.0.0.1:9/' };
-  const error = await errorOf(ExportError, answered(status, { error: 'temporarily_unavailable' }, headers));
-  expect(error).toMatchObject({ name, facts: { status, type: 'temporarily_unavailable' } });
-  expect(error.facts.retry_after).toBe(status === 302 ? undefined : 7);
+const PAGE = '<html><body>Access denied</body></html>';
+
+test.each<[number, unknown, Record<string, string>]>([
+  [429, { error: 'slow_down' }, {}],
+  [408, '', {}],
+  [423, { error: 'locked' }, {}],
+  [425, '', {}],
+  [403, { error: 'rate_limit_exceeded' }, { 'retry-after': '30' }],
+  [403, { error: 'rate_limit_exceeded' }, {}],
+  [400, { error: 'temporarily_unavailable' }, {}],
+  [400, { error: 'slow_down' }, {}],
+  [401, { error: 'rate_limited' }, {}],
+  [403, { error: { type: 'quota', message: 'Quota exceeded' } }, {}],
+  [403, { error: { code: 'TooManyRequests' } }, {}],
+  [403, { fault: { faultstring: 'Rate limit quota violation' } }, {}],
+  [403, PAGE, { 'retry-after': 'Sat, 28 Nov 2099 21:00:00 GMT' }],
+  [403, '<html>Too many requests</html>', {}],
+  [400, { error: 'invalid_request', error_description: 'Please try again later.' }, {}],
+  [503, { error: 'maintenance' }, { 'retry-after': '900' }],
+])('66: %i with %j and %j asks to wait, and blames no credential', async (status, body, headers) => {
+  const error = await errorOf(RateLimited, answered(status, body, headers));
+  expect(error).toMatchObject({ facts: { status }, happened: expect.not.stringMatching(/credential/i) });
+});
+
+test('66: a time to wait is a fact', async () => {
+  const error = await errorOf(RateLimited, answered(400, { error: 'slow_down' }, { 'retry-after': '7' }));
+  expect(error.facts).toMatchObject({ type: 'slow_down', retry_after: 7 });
+});
+
+test.each<[number, unknown, string]>([
+  [500, { error: 'server_error' }, 'PlatformUnavailable'],
+  [503, { error: 'temporarily_unavailable' }, 'PlatformUnavailable'],
+  [403, PAGE, 'PlatformUnavailable'],
+  [403, '', 'PlatformUnavailable'],
+  [302, '', 'RequestRefused'],
+  [404, '<html>Try again</html>', 'RequestRefused'],
+  [405, '', 'RequestRefused'],
+  [400, { error: 'invalid_request' }, 'RequestRefused'],
+  [400, { error: 'unsupported_grant_type' }, 'RequestRefused'],
+  [400, '', 'RequestRefused'],
+])('66: %i with %j is %s, which blames no credential', async (status, body, name) => {
+  expect(await errorOf(ExportError, answered(status, body))).toMatchObject({ name, facts: { status } });
 });

@@ -71,6 +71,33 @@ describe('callPlatform', () => {
     expect(twice.window).toMatchObject({ throttled: 1, throttled_in_all: 2 });
   });
 
+  it.each([
+    [{ status: 503, retry_after: 900 }, 0, 900],
+    [{ status: 500, retry_after: 86_400 }, 0, 900],
+    [{ status: 408, retry_after: 45 }, 2, 45],
+    // Twelve waits of 10 s would not outlast an outage.
+    [{ status: 503, retry_after: 1 }, 3, 80],
+    [{ status: 429, retry_after: 1 }, 3, 10],
+  ])('67: waits as %j says, after %i of them: %i s', async (facts, throttled, wait_seconds) => {
+    const { access, window } = await startStep();
+    const fail = () => Promise.reject(new PlatformUnavailable('Busy.', facts));
+    const { window: after } = await callPlatform({ ...window, throttled }, access, fail);
+    expect(after).toMatchObject({ wait_seconds, throttled: throttled + 1, throttled_in_all: 1 });
+  });
+
+  it('7, 67: leaves a 503 without Retry-After to the Retry, and ends after twelve with it', async () => {
+    const { access, window } = await startStep();
+    const fail = (facts: object) => () =>
+      Promise.reject(new PlatformUnavailable('Busy.', { status: 503, ...facts }));
+    const unnamed = callPlatform(window, access, fail({}));
+    await expect(unnamed).rejects.toMatchObject({ name: 'PlatformUnavailable' });
+    const often = callPlatform({ ...window, throttled: 12 }, access, fail({ retry_after: 5 }));
+    await expect(often).rejects.toMatchObject({
+      name: 'RateLimited',
+      happened: expect.stringContaining('13 times'),
+    });
+  });
+
   it('sends nothing for a window that is out of time, and says what was answered about its reports', async () => {
     const { access, sandbox, window, clock } = await startStep();
     clock.pass(MAX_WINDOW_HOURS * 3600);

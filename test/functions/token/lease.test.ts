@@ -3,15 +3,18 @@ import { createObjectStore } from '../../../functions/aws/objects.ts';
 import { getToken } from '../../../functions/get-token.ts';
 import { createTokenRequest, type RequestToken } from '../../../functions/platform/oauth.ts';
 import { isHeld, underLease } from '../../../functions/token/lease.ts';
+import { RateLimited } from '../../../functions/workflow/errors.ts';
 import { callsTo } from '../../support/journal.ts';
 import { SETTINGS, startBucket } from '../../support/lambda.ts';
+import { errorOf } from '../../support/platform.ts';
 import { startAccount } from '../../support/secrets.ts';
 import { keepLog, startStep, stoppedClock } from '../../support/steps.ts';
 import { logIn } from '../../support/workflow-secrets.ts';
 
 const KEY = 'leases/acme.json';
 
-const lease = (expires_at: string) => JSON.stringify({ owner: 'o', expires_at });
+const lease = (expires_at: string, others = {}) => JSON.stringify({ owner: 'o', expires_at, ...others });
+const asked = { asked_to_wait: 'The token endpoint answered 503.' };
 
 it.each([
   ['that ends in a minute', lease('2026-11-21T06:01:00.000Z'), true],
@@ -19,6 +22,8 @@ it.each([
   ['of a clock that is a minute ahead', lease('2026-11-21T06:02:00.000Z'), true],
   ['that has just ended', lease('2026-11-21T06:00:00.000Z'), false],
   ['of a local run that was faster than time', lease('2026-11-21T06:02:00.001Z'), false],
+  ['whose call was asked to wait 15 minutes', lease('2026-11-21T06:15:00.000Z', asked), true],
+  ['whose call was asked to wait longer', lease('2026-11-21T06:15:00.001Z', asked), false],
   ['without a time', lease('soon'), false],
   ['that is not JSON', 'leased', false],
 ])('40: a lease %s: %s is held: %s', (_, text, expected) => {
@@ -135,6 +140,34 @@ describe('a lease on S3', () => {
       return putJson(key, value, replaces);
     };
     expect(await renew(async () => 'renewed')).toBe('renewed');
+  });
+
+  it.each([
+    ['503 with Retry-After', { status: 503, retry_after: 900 }, 900],
+    ['a Retry-After of a day', { status: 503, retry_after: 86_400 }, 900],
+    ['400 without it', { status: 400 }, 10],
+  ])('66: keeps every call from the endpoint that asked to wait: %s', async (_, facts, seconds) => {
+    const { clock, access } = await start();
+    let requests = 0;
+    const busy = () => {
+      requests += 1;
+      return Promise.reject(new RateLimited('The token endpoint is busy.', facts));
+    };
+    const call = () => errorOf(RateLimited, underLease('acme', access, busy));
+    await call();
+    clock.pass(seconds - 0.001);
+    expect(await call()).toMatchObject({ happened: 'The token endpoint is busy.', facts });
+    expect(requests).toBe(1);
+    clock.pass(0.001);
+    expect(await underLease('acme', access, async () => 'renewed')).toBe('renewed');
+  });
+
+  it('66: does not keep a person from storing a credential while the endpoint asks to wait', async () => {
+    const { access } = await start();
+    const busy = () => Promise.reject(new RateLimited('The token endpoint is busy.', { retry_after: 900 }));
+    await errorOf(RateLimited, underLease('acme', access, busy));
+    const command = { ...access, asksAnyway: true };
+    expect(await underLease('acme', command, async () => 'stored')).toBe('stored');
   });
 
   it('40: stays with the call that took it over from one that was too slow', async () => {

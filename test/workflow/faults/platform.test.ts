@@ -53,6 +53,14 @@ it('7: a 500 for any call is retried after pauses that double', async () => {
   for (const [at, pause] of pauses.entries()) expect(pause).toBeGreaterThanOrEqual(least[at] ?? 0);
 });
 
+it('67: a 503 with Retry-After for any call is waited for like a 429, also from the storage host', async () => {
+  const faults = [...ofEachCall('status=503 retry_after=400'), 'storage status=503 retry_after=400'];
+  const outcome = await deliver(workflow, { faults });
+  expect(outcome.reports).toHaveLength(1);
+  expect(pausesAfter(outcome, 503)).toHaveLength(4);
+  expect(Math.min(...pausesAfter(outcome, 503))).toBeGreaterThanOrEqual(399);
+});
+
 it('8: a 429 for any call is waited for in a Wait state', async () => {
   const outcome = await deliver(workflow, { faults: ofEachCall('status=429 retry_after=45') });
   expect(outcome.reports).toHaveLength(1);

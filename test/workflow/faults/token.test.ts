@@ -34,6 +34,21 @@ it('7, 11, 33: GetToken is repeated after answers 503, an HTML page, and a Secre
   expect(outcome.secrets.filter(({ error }) => error !== undefined)).toHaveLength(6);
 });
 
+it('66, 67: a token endpoint that asks to wait is asked again after that time, and no credential is blamed', async () => {
+  const outcome = await runExport(workflow, {
+    faults: [
+      'token status=503 retry_after=600',
+      'token nth=2 status=403 body={"error":"rate_limit_exceeded"}',
+    ],
+  });
+  expect(outcome.status).toBe('SUCCEEDED');
+  const requests = outcome.callsTo('token');
+  expect(requests.map(({ status }) => status)).toEqual([503, 403, 200]);
+  const [first = 0, second = 0, third = 0] = requests.map(({ at }) => at / 1000);
+  expect(second - first).toBeGreaterThanOrEqual(599);
+  expect(third - second).toBeGreaterThanOrEqual(10);
+});
+
 it('35: a platform whose clock is ten minutes ahead of ours costs nothing', async () => {
   await using apart = await startFastWorkflow({ platformAhead: 600 });
   const outcome = await runExport(apart, { faults: ['create status=429 retry_after=date:120'] });
