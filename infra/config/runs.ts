@@ -1,5 +1,10 @@
 import type { JsonObject } from '../../functions/workflow/json.ts';
-import { factsOf, joinRequests, withoutFacts } from '../../functions/workflow/request/accounts.ts';
+import {
+  factsOf,
+  joinRequests,
+  MAX_FACTS_BYTES,
+  withoutFacts,
+} from '../../functions/workflow/request/accounts.ts';
 import type { ConfiguredExport } from './exports.ts';
 import { checkExpression, type Schedule } from './schedule.ts';
 
@@ -12,12 +17,6 @@ export interface ScheduledRun {
   /** Its input, without the time. */
   readonly input: JsonObject;
 }
-
-/**
- * Bytes of the facts of one input's accounts. The state of an export adds 150 bytes for each of up to 250
- * accounts and 30,000 of the request; the state of a check adds their missing days. Both hold up to 256 KB.
- */
-const MAX_FACTS_BYTES = 60_000;
 
 /** The scheduled runs of the exports, each for accounts whose requests differ in their facts only. */
 function sharedRuns(exports: readonly ConfiguredExport[]) {
@@ -83,7 +82,7 @@ function splitBySize<T>(all: readonly T[], partOf: (one: T) => unknown): [T, ...
   const groups: [T, ...T[]][] = [];
   let bytes = 0;
   for (const one of all) {
-    const size = JSON.stringify(partOf(one)).length;
+    const size = Buffer.byteLength(JSON.stringify(partOf(one)));
     const group = groups.at(-1);
     bytes += size;
     if (group && bytes <= MAX_FACTS_BYTES) group.push(one);

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type AccountsPlan, planExport } from '../../functions/plan-export.ts';
+import { MAX_FACTS_BYTES } from '../../functions/workflow/request/accounts.ts';
+import { MAX_REQUEST_BYTES } from '../../functions/workflow/request/request.ts';
 import type { ExportPlan } from '../../functions/workflow/states.ts';
 import { keepLog, windowOf } from '../support/steps.ts';
 
@@ -121,6 +123,29 @@ describe('PlanExport of several accounts', () => {
     { only_missing: true },
   ])('gives each start by a person, with %j, names of its own', async (changes) => {
     expect(await namesOf(changes, 'first')).not.toEqual(await namesOf(changes, 'second'));
+  });
+
+  it('leaves room in the state for the most accounts and the longest facts and request', async () => {
+    const advertiser_ids = ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e', '0b54c1f2-5f0e-4a3c-9f5e-0f4b8a1c2d3e'];
+    const accounts = Array.from({ length: 250 }, (_, at) => ({
+      account: `${at}`.padEnd(64, 'x'),
+      advertiser_ids,
+      time_zone: 'America/Argentina/ComodRivadavia',
+    }));
+    const bytes = accounts.reduce((sum, facts) => sum + JSON.stringify(facts).length, 0);
+    expect(bytes).toBeLessThan(MAX_FACTS_BYTES);
+    expect(bytes).toBeGreaterThan(MAX_FACTS_BYTES * 0.8);
+    const options = { filter: 'x'.repeat(MAX_REQUEST_BYTES - 1_000) };
+    const planned = await planAccounts({ accounts, options });
+    // The state of the Map has the request once more, merged with the facts of one account at a time.
+    expect(JSON.stringify(planned).length + MAX_REQUEST_BYTES).toBeLessThan(256 * 1024);
+    const refused = [
+      ...accounts,
+      ...accounts.map((facts) => ({ ...facts, account: facts.account.replace(/x$/, 'y') })),
+    ];
+    await expect(planAccounts({ accounts: refused, options })).rejects.toMatchObject({
+      facts: { faults: [expect.stringContaining('more than the 60000 that one execution can carry')] },
+    });
   });
 
   it('counts the days of all accounts from the start', async () => {

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { bytesOf } from '../../functions/decisions/warnings.ts';
 import { publishExport } from '../../functions/publish-export.ts';
+import { MAX_REQUEST_BYTES } from '../../functions/workflow/request/request.ts';
 import type { DeliveredWindow } from '../../functions/workflow/states.ts';
 import { windowOf } from '../support/steps.ts';
 
@@ -35,6 +37,21 @@ const failed = {
   failure: { error: 'RequestRefused', happened: 'x', todo: 'y', report_ids: [], request_ids: [] },
 };
 
+/** The other fields of the result of `startExecution.sync:2`, as long as they may be. */
+const EXECUTION = {
+  ExecutionArn: `arn:aws:states:ap-southeast-1:123456789012:execution:${'m'.repeat(80)}:${'e'.repeat(80)}`,
+  InputDetails: { Included: true },
+  Name: 'e'.repeat(80),
+  OutputDetails: { Included: true },
+  RedriveCount: 0,
+  RedriveStatus: 'NOT_REDRIVABLE',
+  RedriveStatusReason: 'Execution is SUCCEEDED and cannot be redriven',
+  StartDate: 1_795_000_000_000,
+  StateMachineArn: `arn:aws:states:ap-southeast-1:123456789012:stateMachine:${'m'.repeat(80)}`,
+  Status: 'SUCCEEDED',
+  StopDate: 1_795_000_000_000,
+};
+
 /** Publishes an export with these results, and returns the keys that were deleted. */
 async function publish(results: readonly unknown[] | undefined, changes: object = {}) {
   const removed: string[] = [];
@@ -44,6 +61,25 @@ async function publish(results: readonly unknown[] | undefined, changes: object 
 }
 
 describe('PublishExport', () => {
+  it('gives 100 windows a result that an export of several accounts can take, with 10 KB to spare', async () => {
+    const fields = { ...delivered('2026-10-01', 123_456_789), report_id: 'r'.repeat(256) };
+    // A window has at most 1,700 bytes besides its warnings; see PublishWindow.
+    const key = 'k'.repeat(1_700 - bytesOf(fields));
+    const results = Array.from({ length: 100 }, (_, at) => ({
+      ...fields,
+      window: windowFrom(`${1900 + at}-10-02`),
+      key: fields.key + key,
+      warnings: Array.from({ length: 7 }, (_, other) => `${at} ${other} ${'w'.repeat(90)}`),
+    }));
+    const windows = results.map(({ window }) => window);
+    const { result } = await publish(results, { windows });
+    expect(result.windows).toHaveLength(100);
+    expect(bytesOf(result)).toBeGreaterThan(200_000);
+    // Step Functions gives the execution that waits the input and the output of the one of the account.
+    const described = { ...EXECUTION, Input: 'i'.repeat(MAX_REQUEST_BYTES), Output: result };
+    expect(bytesOf(described)).toBeLessThan(256 * 1024 - 10_000);
+  });
+
   it('54: names newcomers, and the command that exports the days before with them', async () => {
     const history = { start_date: '2025-01-01', end_date: '2026-10-01' };
     const newcomers = { count: 1, advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e'], history };

@@ -10,6 +10,13 @@ export const MAX_ACCOUNTS = 10;
 /** Accounts that may export at the same time: what AWS lets an inline Map do. */
 export const MOST_ACCOUNTS = 40;
 
+/**
+ * Bytes of the facts of one input's accounts. The state of an export adds 150 bytes for each of up to 250
+ * accounts and 30,000 of the request; the state of a check adds their missing days. Both hold up to 256 KB.
+ * No state can catch that it is too large.
+ */
+export const MAX_FACTS_BYTES = 60_000;
+
 /** Fields of a request that depend on its account. */
 const FACTS = ['account', 'time_zone', 'advertiser_ids'];
 
@@ -78,9 +85,21 @@ export function parseRequests(input: unknown, now: Date): ParsedRequest[] {
       of.length < requests.length ? `${fault} (account ${of.join(', ')})` : fault,
     ),
     ...[...repeated].map((name) => `accounts: must not repeat ${name}`),
+    ...sizeFaults(requests),
   ];
   if (faults.length > 0) throw faulty(faults);
   return parsed;
+}
+
+/** A schedule gets an execution for each part of its accounts. One execution cannot start others like it. */
+function sizeFaults(requests: readonly JsonObject[]): string[] {
+  const bytes = requests.reduce((sum, one) => sum + Buffer.byteLength(JSON.stringify(factsOf(one))), 0);
+  if (bytes <= MAX_FACTS_BYTES) return [];
+  const share = Math.max(1, Math.floor((requests.length * MAX_FACTS_BYTES) / bytes));
+  return [
+    `accounts: have ${bytes} bytes, more than the ${MAX_FACTS_BYTES} that one execution can carry; ` +
+      `export about ${share} of the ${requests.length} accounts at a time, with --input, or one with --account`,
+  ];
 }
 
 function faulty(faults: readonly string[]): InvalidInput {

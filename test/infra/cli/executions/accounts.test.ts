@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { describeOutcome, printOutcome } from '../../../../infra/cli/executions/outcome.ts';
 import { resume } from '../../../../infra/cli/executions/resume.ts';
@@ -83,6 +84,18 @@ describe('an export of several accounts', () => {
     const { started } = await startExecutions([]);
     const accounts = [...ACCOUNTS, { account: 'umbrella' }];
     await expect(run({ accounts })).rejects.toThrow('advertiser_ids: is missing (account umbrella)');
+    expect(started).toEqual([]);
+  });
+
+  it('is not started if one execution cannot carry its accounts, and the fault says what to do', async () => {
+    const { started } = await startExecutions([]);
+    const accounts = Array.from({ length: 200 }, (_, at) => ({
+      account: `account-${at}`,
+      advertiser_ids: Array.from({ length: 30 }, () => randomUUID()),
+    }));
+    await expect(run({ accounts })).rejects.toThrow(
+      /accounts: have 2\d{5} bytes, more than the 60000 that .* about 4\d of the 200 accounts at a time, with --input/,
+    );
     expect(started).toEqual([]);
   });
 
