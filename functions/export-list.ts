@@ -1,81 +1,95 @@
 import { createHandler } from './aws/handler.ts';
+import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { createObjectWriting, type ObjectWriter, type WriteObject } from './copy/object-writer.ts';
+import { MAX_ITEMS, type ReadLines, readLines, storedLines } from './copy/stored-pages.ts';
+import { MIN_WAIT } from './decisions/waits.ts';
+import { parseExactJson } from './platform/list-answer.ts';
 import { listPages } from './platform/lists.ts';
-import { callPlatform, createPlatformAccess, type PlatformAccess } from './token/call-platform.ts';
-import { count } from './workflow/count.ts';
-import { DownloadRefused } from './workflow/errors.ts';
+import {
+  callPlatform,
+  countInterruption,
+  createPlatformAccess,
+  type PlatformAccess,
+} from './token/call-platform.ts';
 import { objectKey } from './workflow/keys.ts';
 import { READS } from './workflow/settings.ts';
 import { type AuthorizedWindow, ListWindow, type SavedWindow } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 
-/** Takes up to 200 bytes per item for its id: 600 MB of the function's 1,024 MB. */
-const MAX_ITEMS = 3_000_000;
-
-/** The next page may take a minute, and ending the object another one. */
-const STOP_BEFORE_MS = 120_000;
-
 interface Dependencies extends PlatformAccess, Pick<Common, 'millisecondsLeft'> {
+  readonly store: Pick<ObjectStore, 'putText' | 'getText'>;
   readonly writeObject: WriteObject;
 }
 
 /**
- * Streams every page of a list to one object, one item per line (contract 4.6, 8). The order may change
- * between requests, so an item may come twice; it is written once, by its `id`. A retry starts the list
- * again.
+ * Reads every page of a list, and writes one object with one item per line (contract 4.6, 8). The order may
+ * change between requests, so an item may come twice; it is written once, by its `id`. If the platform
+ * interrupts the list, or one call is not enough, the pages that were read are stored, and the next call goes
+ * on behind them.
  *
- * @throws CopyFailed, DownloadRefused, AccessRefused, and the errors of a platform call
+ * @throws CopyFailed, DownloadRefused, AccessRefused, ServiceUnavailable, and the errors of a platform call
  */
 export async function exportList(
   { caught, ...state }: ListWindow,
   dependencies: Dependencies,
   maxItems = MAX_ITEMS,
 ): Promise<AuthorizedWindow | SavedWindow> {
-  const { request, window } = state;
-  const { writeObject, now, millisecondsLeft } = dependencies;
-  const warnings = new Set<string>();
+  const { request, execution } = state;
+  const { store, millisecondsLeft } = dependencies;
+  const stored = state.list;
+  if (stored?.is_complete)
+    return saveList(state, { lines: [], stored, pages: stored.progress.pages }, dependencies);
+  const warnings = new Set(state.warnings);
   const warn = (warning: string) => void warnings.add(warning);
+  const { window: after, answer: read } = await callPlatform(state, dependencies, (...platform) => {
+    const pages = listPages(...platform, request, warn, stored?.progress);
+    return readLines(pages, { execution, store, stored, lineOf, millisecondsLeft, maxItems });
+  });
+  if (!read) return after;
+  const window = { ...after, warnings: [...warnings] };
+  if (read.isComplete) return saveList(window, read, dependencies);
+  const next = { ...window, list: read.stored, wait_seconds: MIN_WAIT };
+  return read.interruption ? countInterruption(next, read.interruption) : next;
+}
+
+function lineOf(item: unknown): string {
+  return `${JSON.stringify(item)}\n`;
+}
+
+/** Writes the stored pages and the lines that this call has read. */
+async function saveList(
+  { list: _, ...state }: ListWindow,
+  { stored, lines, pages }: Pick<ReadLines, 'stored' | 'lines' | 'pages'>,
+  { store, writeObject, now }: Dependencies,
+): Promise<SavedWindow> {
+  const { request, window, execution } = state;
   const kind = { content_type: 'application/x-ndjson' };
-  const { window: after, answer: stored } = await callPlatform(state, dependencies, (...platform) =>
-    writeObject(objectKey(request, window), kind, async (write) => {
-      const pages = listPages(...platform, request, warn);
-      const { rows, count } = await writeItems(pages, write, millisecondsLeft, maxItems);
-      for (const warning of warnOfPages(count, request)) warn(warning);
-      return rows;
-    }),
-  );
-  if (!stored) return after;
+  const object = await writeObject(objectKey(request, window), kind, async (write) => {
+    const seen = new Set<string>();
+    const before = await writeNew(storedLines(stored, { execution, store }), write, seen);
+    return before + (await writeNew(lines, write, seen));
+  });
   return {
-    ...after,
-    warnings: [...state.warnings, ...warnings],
+    ...state,
+    warnings: [...new Set([...state.warnings, ...warnOfPages(pages, request)])],
     status: 'saved',
-    object: { ...stored, copied_at: now().toISOString() },
+    object: { ...object, copied_at: now().toISOString() },
   };
 }
 
-async function writeItems(
-  pages: AsyncIterable<readonly unknown[]>,
+/** @returns the number of lines that were written */
+async function writeNew(
+  lines: Iterable<string> | AsyncIterable<string>,
   write: ObjectWriter['write'],
-  millisecondsLeft: () => number,
-  maxItems: number,
-): Promise<{ readonly rows: number; readonly count: number }> {
-  const seen = new Set<string>();
+  seen: Set<string>,
+): Promise<number> {
   let rows = 0;
-  let pagesRead = 0;
-  for await (const page of pages) {
-    pagesRead += 1;
-    const newItems = page.filter((item) => addIfNew(item, seen));
-    rows += newItems.length;
-    for (const item of newItems) await write(Buffer.from(`${JSON.stringify(item)}\n`));
-    const isLate = millisecondsLeft() < STOP_BEFORE_MS;
-    if (isLate || rows > maxItems) {
-      const happened = isLate
-        ? `The list takes longer than one call, which read ${count(rows, 'item')}.`
-        : `The list has more than ${count(maxItems, 'item')}, or does not end.`;
-      throw new DownloadRefused(`${happened} Filter it and export it in parts.`, { items: rows });
-    }
+  for await (const line of lines) {
+    if (!addIfNew(parseExactJson(line), seen)) continue;
+    rows += 1;
+    await write(Buffer.from(`${line.trimEnd()}\n`));
   }
-  return { rows, count: pagesRead };
+  return rows;
 }
 
 /** A deletion moves later items to a page that was already read (contract 8). */
@@ -100,5 +114,6 @@ function addIfNew(item: unknown, seen: Set<string>): boolean {
 
 export const handler = createHandler(READS.ExportList, ListWindow, exportList, (settings) => ({
   ...createPlatformAccess(settings),
+  store: createObjectStore(settings),
   writeObject: createObjectWriting(settings),
 }));

@@ -119,8 +119,8 @@ function requireRenewable(
 ): void {
   const { request, reports = [], renewals = 0 } = state;
   if (!refused) return;
-  // An export calls the platform once, to list advertisers.
-  const isLimit = renewals >= (state.reports || !byPlatform ? MAX_RENEWALS : 1);
+  // An export calls the platform to list advertisers, once if the list does not take long.
+  const isLimit = renewals >= (state.reports || state.listing || !byPlatform ? MAX_RENEWALS : 1);
   // A renewed token that has expired since says nothing against the credential.
   const isRenewed = byPlatform && refused.unproven && Date.parse(refused.expires_at) > now.getTime();
   if (!isLimit && !isRenewed) return;

@@ -1,9 +1,16 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
+import { type ReadLines, readLines, storedLines } from './copy/stored-pages.ts';
+import { MIN_WAIT } from './decisions/waits.ts';
 import { type AdvertiserList, readAdvertisers } from './deliveries/advertisers.ts';
 import { listWindows } from './deliveries/records.ts';
 import { listPages } from './platform/lists.ts';
-import { createPlatformAccess, type PlatformAccess } from './token/call-platform.ts';
+import {
+  callPlatform,
+  countInterruption,
+  createPlatformAccess,
+  type PlatformAccess,
+} from './token/call-platform.ts';
 import { ADVERTISERS } from './token/scope.ts';
 import { AnswerUnreadable, RequestRefused } from './workflow/errors.ts';
 import { advertisersKey, advertisersPrefix, FAILURE, windowOf } from './workflow/keys.ts';
@@ -13,6 +20,7 @@ import type { ReportRequest } from './workflow/request/request.ts';
 import { READS, readSettingObject } from './workflow/settings.ts';
 import type { Newcomers } from './workflow/state-parts.ts';
 import { type ExportPlan, PlanOfAll } from './workflow/states.ts';
+import type { Common } from './workflow/step.ts';
 
 /** Ids in the state. The object has all. */
 const MAX_NAMED = 20;
@@ -26,28 +34,45 @@ interface List {
   readonly id?: string;
 }
 
-interface Dependencies extends PlatformAccess {
+interface Dependencies extends PlatformAccess, Pick<Common, 'millisecondsLeft'> {
   readonly list: List;
-  readonly store: Pick<ObjectStore, 'list' | 'getText' | 'putJson'>;
+  readonly store: Pick<ObjectStore, 'list' | 'getText' | 'putJson' | 'putText'>;
 }
 
 /**
  * Lists the account's advertisers once for all windows, and writes their ids if they are others than in the
- * last list. Advertisers that the last list did not have are newcomers.
+ * last list. Advertisers that the last list did not have are newcomers. If the platform interrupts the list,
+ * or one call is not enough, the plan has a `listing`: the state machine waits, and the next call goes on.
  *
  * @throws RequestRefused if there is none, AnswerUnreadable if their ids cannot be found, TokenRefused
- * @throws PlatformUnavailable also for a 429: the Retry waits
+ * @throws PlatformUnavailable, RateLimited, OutOfTime, DownloadRefused
  * @throws AccessRefused, ServiceUnavailable
  */
-export async function listAdvertisers(plan: PlanOfAll, dependencies: Dependencies): Promise<ExportPlan> {
-  const { token: _, ...rest } = plan;
+export async function listAdvertisers(
+  plan: PlanOfAll,
+  dependencies: Dependencies,
+): Promise<ExportPlan | PlanOfAll> {
+  const warnings = new Set(plan.warnings);
+  const { caller, read } = await readAdvertiserLines(plan, dependencies, (text) => void warnings.add(text));
+  const { token, request: _, reports: __, ...listing } = caller;
+  if (!read?.isComplete) return { ...plan, token, listing, warnings: [...warnings] };
+  const ids = await readIds(read, plan, dependencies);
+  for (const warning of warnOfPages(read)) warnings.add(warning);
+  return storeList({ ...plan, warnings: [...warnings] }, ids, dependencies);
+}
+
+/** Writes the list, and names its newcomers, if it is another one than the last. */
+async function storeList(
+  plan: PlanOfAll,
+  ids: readonly string[],
+  { store, now }: Dependencies,
+): Promise<ExportPlan> {
+  const { token: _, listing: __, ...rest } = plan;
   const { execution, request } = plan;
-  const { store, now } = dependencies;
-  const { ids, warnings } = await readIds(plan, dependencies);
   const key = (await store.list(advertisersPrefix(request))).at(-1);
   const last = key === undefined ? undefined : await readAdvertisers(store, key);
   const gone = warnOfGone(ids, last);
-  const next = { ...rest, warnings: [...new Set([...plan.warnings, ...warnings, ...gone])] };
+  const next = { ...rest, warnings: [...new Set([...plan.warnings, ...gone])] };
   if (key !== undefined && last?.advertiser_ids.join() === ids.join()) {
     // A try that was killed after it wrote the list has found its newcomers.
     const newcomers = last.execution === execution ? last.newcomers : undefined;
@@ -55,35 +80,63 @@ export async function listAdvertisers(plan: PlanOfAll, dependencies: Dependencie
   }
   const newcomers = last && (await findNewcomers(ids, last, request, store));
   const own = advertisersKey(request, now());
-  const list: AdvertiserList = { version: '1', execution, advertiser_ids: ids, newcomers };
+  const list: AdvertiserList = { version: '1', execution, advertiser_ids: [...ids], newcomers };
   await store.putJson(own, list);
   return { ...next, advertisers: { key: own, count: ids.length, newcomers } };
 }
 
+/** @returns what this call read, and what the next call needs if that is not all */
+async function readAdvertiserLines(
+  { request, token, execution, listing }: PlanOfAll,
+  dependencies: Dependencies,
+  warn: (warning: string) => void,
+) {
+  const { now, store, list, millisecondsLeft } = dependencies;
+  const { id: field = 'id', resource = 'advertisers', items } = list;
+  const begun = { begun_at: now().toISOString(), wait_seconds: MIN_WAIT, throttled: 0, ...listing };
+  const stored = begun.list;
+  const wanted = { resource, limit: PAGE_LIMIT, filters: {}, ...(items !== undefined && { items }) };
+  const lineOf = (item: unknown) => {
+    const { data: id } = uuid.safeParse(Object(item)[field]);
+    if (id !== undefined) return `${id}\n`;
+    const happened = `An item of ${resource} has no UUID in its field ${field}.`;
+    throw new AnswerUnreadable(`${happened} Name it with the setting advertisers_list.`, {
+      account: request.account,
+    });
+  };
+  const caller = { ...begun, request, token, reports: [] };
+  if (stored?.is_complete)
+    return { caller, read: { isComplete: true, lines: [], stored, ...stored.progress } satisfies ReadLines };
+  const called = await callPlatform(caller, dependencies, (platform, authorization) => {
+    const scoped = { ...authorization, scope: ADVERTISERS };
+    const pages = listPages(platform, scoped, wanted, warn, stored?.progress);
+    return readLines(pages, { execution, store, stored, lineOf, millisecondsLeft });
+  });
+  const { window: after, answer: read } = called;
+  if (!read || read.isComplete) return { caller: after, read };
+  const next = { ...after, list: read.stored, wait_seconds: MIN_WAIT };
+  return { caller: read.interruption ? countInterruption(next, read.interruption) : next, read };
+}
+
 /** Sorted, because the platform's order is not stable (contract 8). */
 async function readIds(
-  { request, token }: PlanOfAll,
-  { platform, readToken, log, list }: Dependencies,
-): Promise<{ ids: string[]; warnings: string[] }> {
-  const { account, revision } = request;
-  const { id: field = 'id', resource = 'advertisers', items } = list;
-  const connection = { ...platform(revision), log };
-  const authorization = { ...(await readToken(account, token)), scope: ADVERTISERS };
-  const wanted = { resource, limit: PAGE_LIMIT, filters: {}, ...(items !== undefined && { items }) };
-  const ids = new Set<string>();
-  const warnings: string[] = [];
-  for await (const page of listPages(connection, authorization, wanted, (text) => warnings.push(text)))
-    for (const item of page) {
-      const { data: id } = uuid.safeParse(Object(item)[field]);
-      if (id === undefined) {
-        const happened = `An item of ${resource} has no UUID in its field ${field}.`;
-        throw new AnswerUnreadable(`${happened} Name it with the setting advertisers_list.`, { account });
-      }
-      ids.add(id);
-    }
-  if (ids.size > 0) return { ids: [...ids].sort(), warnings };
+  { lines, stored }: ReadLines,
+  { execution, request: { account } }: PlanOfAll,
+  { store }: Dependencies,
+): Promise<string[]> {
+  const ids = new Set(lines.map((line) => line.trimEnd()));
+  for await (const id of storedLines(stored, { execution, store })) ids.add(id);
+  if (ids.size > 0) return [...ids].sort();
   const happened = `The platform lists no advertiser of account ${account}, so there is nothing to report.`;
   throw new RequestRefused(`${happened} Check which advertisers its credential may use.`, { account });
+}
+
+/** A count that stays the same shows that no advertiser was removed meanwhile. */
+function warnOfPages({ pages, total }: ReadLines): string[] {
+  if (pages < 2 || total !== undefined) return [];
+  return [
+    `the list of advertisers came in ${pages} pages without a total: one may be missing if another was removed meanwhile`,
+  ];
 }
 
 /** A report without an advertiser replaces the days that had it. */

@@ -132,6 +132,18 @@ export function createObjectStore(
       return put(command, key, within());
     },
 
+    /** Replaces what is there. */
+    async putText(key: string, text: string): Promise<void> {
+      const Body = Buffer.from(text);
+      const command = new PutObjectCommand({
+        ...at(key),
+        Body,
+        ContentType: 'application/x-ndjson',
+        ChecksumAlgorithm: 'CRC32',
+      });
+      await put(command, key, within(CALL_TIMEOUT + Math.ceil(Body.length / BYTES_PER_MILLISECOND)));
+    },
+
     /** The CRC32 is in Base64, if S3 knows it. */
     async head(
       key: string,

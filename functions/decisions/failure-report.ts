@@ -13,7 +13,7 @@ const NEXT_STEP: Readonly<Record<ErrorName, string>> = {
   TokenRefusedAgain: 'Check the credential, its scope and base_url, then run the export again.',
   RequestRefused: 'Correct what the message names, then run the export again.',
   RateLimited:
-    'Run the export again when the platform is well. If it answered 429, first lower max_parallel or run fewer exports at a time.',
+    'Run the export again when the platform is well. If it answered 429, first run fewer exports at a time, and lower max_parallel of a report with several windows. Export a long list in parts, with filters.',
   OutOfTime:
     'Run the export again when the platform is well. Ask for fewer days if its reports are always slow.',
   ReportStuck:

@@ -17,7 +17,8 @@ export const MAX_RETRY_AFTER = 15 * 60;
 export const MAX_THROTTLED = 12;
 
 /**
- * Limits all answers of a window that ask to wait: 429, and 5xx with Retry-After. Every successful call resets `throttled`, and a copy may take 60 calls.
+ * Limits all answers of a window that ask to wait (429, and 5xx with Retry-After), and all interruptions of a
+ * list. Every successful call resets `throttled`, and a copy may take 60 calls.
  * Without this limit, 60 × 12 retries of 11 events would use 7,920 of the history's 25,000 events; 120
  * retries use 1,320.
  */

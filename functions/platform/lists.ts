@@ -1,118 +1,234 @@
+import { createHash } from 'node:crypto';
 import { count } from '../workflow/count.ts';
-import { RequestRefused } from '../workflow/errors.ts';
 import type { ListRequest } from '../workflow/request/request.ts';
-import type { Answer } from './answer.ts';
+import type { ListProgress } from '../workflow/state-parts.ts';
+import { type Answer, readRefusal } from './answer.ts';
 import { type Authorization, type Platform, segment } from './connection.ts';
-import { parseBody, unreadable } from './failures.ts';
+import { unreadable } from './failures.ts';
+import { type ListPage, readListPage } from './list-answer.ts';
 import { apiCall, requireSuccess, send } from './request.ts';
 
 /** Bytes: 5,000 items of 12 kB. A page is read into memory, and a Lambda has room for a few of them. */
 const PAGE_CAP = 64 * 1024 * 1024;
 
+/** Statuses by which a server may refuse an offset behind the end. The contract does not show them. */
+const REFUSALS = [400, 404, 416, 422];
+
 /** Which list. Without `items`, its array must be recognized. */
 type List = Pick<ListRequest, 'resource' | 'limit' | 'filters' | 'items'>;
 
+/** A page that has items, and what was read with it. */
+export interface ReadPage {
+  readonly items: readonly unknown[];
+  readonly progress: ListProgress;
+}
+
+/** An answer that may be the end of the list, or a fault of the server. */
+type Doubtful =
+  | { readonly is: 'refused'; readonly answer: Answer }
+  | { readonly is: 'repeated'; readonly answer: Answer; readonly digest: string };
+
+type Reply = ({ readonly is: 'page' } & ListPage) | Doubtful;
+
 /**
- * Requests the pages of a list in order, one at a time, until one is empty (contract 4.6, 8). An item may
- * come twice, because the order may change between requests. Numbers that JavaScript cannot hold stay as they
- * were sent.
+ * Requests the pages of a list in order, one at a time (contract 4.6, 8). The list ends where the answers
+ * prove it: by an empty page, or by a page that is refused or comes again, if a page that begins at the last
+ * item has nothing behind it. A count that is larger than what was read refuses each of these ends. An item
+ * may come twice, because the order may change between requests. Numbers that JavaScript cannot hold stay as
+ * they were sent.
  *
  * @param warn gets the reason if items may be missing
+ * @param begun what was read before. Default: nothing
  * @throws what {@link send} and {@link requireSuccess} throw; AnswerUnreadable if the items cannot be found,
- *   or if limit or offset has no effect
+ *   or if the answers do not show whether the list has ended
  */
 export async function* listPages(
   platform: Platform,
   authorization: Authorization,
   list: List,
   warn: (warning: string) => void,
-): AsyncGenerator<readonly unknown[], void, undefined> {
-  const { limit } = list;
-  let previous = '';
-  let size = limit;
-  let count = 0;
-  for (let offset = 0; ; offset += count) {
-    // A short page is either the end, or the server's limit. The next request shows which.
-    const isAfterShort = offset > 0 && (count < size || (offset === size && size < limit));
-    const found = await readPage(platform, authorization, list, { limit, offset }).catch((error: unknown) => {
-      if (offset > 0 && isBeyondEnd(error)) return undefined;
-      throw error;
-    });
-    if (!found && !isAfterShort)
-      warn(`the platform refused offset ${offset}, taken for the end: check that the list is no longer`);
-    if (!found || found.items.length === 0) return;
-    const { answer, items } = found;
-    // Compares the items only: their wrapper may change each time, for example if it holds the time.
-    const page = JSON.stringify(items);
-    if (page === previous && isAfterShort) return;
-    if (page === previous) throw unreadable(answer, 'the page before: offset has no effect');
-    if (offset > 0 && count < size)
-      warn('a page in the middle of the list was shorter than the first one: items may be missing');
-    yield items;
-    count = items.length;
-    if (offset === 0) size = count;
-    previous = page;
+  begun?: ListProgress,
+): AsyncGenerator<ReadPage, void, undefined> {
+  const { resource, limit, filters, items: path } = list;
+  const repeats = watchRepeats();
+  let progress = begun;
+
+  async function ask(offset: number, pageLimit = limit): Promise<Reply> {
+    const query = { ...filters, limit: String(pageLimit), offset: String(offset) };
+    const about = { path: `/${segment(resource)}`, query, doing: `listing ${resource}` };
+    const answer = await send(
+      platform,
+      apiCall(platform, authorization, { method: 'GET', ...about }),
+      PAGE_CAP,
+    );
+    if (offset > 0 && REFUSALS.includes(answer.status)) return { is: 'refused', answer };
+    const page = readListPage(requireSuccess(answer, 200, 204), path, progress?.path);
+    return { is: 'page', ...page };
+  }
+
+  /** The next page. One that comes again is doubtful. */
+  async function next(): Promise<Reply> {
+    const reply = await ask(progress?.offset ?? 0);
+    if (reply.is !== 'page' || !progress) return reply;
+    const digest = digestOf(reply.items);
+    const isRepeated = [progress.first.digest, progress.last.digest].includes(digest) || repeats.has(digest);
+    return isRepeated ? { is: 'repeated', answer: reply.answer, digest } : reply;
+  }
+
+  for (;;) {
+    let reply = await next();
+    // A gateway may have refused one request, or items may have moved while the list was read.
+    if (reply.is !== 'page') reply = await next();
+    if (reply.is === 'page' && reply.items.length > 0) {
+      if (progress) warnOfPage(reply, progress, warn);
+      progress = addPage(reply, progress);
+      repeats.add(reply, progress.last.digest);
+      yield { items: reply.items, progress };
+    } else if (reply.is === 'page') {
+      requireWholeList(reply, progress, Object.keys(filters).length > 0 ? warn : undefined);
+      return;
+    } else if (progress) {
+      await requireEnd(reply, { progress, limit, isFiltered: Object.keys(filters).length > 0, warn, ask });
+      return;
+    }
   }
 }
 
-async function readPage(
-  platform: Platform,
-  authorization: Authorization,
-  { resource, filters, items: path }: List,
-  { limit, offset }: { limit: number; offset: number },
-): Promise<{ answer: Answer; items: readonly unknown[] }> {
-  const query = { ...filters, limit: String(limit), offset: String(offset) };
-  const about = { path: `/${segment(resource)}`, query, doing: `listing ${resource}` };
-  const get = { method: 'GET', ...about } as const;
-  const answer = requireSuccess(await send(platform, apiCall(platform, authorization, get), PAGE_CAP), 200);
-  const items = findItems(answer, path);
-  if (items.length > limit)
-    throw unreadable(answer, `${count(items.length, 'item')} where the limit is ${limit}`);
-  return { answer, items };
+/** @throws AnswerUnreadable if the platform counts more items than it sent. With filters, it only warns */
+function requireWholeList(
+  { answer, counted: named }: ListPage,
+  progress: ListProgress | undefined,
+  warn: ((warning: string) => void) | undefined,
+): void {
+  const { offset = 0, total = 0 } = progress ?? {};
+  // The last page may count 0 items: its own.
+  const counted = named === undefined || named === 0 ? total : named;
+  if (counted <= offset) return;
+  const happened = `it counts ${count(counted, 'item')}, and its pages have ${offset}`;
+  if (!warn) throw unreadable(answer, `${happened}. ${IN_PARTS}`);
+  warn(`the platform says that ${happened}: items are missing, or the count ignores the filters`);
 }
 
-/** The contract does not show how a server answers an offset beyond the end of the list. */
-function isBeyondEnd(error: unknown): boolean {
-  return error instanceof RequestRefused && [400, 404, 416, 422].includes(Number(error.facts.status));
-}
+const IN_PARTS = 'If this stays so, export the list in parts, with filters';
 
-/** The contract does not show the wrapper. Accepts an array, and an object with one array at the top. */
-function findItems(answer: Answer, path: string | undefined): readonly unknown[] {
-  const body = parseBody(answer, parseExactJson);
-  if (path !== undefined) return itemsAt(answer, body, path);
-  const arrays = [...arraysIn(body)];
-  const [only, ...others] = arrays;
-  if (only && only.path.length <= 1 && others.length === 0) return only.items;
-  const found = arrays.map((array) => array.path.join('.')).join(', ') || 'none';
-  throw unreadable(answer, `no single array of items (${found}): name its path with the setting "items"`);
+interface Ending {
+  readonly progress: ListProgress;
+  readonly limit: number;
+  readonly isFiltered: boolean;
+  readonly warn: (warning: string) => void;
+  readonly ask: (offset: number) => Promise<Reply>;
 }
-
-/** Finds arrays at any depth, except inside arrays: the only one at the top may be a list of warnings. */
-function* arraysIn(
-  value: unknown,
-  path: readonly string[] = [],
-): Generator<{ path: readonly string[]; items: readonly unknown[] }> {
-  if (Array.isArray(value)) yield { path, items: value };
-  else if (typeof value === 'object' && value !== null)
-    for (const [key, inner] of Object.entries(value)) yield* arraysIn(inner, [...path, key]);
-}
-
-function itemsAt(answer: Answer, body: unknown, path: string): readonly unknown[] {
-  let value: unknown = body;
-  for (const key of path.split('.')) value = (value as Record<string, unknown> | null | undefined)?.[key];
-  if (Array.isArray(value)) return value;
-  throw unreadable(answer, `no array at "${path}", which the setting "items" names`);
-}
-
-// Since Node 21. TypeScript's library knows neither this nor a reviver's third argument yet.
-const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown };
 
 /**
- * Parses JSON and keeps each number that JavaScript would write differently (19 digits, 1.0, 1e400) as raw
- * JSON, which JSON.stringify writes unchanged.
+ * Asks for a page that begins at the last item. If it has that item alone, the list has ended. A page of one
+ * item proves nothing on a server whose pages have no more.
+ *
+ * @throws AnswerUnreadable if the list goes on, or if nobody can tell
  */
-function parseExactJson(text: string): unknown {
-  const keep = (_key: string, value: unknown, { source }: { source?: string }) =>
-    typeof value === 'number' && source !== undefined && String(value) !== source ? rawJSON(source) : value;
-  return JSON.parse(text, keep as (key: string, value: unknown) => unknown);
+async function requireEnd(
+  reply: Doubtful,
+  { progress, limit, isFiltered, warn, ask }: Ending,
+): Promise<void> {
+  const { offset, total, last, largest } = progress;
+  const happened = wordDoubt(reply, offset);
+  const fail = (why: string) => unreadable(reply.answer, `${happened}, and ${why}. ${IN_PARTS}`);
+  if (total !== undefined && total > offset) throw fail(`it counts ${count(total, 'item')}`);
+  if (total === offset && !isFiltered) return;
+  const end = await ask(offset - 1);
+  const items = end.is === 'page' ? end.items : [];
+  const [first] = items;
+  const isAlone = items.length === 1 && digestOfItem(first) === progress.last_item;
+  if (isAlone && limit > 1 && (offset === 1 || largest > 1)) return;
+  // A server that ignores the offset, and perhaps the limit, has sent the whole list.
+  const isIgnored =
+    reply.is === 'repeated' && [reply.digest, digestOf(items)].every((each) => each === last.digest);
+  if (isIgnored && last.items === limit) throw fail('offset has no effect');
+  if (isIgnored) {
+    warn('the platform sent the same page again, so it ignores the offset: check that the list is no longer');
+    return;
+  }
+  if (isAlone)
+    throw fail('pages of one item do not show whether it is the last. Give the request a larger limit');
+  if (items.length > 1) throw fail('a page that begins at the last item has more');
+  throw fail('no other page shows that the list has ended');
+}
+
+function wordDoubt(reply: Doubtful, offset: number): string {
+  if (reply.is === 'repeated') return `it sent a page again at offset ${offset}`;
+  const { type, reason } = readRefusal(reply.answer);
+  return `it refused offset ${offset} with ${reply.answer.status} (${type}${reason ? `: ${reason}` : ''})`;
+}
+
+function addPage({ items, path = [], counted }: ListPage, before: ListProgress | undefined): ListProgress {
+  const mark = { items: items.length, digest: digestOf(items) };
+  // A count that equals the items of its own page may be of this page.
+  const total = counted === undefined || counted === items.length ? before?.total : counted;
+  return {
+    offset: (before?.offset ?? 0) + items.length,
+    pages: (before?.pages ?? 0) + 1,
+    path: [...(before?.path ?? path)],
+    first: before?.first ?? mark,
+    last: mark,
+    last_item: digestOfItem(items.at(-1)),
+    largest: Math.max(before?.largest ?? 0, items.length),
+    ...(total !== undefined && { total }),
+  };
+}
+
+function warnOfPage(
+  { items, counted }: ListPage,
+  before: ListProgress,
+  warn: (warning: string) => void,
+): void {
+  const { total, last, first } = before;
+  if (last.items < first.items)
+    warn('a page in the middle of the list was shorter than the first one: items may be missing');
+  if (total !== undefined && counted !== undefined && counted !== items.length && counted < total)
+    warn(
+      `the list shrank from ${total} to ${count(counted, 'item')} while it was read: items may be missing`,
+    );
+}
+
+/**
+ * Remembers the pages that were read, and the ids of their items.
+ *
+ * @returns `has` tells whether a page was read, by its digest
+ */
+function watchRepeats() {
+  const digests = new Set<string>();
+  const ids = new Set<string>();
+  let items = 0;
+  return {
+    has: (digest: string) => digests.has(digest),
+    /** @throws AnswerUnreadable if most items have come before: the list goes in circles */
+    add(page: ListPage, digest: string): void {
+      digests.add(digest);
+      for (const item of page.items) {
+        const { id } = Object(item) as { id?: unknown };
+        if (id === undefined || id === null) continue;
+        items += 1;
+        ids.add(JSON.stringify(id));
+      }
+      if (items > 2 * ids.size)
+        throw unreadable(
+          page.answer,
+          `the list begins again: of ${count(items, 'item')}, ${ids.size} are different`,
+        );
+    },
+  };
+}
+
+/** Compares the items only: their wrapper may change each time, for example if it holds the time. */
+function digestOf(items: readonly unknown[]): string {
+  return sha256(JSON.stringify(items));
+}
+
+/** Other fields of an item may change while the list is read. */
+function digestOfItem(item: unknown): string {
+  const { id } = Object(item) as { id?: unknown };
+  return sha256(JSON.stringify(id ?? item) ?? '');
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('base64url');
 }

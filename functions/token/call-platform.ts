@@ -5,6 +5,7 @@ import {
   MAX_THROTTLED,
   MAX_THROTTLED_IN_ALL,
   MAX_WINDOW_HOURS,
+  MIN_WAIT,
   throttleWait,
 } from '../decisions/waits.ts';
 import type { Authorization, Platform } from '../platform/connection.ts';
@@ -12,7 +13,7 @@ import { safeAgent } from '../platform/safe-agent.ts';
 import { count } from '../workflow/count.ts';
 import { type ExportError, OutOfTime, PlatformUnavailable, RateLimited } from '../workflow/errors.ts';
 import type { PlatformSettings } from '../workflow/settings.ts';
-import type { TokenRef } from '../workflow/state-parts.ts';
+import type { StoredPages, TokenRef } from '../workflow/state-parts.ts';
 import type { AuthorizedWindow } from '../workflow/states.ts';
 import type { Common } from '../workflow/step.ts';
 import { createTokenCache } from './cached-tokens.ts';
@@ -47,6 +48,16 @@ export function createPlatformAccess(settings: PlatformSettings): Omit<PlatformA
   };
 }
 
+/** A window, or an export that lists its advertisers. */
+interface Caller
+  extends Pick<
+    AuthorizedWindow,
+    'request' | 'token' | 'begun_at' | 'reports' | 'wait_seconds' | 'throttled' | 'throttled_in_all'
+  > {
+  readonly window?: AuthorizedWindow['window'];
+  readonly list?: StoredPages | undefined;
+}
+
 /**
  * Calls the platform once with the window's token. Every step of a window calls the platform, so this is also
  * where a window that takes too long ends.
@@ -55,7 +66,7 @@ export function createPlatformAccess(settings: PlatformSettings): Omit<PlatformA
  *   again. A 429, or a 5xx with Retry-After, has no answer: the state machine waits then
  * @throws OutOfTime, RateLimited, or what the call throws
  */
-export async function callPlatform<W extends AuthorizedWindow, T extends object>(
+export async function callPlatform<W extends Caller, T extends object>(
   window: W,
   { platform, readToken, now, log }: PlatformAccess,
   call: (platform: Platform, authorization: Authorization) => Promise<T>,
@@ -78,14 +89,26 @@ export function asksToWait({ facts: { status, retry_after } }: ExportError): boo
   return status === 429 || retry_after !== undefined;
 }
 
+/**
+ * Counts an error that interrupted a list, after which the list goes on.
+ *
+ * @throws RateLimited at the limit, or the error if it did not ask to wait
+ */
+export function countInterruption<W extends Caller>(window: W, error: ExportError): W {
+  if (asksToWait(error)) return waitAsTold(window, error);
+  const throttled_in_all = (window.throttled_in_all ?? 0) + 1;
+  if (throttled_in_all > MAX_THROTTLED_IN_ALL) throw error;
+  return { ...window, wait_seconds: MIN_WAIT, throttled_in_all };
+}
+
 /** Counts a failure that asks to wait. @throws RateLimited at the limit of either count */
-export function waitAsTold<W extends AuthorizedWindow>(window: W, { happened, facts }: ExportError): W {
+export function waitAsTold<W extends Caller>(window: W, { happened, facts }: ExportError): W {
   const throttled = window.throttled + 1;
   const throttled_in_all = (window.throttled_in_all ?? 0) + 1;
   const inARow = throttled > MAX_THROTTLED;
   if (inARow || throttled_in_all > MAX_THROTTLED_IN_ALL) {
     const times = inARow ? `${count(throttled, 'time')} in a row` : count(throttled_in_all, 'time');
-    throw new RateLimited(`${happened} It did so ${times}.`, facts);
+    throw new RateLimited(`${happened} It did so ${times}.${sayPages(window)}`, facts);
   }
   const told = throttleWait(facts.retry_after as number | undefined, window.throttled);
   // A 5xx with a short Retry-After may be an outage, so the waits grow: twelve of them take 40 minutes.
@@ -94,8 +117,15 @@ export function waitAsTold<W extends AuthorizedWindow>(window: W, { happened, fa
   return { ...window, wait_seconds, throttled, throttled_in_all };
 }
 
-function outOfTime({ begun_at, reports }: AuthorizedWindow): OutOfTime {
+function sayPages({ list }: Pick<Caller, 'list'>): string {
+  if (!list) return '';
+  const { pages, offset } = list.progress;
+  return ` Each time the list went on where it was: it has read ${count(offset, 'item')} in ${count(pages, 'page')}.`;
+}
+
+function outOfTime({ begun_at, reports, window, list }: Caller): OutOfTime {
   const last = reports.length === 0 ? '' : ` At last, ${sayLastAnswers(reports)}.`;
-  const happened = `The window began at ${begun_at}, more than ${MAX_WINDOW_HOURS} h ago.${last}`;
+  const what = window ? 'window' : 'list of advertisers';
+  const happened = `The ${what} began at ${begun_at}, more than ${MAX_WINDOW_HOURS} h ago.${last}${sayPages({ list })}`;
   return new OutOfTime(happened, idsOf(reports));
 }

@@ -4,6 +4,9 @@ import type { Window } from './state-parts.ts';
 /** The functions may write reports only under this prefix. */
 export const EXPORTS_PREFIX = 'exports/';
 
+/** Pages of lists that one call could not read to the end. A rule of the bucket removes them after a day. */
+export const PAGES_PREFIX = '_pages/';
+
 /** One object per account: who may renew its token. */
 export const LEASES_PREFIX = 'leases/';
 
@@ -80,6 +83,11 @@ export function plannedRange(key: string): Window | undefined {
 function rangeIn(key: string, pattern: RegExp): Window | undefined {
   const [, start_date, end_date] = pattern.exec(key) ?? [];
   return start_date === undefined || end_date === undefined ? undefined : { start_date, end_date };
+}
+
+/** An execution reads one list at most. @param number counts the objects from 0 */
+export function pagesKey(execution: string, number: number): string {
+  return `${PAGES_PREFIX}${execution}/${String(number).padStart(6, '0')}.ndjson`;
 }
 
 export function advertisersPrefix(request: ExportId): string {

@@ -56,6 +56,36 @@ export const ReportRef = z.object({
 });
 export type ReportRef = z.infer<typeof ReportRef>;
 
+/** A page of a list, as the pages behind it are compared with it. */
+const PageMark = z.object({ items: z.number(), digest: z.string() });
+
+/** What was read of a list whose end is not reached. The next call goes on behind it. */
+export const ListProgress = z.object({
+  /** Items that were read: the offset of the next page. */
+  offset: z.number(),
+  pages: z.number(),
+  /** The place of the items in each answer. */
+  path: z.array(z.string()),
+  first: PageMark,
+  last: PageMark,
+  /** The digest of the last item, without its fields that may change. */
+  last_item: z.string(),
+  /** Items of the largest page. */
+  largest: z.number(),
+  /** The number of items of the whole list, as the last page named it, and only if it is not that page's. */
+  total: z.optional(z.number()),
+});
+export type ListProgress = z.infer<typeof ListProgress>;
+
+/** Pages that are stored, in objects under `_pages/`. */
+export const StoredPages = z.object({
+  objects: z.number(),
+  progress: ListProgress,
+  /** The list has ended. */
+  is_complete: z.boolean(),
+});
+export type StoredPages = z.infer<typeof StoredPages>;
+
 /** A complete and verified object in S3. */
 export const StoredObject = z.object({
   key: z.string(),

@@ -11,6 +11,7 @@ import {
   Newcomers,
   ReportRef,
   StoredObject,
+  StoredPages,
   TableChanges,
   TokenRef,
   Window,
@@ -21,12 +22,12 @@ import {
  *
  *     PlanExport       PlanExportInput       → ExportPlan, or the AccountsPlan of planAccounts
  *     GetToken         TokenRequest          → the same with `token`, for the export and for each window
- *     ListAdvertisers  PlanOfAll             → ExportPlan with `advertisers`
+ *     ListAdvertisers  PlanOfAll             → ExportPlan with `advertisers`, or PlanOfAll with a `listing`
  *     CreateReport     ReportWindow          → ReportWindow
  *     CheckReport      ReportWindow          → ReadyWindow once a report is READY, else ReportWindow
  *     SaveReport       ReadyWindow           → SavedWindow, ReadyWindow with a `checkpoint`, or ReportWindow
  *     QueryPurchases   PurchasesWindow       → SavedWindow
- *     ExportList       ListWindow            → SavedWindow
+ *     ExportList       ListWindow            → SavedWindow, or ListWindow with a `list`
  *     CurateReport     SavedWindow           → SavedWindow with `curated`, or ReadyWindow to copy again, or
  *                                              ReportWindow to fetch the platform's total
  *     PublishWindow    SavedWindow           → DeliveredWindow
@@ -45,6 +46,18 @@ export const PlanExportInput = z.object({
 });
 export type PlanExportInput = z.infer<typeof PlanExportInput>;
 
+/** A list of all advertisers that one call could not read to the end. */
+export const Listing = z.object({
+  /** When the first call began; limits how long the list may take. */
+  begun_at: z.string(),
+  /** As in a window. */
+  wait_seconds: z.number(),
+  throttled: z.number(),
+  throttled_in_all: z.optional(z.number()),
+  list: z.optional(StoredPages),
+});
+export type Listing = z.infer<typeof Listing>;
+
 export const ExportPlan = z.object({
   execution: z.string(),
   started_at: z.string(),
@@ -54,6 +67,8 @@ export const ExportPlan = z.object({
   windows: z.array(Window),
   /** Null until ListAdvertisers, and for a request that names its advertisers or has none. */
   advertisers: z.optional(z.nullable(Advertisers)),
+  /** Absent before and after ListAdvertisers. */
+  listing: z.optional(Listing),
   /** With `only_missing`: the number of windows that an earlier execution delivered. */
   already_delivered: z.optional(z.number()),
 });
@@ -89,6 +104,8 @@ export const TokenRequest = z.looseObject({
   /** Only a window has these. */
   reports: z.optional(z.array(ReportRef)),
   begun_at: z.optional(z.string()),
+  /** Only an export that lists its advertisers has it. */
+  listing: z.optional(Listing),
 });
 export type TokenRequest = z.infer<typeof TokenRequest>;
 
@@ -114,7 +131,7 @@ export const WindowState = z.object({
   wait_seconds: z.number(),
   /** Answers in a row that asked to wait: 429, and 5xx with Retry-After. */
   throttled: z.number(),
-  /** All such answers since the window began. */
+  /** All such answers since the window began, and other answers that interrupted its list. */
   throttled_in_all: z.optional(z.number()),
   /** Oldest first. */
   reports: z.array(ReportRef),
@@ -131,6 +148,8 @@ export const WindowState = z.object({
   curated: z.optional(Curated),
   /** Copies that another run replaced before CurateReport could read them. */
   replaced_copies: z.optional(z.number()),
+  /** Set if one call of ExportList was not enough. */
+  list: z.optional(StoredPages),
   /** Set if one call of SaveReport was not enough. */
   checkpoint: z.optional(Checkpoint),
   caught: z.optional(Caught),

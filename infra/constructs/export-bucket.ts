@@ -17,6 +17,7 @@ import {
   FILE_TAG,
   LEASES_PREFIX,
   MANIFEST,
+  PAGES_PREFIX,
   PLANS,
 } from '../../functions/workflow/keys.ts';
 import { TABLES_PREFIX } from '../../functions/workflow/table.ts';
@@ -31,6 +32,9 @@ const KEEP_REPLACED = Duration.days(90);
 
 /** Time to undo a mistake: deliveries replace whole months, and old reports are removed. */
 const TO_UNDO = Duration.days(7);
+
+/** A window ends within a day, and nobody reads the pages of its list afterwards. */
+const KEEP_PAGES = Duration.days(1);
 
 /** A result can be fetched again for as long as Athena keeps the query's history. */
 const KEEP_RESULTS = Duration.days(45);
@@ -52,7 +56,7 @@ export class ExportBucket extends Construct {
     super(scope, id);
     this.bucket = bucket ?? this.create(config, encryptionKey);
     this.key = this.bucket.encryptionKey ?? encryptionKey;
-    const prefixes = [EXPORTS_PREFIX, LEASES_PREFIX, TABLES_PREFIX, RESULTS_PREFIX];
+    const prefixes = [EXPORTS_PREFIX, PAGES_PREFIX, LEASES_PREFIX, TABLES_PREFIX, RESULTS_PREFIX];
     if (bucket instanceof Bucket)
       for (const rule of lifecycleRules(config, prefixes))
         bucket.addLifecycleRule({ ...rule, id: `AdReportExport-${rule.id}` });
@@ -62,7 +66,8 @@ export class ExportBucket extends Construct {
         `the bucket ${bucket.node.path} is imported and stays as it is. It must keep versions, refuse requests without TLS, ` +
           `abort unfinished uploads after ${ABORT_UPLOADS_AFTER.toDays()} day, remove replaced versions under ` +
           `${TABLES_PREFIX} after ${TO_UNDO.toDays()} days and under ${EXPORTS_PREFIX} and ${LEASES_PREFIX} after ` +
-          `${KEEP_REPLACED.toDays()}, and remove objects under ${RESULTS_PREFIX} after ${KEEP_RESULTS.toDays()}.`,
+          `${KEEP_REPLACED.toDays()}, and remove objects under ${PAGES_PREFIX} after ${KEEP_PAGES.toDays()} day and under ` +
+          `${RESULTS_PREFIX} after ${KEEP_RESULTS.toDays()}.`,
       );
   }
 
@@ -168,6 +173,12 @@ function lifecycleRules({ keep_reports_days, tables }: Config, prefixes = ['']):
   });
   // S3 takes the shorter time of two rules for an object.
   rules.push({ id: 'ReplacedTables', prefix: TABLES_PREFIX, noncurrentVersionExpiration: TO_UNDO });
+  rules.push({
+    id: 'Pages',
+    prefix: PAGES_PREFIX,
+    expiration: KEEP_PAGES,
+    noncurrentVersionExpiration: KEEP_PAGES,
+  });
   if (keep_reports_days !== undefined)
     rules.push({
       id: 'Reports',

@@ -45,8 +45,8 @@ export class ExportWorkflow extends Construct {
 
   /**
    * One export. GetToken comes before the windows, so a dead credential costs one request and not one per
-   * window. One list of all advertisers serves every window. An export with `only_missing` may have no window
-   * to export; it sends no request to the platform.
+   * window. One list of all advertisers serves every window; it may take several calls. An export with
+   * `only_missing` may have no window to export; it sends no request to the platform.
    */
   private exportStates(functions: StepFunctions): sfn.IChainable {
     const failed = this.failureStates(functions);
@@ -67,6 +67,10 @@ export class ExportWorkflow extends Construct {
       functions,
       failed,
       except: { TokenRefused: getToken },
+    });
+    const areAdvertisersListed = new sfn.Choice(this, 'AreAdvertisersListed');
+    const waitForAdvertisers = new sfn.Wait(this, 'WaitForAdvertisers', {
+      time: sfn.WaitTime.secondsPath('$.listing.wait_seconds'),
     });
     const accountExports = catchAll(exportAccounts(this), failed);
     const areAllExported = new sfn.Choice(this, 'AreAllExported');
@@ -98,7 +102,9 @@ export class ExportWorkflow extends Construct {
       .otherwise(exported);
     getToken.next(isForAll);
     isForAll.when(isForAllAdvertisers, listAdvertisers).otherwise(windowExports);
-    listAdvertisers.next(windowExports);
+    listAdvertisers.next(areAdvertisersListed);
+    areAdvertisersListed.when(isPresent('$.listing'), waitForAdvertisers).otherwise(windowExports);
+    waitForAdvertisers.next(listAdvertisers);
     windowExports.next(publishExport).next(announceExport).next(exported);
     return takeRequest;
   }

@@ -21,6 +21,7 @@ import {
   FAILURE,
   LEASES_PREFIX,
   MANIFEST,
+  PAGES_PREFIX,
   PLANS,
 } from '../../functions/workflow/keys.ts';
 import { READS, type SettingName, type Settings } from '../../functions/workflow/settings.ts';
@@ -57,8 +58,7 @@ const STEP_TIMEOUTS: Readonly<Record<StepName, Duration>> = {
   PlanExport: Duration.minutes(5),
   // Its call is over when its lease is, also by a clock that is 5 s ahead.
   GetToken: Duration.seconds(LEASE_SECONDS - 5),
-  // Some pages of up to 5,000 advertisers.
-  ListAdvertisers: calls(5),
+  ListAdvertisers: LONG,
   // Once more without the advertisers that were refused.
   CreateReport: calls(2, CREATE_TIMEOUTS),
   CheckReport: calls(MAX_REPORTS),
@@ -199,6 +199,10 @@ function grantPermissions(functions: WorkflowFunctions['functions'], props: Work
     secrets.grantReadTokens(step);
     bucket.grantUpload(step);
   };
+  const storePages = (step: IGrantable) => {
+    bucket.grantRead(step, `${PAGES_PREFIX}*`);
+    bucket.grant(step, `${PAGES_PREFIX}*`, ['s3:PutObject']);
+  };
   const [all, plans] = [`${EXPORTS_PREFIX}*`, `${EXPORTS_PREFIX}*/${PLANS}*`];
   const lists = `${EXPORTS_PREFIX}*/${ADVERTISER_LISTS}*`;
   const [manifests, failures] = [`${EXPORTS_PREFIX}*/${MANIFEST}`, `${EXPORTS_PREFIX}*/${FAILURE}`];
@@ -216,6 +220,7 @@ function grantPermissions(functions: WorkflowFunctions['functions'], props: Work
       callPlatform(step);
       bucket.grantRead(step, lists);
       bucket.grant(step, lists, ['s3:PutObject']);
+      storePages(step);
     },
     CreateReport(step) {
       callPlatform(step);
@@ -224,7 +229,10 @@ function grantPermissions(functions: WorkflowFunctions['functions'], props: Work
     CheckReport: callPlatform,
     SaveReport: storeReport,
     QueryPurchases: storeReport,
-    ExportList: storeReport,
+    ExportList(step) {
+      storeReport(step);
+      storePages(step);
+    },
     CurateReport(step) {
       bucket.grantRead(step, all);
       if (tables) bucket.grant(step, `${TABLES_PREFIX}*`, REPLACE);

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { isObject, parseJson } from '../../functions/workflow/json.ts';
 import { nameFaults, wordIssue } from '../../functions/workflow/request/issues.ts';
-import { type Answer, ENDPOINTS, type Endpoint } from './exchange.ts';
+import { type Answer, ENDPOINTS, type Endpoint, refusal } from './exchange.ts';
 
 const text = (form: RegExp, fault: string) => z.string().regex(form, fault);
 const wholeNumber = text(/^\d+$/, 'must be a whole number').transform(Number).exactOptional();
@@ -39,6 +39,12 @@ const Words = z.strictObject({
   /** Milliseconds of real time, whatever the sandbox's clock says. */
   trickle: wholeNumber,
   reset: oneOf('before', 'after'),
+
+  // Only of lists:
+  /** The most items of a page. */
+  page: ordinal.exactOptional(),
+  /** The status that refuses a page without items. */
+  beyond: wholeNumber,
 
   // Only on the storage host:
   reset_after: wholeNumber,
@@ -137,12 +143,21 @@ export function createFaultList(initial: readonly (string | Fault)[]) {
  * @param now for Retry-After as a date
  */
 export function applyFault(answer: Answer, fault: FaultEffect, now: number): Answer {
-  const { status = answer.status, body, retry_after = '' } = fault;
-  const changed = body === undefined ? editJson(answer, fault) : replaceBody(answer, body);
+  const listed = limitPage(answer, fault);
+  const { status = listed.status, body, retry_after = '' } = fault;
+  const changed = body === undefined ? editJson(listed, fault) : replaceBody(listed, body);
   const [, seconds] = /^date:(\d+)$/.exec(retry_after) ?? [];
   const retry = seconds ? new Date(now + Number(seconds) * 1000).toUTCString() : retry_after;
   const headers = { ...changed.headers, ...(retry && { 'retry-after': retry }), ...fault.header };
   return { ...changed, status, headers };
+}
+
+function limitPage(answer: Answer, { page, beyond }: FaultEffect): Answer {
+  const { data } = Object(answer.json) as { data?: unknown };
+  if (!Array.isArray(data)) return answer;
+  if (beyond !== undefined && data.length === 0)
+    return refusal(beyond, 'The offset is behind the end of the list.').answer;
+  return { ...answer, json: { ...Object(answer.json), data: data.slice(0, page) } };
 }
 
 function replaceBody({ status, headers }: Answer, text: string): Answer {

@@ -23,7 +23,7 @@ async function startListing(options: SandboxOptions = {}) {
     token,
   };
   const list = (changes: Partial<PlanOfAll> = {}, list = {}) =>
-    listAdvertisers({ ...plan, ...changes }, { ...started.access, list });
+    listAdvertisers({ ...plan, ...changes }, { ...started.access, millisecondsLeft: () => 900_000, list });
   const window = (start_date: string, end_date: string, file = 'report.json') =>
     started.objects.set(
       `exports/account=acme/export=daily/start_date=${start_date}/end_date=${end_date}/${file}`,
@@ -97,7 +97,7 @@ describe('ListAdvertisers', () => {
     ['AnswerUnreadable', 'an item without an id', 'setting advertisers_list', 'body="[{}]"', {}],
     ['AnswerUnreadable', 'an id in another field', 'no UUID in its field uuid', '', { id: 'uuid' }],
     ['RequestRefused', '4: a missing scope', 'the scope advertisers:read', 'status=403', {}],
-    ['PlatformUnavailable', '8: a 429', '429', 'status=429', {}],
+    ['PlatformUnavailable', '8: a 500', '500', 'status=500', {}],
   ])('throws %s for %s', async (name, _, words, effect, settings) => {
     const { list, objects } = await startListing(effect ? { faults: [`list ${effect}`] } : {});
     await expect(list({}, settings)).rejects.toMatchObject({
@@ -105,6 +105,66 @@ describe('ListAdvertisers', () => {
       happened: expect.stringContaining(words),
     });
     expect([...objects]).toEqual([]);
+  });
+
+  const id = (number: number) => NEW.replace(/04$/, String(number));
+  /** The first page, an answer that interrupts the list, and the page behind the first one. */
+  const interrupted = (status: number, total: { total?: number } = {}) => {
+    const page = (...ids: number[]) => JSON.stringify({ data: ids.map((at) => ({ id: id(at) })), ...total });
+    return [
+      { on: 'list', nth: 1, body: page(11, 10) },
+      { on: 'list', nth: 2, status, retry_after: '60' },
+      { on: 'list', nth: 3, body: page(13, 12) },
+      { on: 'list', nth: 4, body: page() },
+    ] as const;
+  };
+
+  it('8: waits after a 429, and goes on behind the pages that it has', async () => {
+    const { list, objects, sandbox } = await startListing({ faults: interrupted(429, { total: 4 }) });
+    const { listing, token, ...waiting } = (await list()) as PlanOfAll;
+    expect(waiting.advertisers).toBeNull();
+    expect(listing).toMatchObject({ wait_seconds: 60, throttled: 1, list: { progress: { offset: 2 } } });
+    expect(Object.fromEntries(objects)).toEqual({ '_pages/e-1/000000.ndjson': `${id(11)}\n${id(10)}\n` });
+    const plan = await list(JSON.parse(JSON.stringify({ listing, token })));
+    expect(plan).toMatchObject({ advertisers: { key: KEY, count: 4 }, warnings: ['one before'] });
+    expect(plan).not.toHaveProperty('listing');
+    expect(JSON.parse(objects.get(KEY) ?? '').advertiser_ids).toEqual([10, 11, 12, 13].map(id));
+    const offsets = callsTo(sandbox, 'list').map(({ query }) => new URLSearchParams(query).get('offset'));
+    expect(offsets).toEqual(['0', '2', '2', '4']);
+  });
+
+  it('5: goes on with a new token after a 401 behind a page', async () => {
+    const { list } = await startListing({ faults: interrupted(401, { total: 4 }) });
+    const { listing } = (await list()) as PlanOfAll;
+    expect(listing).toMatchObject({ wait_seconds: 10, throttled: 0, list: { progress: { offset: 2 } } });
+    expect(await list(JSON.parse(JSON.stringify({ listing })))).toMatchObject({ advertisers: { count: 4 } });
+  });
+
+  it('ends a list that takes longer than a window may', async () => {
+    const { list, clock } = await startListing({ faults: interrupted(429) });
+    const { listing } = (await list()) as PlanOfAll;
+    clock.pass(12 * 3600);
+    await expect(list({ listing })).rejects.toMatchObject({
+      name: 'OutOfTime',
+      happened: expect.stringMatching(/^The list of advertisers began at .* read 2 items in 1 page/),
+    });
+  });
+
+  it.each([
+    ['in several pages without a total', 1, {}, /came in 2 pages without a total: one may be missing/],
+    ['while its total falls', 1, { total: 5 }, /^the list shrank from 5 to 4 items while it was read/],
+    ['in several pages of the same total', 0, { total: 4 }, /^none$/],
+  ])('warns that an advertiser may be missing if the list comes %s: %i', async (_, count, total, warning) => {
+    const [first, , second, end] = interrupted(429, total);
+    const later = (body: string) => body.replace('"total":5', '"total":4');
+    const faults = [
+      first,
+      { ...second, nth: 2, body: later(second.body) },
+      { ...end, nth: 3, body: later(end.body) },
+    ];
+    const { list } = await startListing({ faults });
+    const { warnings } = await list();
+    expect(warnings.slice(1)).toEqual(Array(count).fill(expect.stringMatching(warning)));
   });
 
   it('reads another resource, wrapper and field, if the settings name them', async () => {

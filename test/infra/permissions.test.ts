@@ -27,6 +27,7 @@ const TABLES = '<ExportsBucket.Arn>/tables/*';
 const FAILURES = `${OBJECTS}/_failure.json`;
 const PLANS = `${OBJECTS}/_plans/*`;
 const LISTS = `${OBJECTS}/_advertisers/*`;
+const PAGES = '<ExportsBucket.Arn>/_pages/*';
 const LEASES = '<ExportsBucket.Arn>/leases/*';
 const MANIFESTS = `${OBJECTS}/_manifest.json`;
 
@@ -66,12 +67,18 @@ const PERMISSIONS: Readonly<Record<StepName, readonly string[]>> = {
     // The list of the run before, and the first day that was exported.
     's3:ListBucket <ExportsBucket.Arn>',
     ...['GetObject', 'GetObjectVersion', 'PutObject'].map((action) => `s3:${action} ${LISTS}`),
+    ...['GetObject', 'GetObjectVersion', 'PutObject'].map((action) => `s3:${action} ${PAGES}`),
   ],
   CreateReport: [...READ_TOKENS, `s3:GetObject ${LISTS}`],
   CheckReport: READ_TOKENS,
   SaveReport: STORES_REPORTS,
   QueryPurchases: STORES_REPORTS,
-  ExportList: STORES_REPORTS,
+  ExportList: [
+    ...STORES_REPORTS,
+    // Pages that one call could not read to the end.
+    's3:ListBucket <ExportsBucket.Arn>',
+    ...['GetObject', 'GetObjectVersion', 'PutObject'].map((action) => `s3:${action} ${PAGES}`),
+  ],
   CurateReport: [...READS_FILES, `s3:GetObject ${TABLES}`, `s3:PutObject ${TABLES}`, ...READS_SCHEMAS],
   PublishWindow: [
     's3:ListBucket <ExportsBucket.Arn>',

@@ -59,7 +59,7 @@ describe('the bucket', () => {
     ]);
   });
 
-  it('28: removes unfinished uploads after a day, replaced objects after 90 days, of tables 7, and no object but the results of queries', () => {
+  it('28: removes unfinished uploads after a day, replaced objects after 90 days, of tables 7, and no object but pages and results', () => {
     const { Rules } = bucket.Properties.LifecycleConfiguration;
     expect(Rules).toEqual([
       expect.objectContaining({
@@ -68,6 +68,11 @@ describe('the bucket', () => {
       }),
       expect.objectContaining({ Status: 'Enabled', NoncurrentVersionExpiration: { NoncurrentDays: 90 } }),
       expect.objectContaining({ Prefix: 'tables/', NoncurrentVersionExpiration: { NoncurrentDays: 7 } }),
+      expect.objectContaining({
+        Prefix: '_pages/',
+        ExpirationInDays: 1,
+        NoncurrentVersionExpiration: { NoncurrentDays: 1 },
+      }),
       expect.objectContaining({ Prefix: 'query-results/', ExpirationInDays: 45 }),
     ]);
     for (const rule of Rules.slice(0, 3)) expect(rule).not.toHaveProperty('ExpirationInDays');
@@ -185,12 +190,12 @@ describe('the functions', () => {
 describe('the state machine', () => {
   const machine = only('AWS::StepFunctions::StateMachine');
 
-  it('is of type STANDARD, traced, and limited to 100 days', () => {
+  it('is of type STANDARD, traced, and limited to 101 days', () => {
     expect(machine.Properties).toMatchObject({
       StateMachineType: 'STANDARD',
       TracingConfiguration: { Enabled: true },
     });
-    expect(machineOf(stack).TimeoutSeconds).toBe(100 * 24 * 60 * 60);
+    expect(machineOf(stack).TimeoutSeconds).toBe(101 * 24 * 60 * 60);
   });
 
   it('P6: logs every event without input and output', () => {

@@ -37,6 +37,18 @@ export function stoppedClock(start = '2026-11-21T06:00:00.000Z') {
   };
 }
 
+/** A bucket that keeps its objects in memory. */
+export function keepObjects() {
+  const objects = new Map<string, string>();
+  const store = {
+    list: async (prefix: string) => [...objects.keys()].filter((key) => key.startsWith(prefix)).sort(),
+    getText: async (key: string) => objects.get(key),
+    putJson: async (key: string, value: unknown) => objects.set(key, JSON.stringify(value)).size > 0,
+    putText: async (key: string, text: string) => void objects.set(key, text),
+  };
+  return { objects, store };
+}
+
 /** The sandbox, a token and a window of one day, on a stopped clock. */
 export async function startStep(options: SandboxOptions = {}) {
   const clock = stoppedClock();
@@ -46,12 +58,7 @@ export async function startStep(options: SandboxOptions = {}) {
   const client = { client_id: sandbox.clientId, client_secret: sandbox.clientSecret };
   const { accessToken } = await requestToken(endpoint, client, { grant_type: 'client_credentials' });
   const { lines, log } = keepLog();
-  const objects = new Map<string, string>();
-  const store = {
-    list: async (prefix: string) => [...objects.keys()].filter((key) => key.startsWith(prefix)).sort(),
-    getText: async (key: string) => objects.get(key),
-    putJson: async (key: string, value: unknown) => objects.set(key, JSON.stringify(value)).size > 0,
-  };
+  const { objects, store } = keepObjects();
   const access: PlatformAccess & { readonly store: typeof store } = {
     store,
     now: clock.now,

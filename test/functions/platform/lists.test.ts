@@ -1,7 +1,8 @@
-import { expect, test } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { listPages } from '../../../functions/platform/lists.ts';
 import { AnswerUnreadable, ExportError } from '../../../functions/workflow/errors.ts';
 import type { ListRequest } from '../../../functions/workflow/request/request.ts';
+import type { ListProgress } from '../../../functions/workflow/state-parts.ts';
 import { json, listen, type Seen } from '../../support/listen.ts';
 import { bearer, errorOf, platformAt } from '../../support/platform.ts';
 
@@ -10,7 +11,7 @@ async function collect(url: string, asked: Partial<ListRequest> = {}, warnings: 
   const items: unknown[] = [];
   const list = { resource: 'campaigns', limit: 5_000, filters: {}, ...asked };
   const pages = listPages(platformAt(url), bearer, list, (warning) => warnings.push(warning));
-  for await (const page of pages) items.push(...page);
+  for await (const { items: page } of pages) items.push(...page);
   return items;
 }
 
@@ -39,39 +40,245 @@ test.each([
   expect(server.requests.map(queryOf).map(({ limit, offset }) => `${limit} ${offset}`)).toEqual(requests);
 });
 
-test.each([
-  [200, [{ id: 1 }]],
-  [200, []],
-  [400, {}],
-  [404, {}],
-])('a short first page is the whole list if the second request answers %i %o', async (status, body) => {
-  await using server = await listen((seen, response) =>
-    queryOf(seen).offset === '0' ? json(response, 200, [{ id: 1 }]) : json(response, status, body),
-  );
-  expect(await collect(server.url)).toEqual([{ id: 1 }]);
-  expect(server.requests).toHaveLength(2);
+interface Query {
+  readonly limit: number;
+  readonly offset: number;
+  /** The number of requests before this one. */
+  readonly before: number;
+}
+
+/** The status and the body of an answer. A body that is a string is sent as it is. */
+type Reply = readonly [number, unknown];
+
+/** A server with these answers. */
+function answering(answer: (query: Query) => Reply) {
+  let before = 0;
+  return listen((seen, response) => {
+    const { limit, offset } = queryOf(seen);
+    const [status, body] = answer({ limit: Number(limit), offset: Number(offset), before: before++ });
+    if (body === undefined || typeof body === 'string') response.writeHead(status).end(body);
+    else json(response, status, body);
+  });
+}
+
+const ids = (from: number, to: number) =>
+  Array.from({ length: Math.max(0, to - from) }, (_, at) => ({ id: `c-${from + at}` }));
+
+/** The items of a page on a server that has `total`, and at most `clamp` on a page. */
+const pageOf = ({ limit, offset }: Query, total: number, clamp = limit) =>
+  ids(offset, Math.min(total, offset + Math.min(limit, clamp)));
+
+const REFUSED: Reply = [400, { error: { type: 'validation', message: 'offset is too large' } }];
+
+describe('60: a list ends', () => {
+  it.each<[string, (query: Query) => Reply]>([
+    ['an empty array', () => [200, []]],
+    ['null', () => [200, null]],
+    ['null under its name', () => [200, { campaigns: null }]],
+    ['null beside other arrays and a count', () => [200, { campaigns: null, notes: [], total: 25 }]],
+    ['an object without the field', () => [200, { total: 25, has_more: false, request_id: 'q' }]],
+    ['an empty object in place of the array', () => [200, { campaigns: {} }]],
+    ['an object without fields', () => [200, {}]],
+    ['no content', () => [204, undefined]],
+    ['an empty body', () => [200, '']],
+    ['blanks', () => [200, ' \n']],
+    ['a refused offset', () => REFUSED],
+    ['an offset that is not found', () => [404, '<html>']],
+    ['the first page again', ({ limit }) => [200, { campaigns: ids(0, limit) }]],
+    ['the last page again', () => [200, { campaigns: ids(20, 25) }]],
+  ])('by %s', async (_, end) => {
+    await using server = await answering((query) =>
+      query.offset >= 25 ? end(query) : [200, { campaigns: pageOf(query, 25) }],
+    );
+    const warnings: string[] = [];
+    expect(await collect(server.url, { limit: 10 }, warnings)).toEqual(ids(0, 25));
+    expect(warnings).toEqual([]);
+  });
 });
 
-test.each<[string, number[], RegExp[]]>([
-  ['a refused offset after a full page ends the list', [2, 2], [/^the platform refused offset 4, /]],
-  ['a refused offset after a short page ends the list', [2, 1], []],
-  ['a short page with more items after it', [2, 1, 2], [/^a page in the middle /, /refused offset 5/]],
-])('60: %s: pages of %o', async (_, lengths, expected) => {
-  await using server = await listen((seen, response) => {
-    const { offset } = queryOf(seen);
-    const length = lengths[server.requests.length - 1];
-    if (length === undefined) return json(response, 422, {});
-    json(
-      response,
-      200,
-      Array.from({ length }, (_item, at) => Number(offset) + at),
-    );
+test.each<[string, Partial<ListRequest>, (query: Query) => Reply]>([
+  ['a full last page', { limit: 5 }, (query) => (query.offset >= 25 ? REFUSED : [200, pageOf(query, 25)])],
+  ['pages of a clamped size', {}, (query) => (query.offset >= 25 ? REFUSED : [200, pageOf(query, 25, 5)])],
+  [
+    'a total, on a server that refuses pages that reach behind it',
+    { limit: 10 },
+    (query) => (query.offset + query.limit > 30 ? REFUSED : [200, { items: pageOf(query, 25), total: 25 }]),
+  ],
+  [
+    'one request that fails',
+    { limit: 10 },
+    (query) => (query.before === 1 ? REFUSED : [200, pageOf(query, 25)]),
+  ],
+])('60: a refused offset behind %s leaves the whole list', async (_, asked, answer) => {
+  await using server = await answering(answer);
+  const warnings: string[] = [];
+  expect(await collect(server.url, asked, warnings)).toEqual(ids(0, 25));
+  expect(warnings).toEqual([]);
+});
+
+test.each<[string, RegExp, Partial<ListRequest>, (query: Query) => Reply]>([
+  [
+    'an offset ceiling',
+    /refused offset 20 with 400 \(validation: offset is too large\), and a page that begins at the last item has more/,
+    { limit: 10 },
+    (query) => (query.offset >= 20 ? REFUSED : [200, pageOf(query, 50)]),
+  ],
+  [
+    'a ceiling for offset and limit',
+    /no other page shows that the list has ended/,
+    { limit: 10 },
+    (query) => (query.offset + query.limit > 20 ? REFUSED : [200, pageOf(query, 50)]),
+  ],
+  [
+    'a refusal behind a clamped first page',
+    /a page that begins at the last item has more/,
+    {},
+    (query) => (query.offset >= 10 ? [404, {}] : [200, pageOf(query, 50, 10)]),
+  ],
+  [
+    'a refusal although there is a larger count',
+    /it counts 50 items/,
+    { limit: 10 },
+    (query) => (query.offset >= 10 ? REFUSED : [200, { meta: { total_count: '50' }, items: ids(0, 10) }]),
+  ],
+  [
+    'a ceiling where the count is only that of the page',
+    /has more/,
+    { limit: 10 },
+    (query) => (query.offset >= 10 ? REFUSED : [200, { count: 10, items: pageOf(query, 50) }]),
+  ],
+  [
+    'a ceiling, and pages of one item',
+    /Give the request a larger limit/,
+    { limit: 1 },
+    (query) => (query.offset >= 5 ? REFUSED : [200, pageOf(query, 50)]),
+  ],
+  [
+    'a ceiling, and pages that are clamped to one item',
+    /pages of one item/,
+    {},
+    (query) => (query.offset >= 5 ? REFUSED : [200, pageOf(query, 50, 1)]),
+  ],
+  [
+    'an empty page although there is a larger count',
+    /it counts 50 items, and its pages have 20/,
+    { limit: 10 },
+    (query) => [200, { items: pageOf(query, 20), total: query.offset < 20 ? 50 : 0 }],
+  ],
+  [
+    'a server that ignores the offset, although there is a larger count',
+    /it counts 50 items/,
+    {},
+    () => [200, { items: ids(0, 10), total: 50 }],
+  ],
+  [
+    'a server that ignores the offset, and pages of the limit',
+    /offset has no effect/,
+    { limit: 2 },
+    () => [200, ids(0, 2)],
+  ],
+  [
+    'a list that goes in circles',
+    /the list begins again: of 50 items, 23 are different/,
+    { limit: 10 },
+    ({ offset }) => [200, ids(offset, offset + 10).map((_item, at) => ({ id: (offset + at) % 23 }))],
+  ],
+  [
+    'an error inside of a 200',
+    /no array at "items", where the pages before have the items/,
+    { limit: 10 },
+    (query) =>
+      query.offset >= 10 ? [200, { message: 'Internal error' }] : [200, { items: pageOf(query, 50) }],
+  ],
+  [
+    'another array in place of the items',
+    /no array at "items"/,
+    { limit: 10 },
+    (query) => (query.offset >= 10 ? [200, { errors: ['boom'] }] : [200, { items: pageOf(query, 50) }]),
+  ],
+  [
+    'an error beside null',
+    /no array at "items"/,
+    { limit: 10 },
+    (query) =>
+      query.offset >= 10 ? [200, { items: null, error: 'boom' }] : [200, { items: pageOf(query, 50) }],
+  ],
+])('60: a list fails at %s', async (_, reason, asked, answer) => {
+  await using server = await answering(answer);
+  const { happened } = await errorOf(AnswerUnreadable, collect(server.url, asked));
+  expect(happened).toMatch(reason);
+  expect(server.requests.length).toBeLessThan(12);
+});
+
+test.each<[string, RegExp, Partial<ListRequest>, number, (query: Query) => Reply]>([
+  ['offset', /sent the same page again/, {}, 3, () => [200, ids(0, 3)]],
+  ['offset and limit', /sent the same page again/, { limit: 2 }, 3, () => [200, ids(0, 3)]],
+  [
+    'the filters when it counts',
+    /it counts 50 items, and its pages have 3: .* the count ignores the filters/,
+    { filters: { status: 'active' } },
+    3,
+    (query) => [200, { items: pageOf(query, 3), total: 50 }],
+  ],
+])('60: a list from a server that ignores %s has a warning', async (_, warning, asked, total, answer) => {
+  await using server = await answering(answer);
+  const warnings: string[] = [];
+  expect(await collect(server.url, asked, warnings)).toEqual(ids(0, total));
+  expect(warnings).toEqual([expect.stringMatching(warning)]);
+});
+
+test('a server that ignores only the limit sends the whole list', async () => {
+  await using server = await answering(({ offset }) => [200, ids(offset, 3)]);
+  expect(await collect(server.url, { limit: 2 })).toEqual(ids(0, 3));
+});
+
+test.each([
+  ['null', null],
+  ['null under its name', { campaigns: null }],
+  ['an empty object', {}],
+  ['a count of 0', { total: 0 }],
+])('a list without items may come as %s', async (_, body) => {
+  await using server = await answering(() => [200, body]);
+  expect(await collect(server.url)).toEqual([]);
+});
+
+test('60: a first answer that counts items and has none fails', async () => {
+  await using server = await answering(() => [200, { campaigns: null, total: 30 }]);
+  const { happened } = await errorOf(AnswerUnreadable, collect(server.url));
+  expect(happened).toContain('it counts 30 items, and its pages have 0');
+});
+
+test.each<[string, RegExp, number[], (page: number) => number]>([
+  ['a page in the middle is short', /^a page in the middle /, [2, 1, 2, 0], () => 5],
+  ['the count falls', /^the list shrank from 7 to 5 items /, [2, 2, 1, 0], (page) => (page === 0 ? 7 : 5)],
+])('a warning says that items may be missing if %s', async (_, warning, lengths, total) => {
+  await using server = await answering(({ offset, before }) => {
+    const length = lengths[before] ?? 0;
+    return [200, { items: ids(offset, offset + length), total: total(before) }];
   });
   const warnings: string[] = [];
-  const items = await collect(server.url, { limit: 2 }, warnings);
-  expect(items).toEqual(Array.from(items.keys()));
-  expect(items).toHaveLength(lengths.reduce((total, length) => total + length));
-  expect(warnings).toEqual(expected.map((pattern) => expect.stringMatching(pattern)));
+  await collect(server.url, { limit: 2 }, warnings);
+  expect(warnings).toEqual([expect.stringMatching(warning)]);
+});
+
+test('a list goes on where it was, with what is known of the pages before', async () => {
+  await using server = await answering((query) =>
+    query.offset >= 25 ? [200, { items: ids(0, 10) }] : [200, { items: pageOf(query, 25), total: 25 }],
+  );
+  const list = { resource: 'campaigns', limit: 10, filters: {} };
+  const items: unknown[] = [];
+  let progress: ListProgress | undefined;
+  for (let call = 0; call < 3; call += 1) {
+    for await (const page of listPages(platformAt(server.url), bearer, list, () => {}, progress)) {
+      items.push(...page.items);
+      progress = JSON.parse(JSON.stringify(page.progress));
+      break;
+    }
+  }
+  expect(items).toEqual(ids(0, 25));
+  expect(progress).toMatchObject({ offset: 25, pages: 3, path: ['items'], largest: 10, total: 25 });
+  const rest = listPages(platformAt(server.url), bearer, list, () => {}, progress);
+  expect(await rest.next()).toMatchObject({ done: true });
 });
 
 test.each([401, 500])('a list fails if the second request answers %i', async (status) => {
@@ -110,32 +317,18 @@ test.each([
     'array of items (data.items, notes)',
   ],
   ['no array at the path', { data: [] }, { items: 'data.items' }, 'no array at "data.items"'],
-  ['nothing on the path', {}, { items: 'data.more.items' }, 'no array at "data.more.items"'],
-  ['no object at all', null, { items: 'data' }, 'no array at "data"'],
+  ['nothing on the path', { more: 1 }, { items: 'data.more.items' }, 'no array at "data.more.items"'],
+  ['no object at all', 7, { items: 'data' }, 'no array at "data"'],
 ])('an answer with %s is unreadable, and the error names the setting', async (_what, body, asked, reason) => {
   await using server = await listen((_seen, response) => json(response, 200, body));
   const error = await errorOf(AnswerUnreadable, collect(server.url, asked));
   expect(error.happened).toContain(reason);
 });
 
-test.each<[string, (answers: number) => unknown]>([
-  ['the same answer', () => [{ id: 1 }, { id: 2 }]],
-  ['the same items in a wrapper that changes', (answers) => ({ answers, items: [{ id: 1 }, { id: 2 }] })],
-])('a server that ignores offset is stopped at the second page: %s', async (_, body) => {
-  let answers = 0;
-  await using server = await listen((_seen, response) => {
-    answers += 1;
-    json(response, answers > 5 ? 500 : 200, body(answers));
-  });
-  const error = await errorOf(AnswerUnreadable, collect(server.url, { limit: 2 }));
-  expect(error.happened).toContain('offset has no effect');
-  expect(server.requests).toHaveLength(2);
-});
-
-test('a server that ignores limit is stopped at the first page', async () => {
-  await using server = await listen((_seen, response) => json(response, 200, [1, 2, 3]));
-  const error = await errorOf(AnswerUnreadable, collect(server.url, { limit: 2 }));
-  expect(error.happened).toContain('3 items where the limit is 2');
+test('offset has no effect, although the wrapper of each answer is another one', async () => {
+  await using server = await answering(({ before }) => [200, { before, items: ids(0, 2) }]);
+  const { happened } = await errorOf(AnswerUnreadable, collect(server.url, { limit: 2 }));
+  expect(happened).toContain('offset has no effect');
 });
 
 test('contract 2.6: numbers that JavaScript cannot hold are written unchanged', async () => {

@@ -42,6 +42,7 @@ test.each<[string, Fault]>([
   ['token omit=expires_in times=always', { on: 'token', omit: ['expires_in'], times: Infinity }],
   ['token set.expires_in="3600"', { on: 'token', set: { expires_in: '3600' } }],
   ['create reset=after processed', { on: 'create', reset: 'after', processed: true }],
+  ['list page=20 beyond=404', { on: 'list', page: 20, beyond: 404 }],
   ['report retry_after=date:60', { on: 'report', retry_after: 'date:60' }],
   ['report=2 set.status=FROZEN', { on: 'any', report: 2, set: { status: 'FROZEN' } }],
   ['any body="<p>a b</p>" header.X-A=1', { on: 'any', body: '<p>a b</p>', header: { 'x-a': '1' } }],
