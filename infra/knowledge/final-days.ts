@@ -3,6 +3,7 @@ import type { ExportId } from '../../functions/workflow/keys.ts';
 import { addDays } from '../../functions/workflow/request/dates.ts';
 import { findMetric } from '../../functions/workflow/request/dictionary.ts';
 import type { FinalAfter } from '../config/exports.ts';
+import { describeAmount } from './amounts.ts';
 import type { Folder } from './bucket.ts';
 import type { ClosedMonth, LedgerDay } from './ledger-days.ts';
 import { type JudgedRange, lackOf } from './missing-days.ts';
@@ -73,9 +74,6 @@ export function describeClose({ closed_on, days, changes }: ClosedMonth): string
     .filter(([name, change]) => change !== 0 && findMetric(name)?.adds_up)
     .toSorted(([one], [other]) => Number(other === 'spend') - Number(one === 'spend'))
     .slice(0, MAX_CHANGES)
-    .map(([name, change]) => {
-      const digits = findMetric(name)?.unit === 'money' ? 2 : 0;
-      return `${name} ${change > 0 ? '+' : ''}${change.toFixed(digits)}`;
-    });
+    .map(([name, change]) => `${name} ${change > 0 ? '+' : '-'}${describeAmount(name, Math.abs(change))}`);
   return `closed on ${closed_on}; since the close: ${[count(days, 'day'), ...named].join(', ')}`;
 }

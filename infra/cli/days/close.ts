@@ -76,8 +76,13 @@ async function close(month: string, name: string | undefined, options: CloseOpti
     const { account, name } = each.request;
     const judged = await judgeRange(each, shownReader(reading), { from, to }, now);
     const { days, closed } = readDays(name, account);
-    if (!options.again && closed.some((each) => each.month === month))
-      return { account, name, ...CLOSED_BEFORE };
+    const closeAs = (how: { readonly again?: boolean; readonly anyway?: boolean }) =>
+      `  ${commandFor(['close', month, name], { account, ...how }, options)}`;
+    const before = {
+      outcome: 'closed before',
+      todo: ['was closed before. To replace what it showed then:', closeAs({ again: true })],
+    };
+    if (!options.again && closed.some((each) => each.month === month)) return { account, name, ...before };
     const [state] = judgeMonths(judged, days, each.request, config, options);
     const refuse = (...todo: readonly string[]) => ({ account, name, outcome: 'refused', todo });
     const missing = `  ${commandFor(['missing', name], { account, from, to }, options)}`;
@@ -87,25 +92,28 @@ async function close(month: string, name: string | undefined, options: CloseOpti
     const unlogged = shown.filter(({ day }) => !days.has(day)).length;
     if (unlogged === shown.length) return refuse('is not closed: no day is in the ledger', rebuild);
     const words = describeFinality(state);
-    if (words === 'final' || options.anyway)
-      return { account, name, ...(await writeRows(month, each, bucket, now, options.again)) };
+    if (words === 'final' || options.anyway) {
+      const isWritten = await writeRows(month, each, bucket, now, options.again);
+      const changed = `  ${commandFor(['query'], { saved: 'since-close' }, options)}`;
+      const closed = { outcome: 'closed', todo: ['is closed. To see later what changed:', changed] };
+      return { account, name, ...(isWritten ? closed : before) };
+    }
     const { verify, lacking } = state;
     return refuse(
-      `is not closed: ${words}. --anyway closes it all the same`,
-      ...(verify ? [`  from ${verify.from} on: ${verify.command}`] : []),
-      ...(unlogged > 0 ? [rebuild] : []),
-      ...(lacking > unlogged ? [missing] : []),
+      `is not closed: ${words}`,
+      ...(verify
+        ? [`To read the unverified days again, from ${verify.from} on:`, `  ${verify.command}`]
+        : []),
+      ...(unlogged > 0 ? ['To write the days that the ledger lacks:', rebuild] : []),
+      ...(lacking > unlogged ? ['To see the days that lack something:', missing] : []),
+      'To close it all the same:',
+      closeAs({ again: options.again ?? false, anyway: true }),
     );
   };
   return await pMap(found, closeOne, { concurrency: 1 });
 }
 
-const CLOSED_BEFORE = {
-  outcome: 'closed before',
-  todo: ['was closed before: --again replaces what it showed then'],
-};
-
-/** Writes the values that the days show, unless the month was closed before. */
+/** Writes the values that the days show. @returns false if the month was closed before, and not `again` */
 async function writeRows(month: string, { request }: FoundExport, bucket: Bucket, now: Date, again = false) {
   const { signal } = new AbortController();
   await using scratch = await mkdtempDisposable(join(tmpdir(), 'close-'));
@@ -119,8 +127,7 @@ async function writeRows(month: string, { request }: FoundExport, bucket: Bucket
     ORDER BY date, metric`;
   const merging = { database, store: bucket, folder, signal };
   return await mergeObject(merging, closedKey(request, month), async (old) => {
-    if (old && !again) return { result: CLOSED_BEFORE };
-    const todo = ["is closed. Later, 'query --saved since-close' says what changed"];
-    return { next: { rows }, result: { outcome: 'closed', todo } };
+    if (old && !again) return { result: false };
+    return { next: { rows }, result: true };
   });
 }

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { count } from '../../../functions/workflow/count.ts';
 import { addDays, describeDays } from '../../../functions/workflow/request/dates.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import { type Folder, openToRead } from '../../knowledge/bucket.ts';
@@ -51,19 +52,29 @@ function describeMissing(missing: MissingDays, request: ExportRequest, folder: F
   ];
 }
 
-/** Such as `3 of 31 days are not delivered, 9 of an older request until 2026-11-19 without clicks`. */
+/**
+ * Such as `All 31 days are there`, or `3 of 31 days are not delivered, 9 of an older request until 2026-11-19
+ * without clicks`.
+ */
 export function describeCounts(missing: MissingDays): string {
   const { counts, days, older_request: older, damaged } = missing;
-  const others = LACKS.slice(1).flatMap((lack) =>
-    counts[lack] > 0 ? [`${counts[lack]} ${LACK_WORDS[lack]}`] : [],
-  );
+  const [first, ...others] = LACKS.filter((lack) => counts[lack] > 0);
+  const lacks = first && [
+    `${counts[first]} of ${count(days, 'day')} ${counts[first] === 1 ? 'is' : 'are'} ${LACK_WORDS[first]}`,
+    ...others.map((lack) => `${counts[lack]} ${LACK_WORDS[lack]}`),
+  ];
   const last = older.at(-1);
   const until = last ? [`until ${addDays(last.end_date, -1)}`] : [];
   const lacking = new Set(older.flatMap(({ problem = [] }) => problem));
   return [
-    [`${counts.not_delivered} of ${days} days are not delivered`, ...others].join(', '),
+    lacks ? lacks.join(', ') : describeComplete(days),
     ...until,
     ...lacking,
     ...(damaged.length > 0 ? [`(manifests that cannot be read: ${damaged.join(', ')})`] : []),
   ].join(' ');
+}
+
+function describeComplete(days: number): string {
+  if (days === 0) return 'No day of the request is over';
+  return days === 1 ? 'The day is there' : `All ${days} days are there`;
 }

@@ -48,9 +48,12 @@ export function describeStatus(
   const explained = failure ?? (last?.outcome === 'delivered' ? undefined : last);
   const lines: [string, string | undefined][] = [
     ...running.map((execution): [string, string] => ['running', execution]),
-    ['last run', last ? `${describeEnd(last)}, ${toMinute(last.at)} UTC, ${last.execution}` : 'none'],
-    ['newest day', newest_day ?? 'none'],
-    ['days', isUnused ? 'none of the request is over' : missing && describeCounts(missing)],
+    [
+      'last run',
+      last ? `${describeEnd(last)}, ${toMinute(last.at)} UTC, ${last.execution}` : 'none has ended',
+    ],
+    ['newest day', newest_day ?? 'nothing is delivered yet'],
+    ['days', isUnused ? 'No day of the request is over' : missing && describeCounts(missing)],
     ...months.slice(-MAX_MONTHS).map((each): [string, string] => [each.month, describeFinality(each)]),
     ...ledger.closed
       .filter(({ days }, at, all) => days > 0 || at === all.length - 1)

@@ -1,9 +1,11 @@
 import { nameNewcomers } from '../../../functions/decisions/newcomers.ts';
+import type { Compared } from '../../../functions/decisions/total.ts';
 import { count } from '../../../functions/workflow/count.ts';
 import type { ErrorName } from '../../../functions/workflow/errors.ts';
 import { addDays, describeDays } from '../../../functions/workflow/request/dates.ts';
 import type { FailureReport } from '../../../functions/workflow/state-parts.ts';
 import { type AccountEnd, ALREADY_STARTED, type ExportResult } from '../../../functions/workflow/states.ts';
+import { describeAmount } from '../../knowledge/amounts.ts';
 import type { Folder } from '../../knowledge/bucket.ts';
 import type { AccountsOutcome, Interrupted, Outcome } from '../../knowledge/executions/outcome.ts';
 import { commandFor, exportDaysCommand, repeatCommand } from '../../knowledge/next-command.ts';
@@ -125,8 +127,22 @@ function describeRestated({ restated = 0, first_restated, last_restated }: Expor
 
 function describeReconciled({ reconciled }: ExportResult): string[] {
   if (!reconciled) return [];
-  const differences = reconciled.metrics.map(({ metric, difference }) => `${metric} ${difference}`);
-  return [`The rows of ${reconciled.days} days less the platform's own total: ${differences.join(', ')}`];
+  const { days, metrics } = reconciled;
+  const differing = metrics.filter(({ difference }) => difference !== 0);
+  const names = metrics.map(({ metric }) => metric);
+  const words =
+    differing.length === 0
+      ? `are equal in ${LISTED.format(names)}`
+      : `differ by ${LISTED.format(differing.map(describeDifference))}`;
+  return [`Rows and the platform's total ${words} (${count(days, 'day')})`];
+}
+
+/** Joins words with commas and an `and`. */
+const LISTED = new Intl.ListFormat('en');
+
+/** Such as `0.01 in spend`. */
+function describeDifference({ metric, difference }: Compared): string {
+  return `${describeAmount(metric, Math.abs(difference))} in ${metric}`;
 }
 
 function describeNewcomers({ newcomers, account, name }: ExportResult, folder: Place): string[] {

@@ -52,20 +52,27 @@ const FORMATS = {
   csv: formatCsv,
 };
 
+const DECIMAL = /^decimal\b/i;
 const NUMBER = /^(u?(tiny|small|big|huge)?int(eger)?|decimal|double|float|real)\b/i;
 
 /** Aligns numbers to the right. Only a table has to know all rows before it shows the first one. */
 export async function* formatTable({ columns, rows }: QueryResult): Pieces {
   const numbers = columns.flatMap(({ type }, at) => (NUMBER.test(type) ? [at] : []));
   const all = (await Array.fromAsync(rows)).flat();
-  const cells = all.map((row) => row.map((value) => toPrintable(cellText(value))));
+  const cells = all.map((row) => row.map((value, at) => toPrintable(cellText(value, columns[at]?.type))));
   const header = columns.map(({ name }) => toPrintable(name));
   for (const line of alignColumns([header, ...cells], numbers)) yield `${line}\n`;
 }
 
-function cellText(value: Value): string {
+function cellText(value: Value, type = ''): string {
   if (value === null) return 'NULL';
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  if (typeof value === 'object') return JSON.stringify(value);
+  return DECIMAL.test(type) ? withoutTrailingZeros(String(value)) : String(value);
+}
+
+/** The ledger keeps counts and amounts with ten decimals: 863103.0000000000 is `863103`. */
+function withoutTrailingZeros(decimal: string): string {
+  return decimal.replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '');
 }
 
 /** One document. A row is an object; a name that comes again gets a number, such as `spend_2`. */
@@ -90,15 +97,19 @@ export async function* formatJson({ columns, rows }: QueryResult): Pieces {
 /** The beginning of a text that a spreadsheet would run as a formula. A negative number is none. */
 const FORMULA = /^(?!-[\d.]+(e[-+]?\d+)?$)[=+\-@\t\r\n]/i;
 
+const CSV_OPTIONS = { quotes: (cell: unknown) => cell === '', escapeFormulae: FORMULA };
+
 /**
  * RFC 4180, for spreadsheets too: it says which encoding it has, and no text is a formula. NULL is an empty
  * field, and an empty text is `""`.
  */
 export async function* formatCsv({ columns, rows }: QueryResult): Pieces {
   const toLines = (values: Rows) => {
-    const cells = values.map((row) => row.map((value) => (value === null ? null : cellText(value))));
-    return `${Papa.unparse(cells, { quotes: (cell) => cell === '', escapeFormulae: FORMULA })}\r\n`;
+    const cells = values.map((row) =>
+      row.map((value, at) => (value === null ? null : cellText(value, columns[at]?.type))),
+    );
+    return `${Papa.unparse(cells, CSV_OPTIONS)}\r\n`;
   };
-  yield `\uFEFF${toLines([columns.map(({ name }) => name)])}`;
+  yield `\uFEFF${Papa.unparse([columns.map(({ name }) => name)], CSV_OPTIONS)}\r\n`;
   for await (const piece of rows) if (piece.length > 0) yield toLines(piece);
 }

@@ -19,10 +19,11 @@ it('close keeps what a final month shows, and later says what changed since', as
     const { status, stdout } = await runCommand(['close', '2026-10', ...options, ...place]);
     return { status, lines: stdout.trimEnd().split('\n') };
   };
+  const whatChanged = ['query', '--saved', 'since-close', ...place];
   const closed = async () =>
     JSON.parse((await runCommand(['status', '--json', ...place])).stdout).exports[0].closed;
   const sinceClose = async () => {
-    const { stdout } = await runCommand(['query', '--saved', 'since-close', '--json', ...place]);
+    const { stdout } = await runCommand([...whatChanged, '--json']);
     return JSON.parse(stdout).rows.map((row: Record<string, string>) => [row.date, row.metric, row.change]);
   };
 
@@ -30,20 +31,26 @@ it('close keeps what a final month shows, and later says what changed since', as
   expect(await close()).toEqual({
     status: 1,
     lines: [
-      'acme/daily  2026-10 is not closed: 30 days unverified, 1 day lacking. --anyway closes it all the same',
-      expect.stringMatching(
-        /^ {2}from 2026-11-08 on: npm .*daily --account acme --from 2026-10-02 --to 2026-11-01 /,
-      ),
-      expect.stringMatching(
-        /^ {2}npm run export -- missing daily --account acme --from 2026-10-01 --to 2026-11-01 --local/,
-      ),
+      'acme/daily  2026-10 is not closed: 30 days unverified, 1 day lacking',
+      'To read the unverified days again, from 2026-11-08 on:',
+      `  npm run export -- run daily --account acme --from 2026-10-02 --to 2026-11-01 ${place.join(' ')}`,
+      'To see the days that lack something:',
+      `  npm run export -- missing daily --account acme --from 2026-10-01 --to 2026-11-01 ${place.join(' ')}`,
+      'To close it all the same:',
+      `  npm run export -- close 2026-10 daily --account acme --anyway ${place.join(' ')}`,
     ],
   });
   expect(await closed()).toEqual([]);
 
   await run([1, 31], 10 * DAY, 5);
   await run([1, 1], 20 * DAY, 5);
-  expect(await close()).toMatchObject({ status: 0, lines: [expect.stringContaining('2026-10 is closed.')] });
+  expect(await close()).toEqual({
+    status: 0,
+    lines: [
+      'acme/daily  2026-10 is closed. To see later what changed:',
+      `  npm run export -- ${whatChanged.join(' ')}`,
+    ],
+  });
   expect(await closed()).toMatchObject([{ month: '2026-10', days: 0, changes: {} }]);
 
   await run([3, 6], 21 * DAY, 6.5);
@@ -58,7 +65,10 @@ it('close keeps what a final month shows, and later says what changed since', as
   for (const options of [[], ['--anyway']])
     expect(await close(...options)).toMatchObject({
       status: 0,
-      lines: [expect.stringContaining('was closed before')],
+      lines: [
+        'acme/daily  2026-10 was closed before. To replace what it showed then:',
+        `  npm run export -- close 2026-10 daily --account acme --again ${place.join(' ')}`,
+      ],
     });
   expect(await sinceClose()).toEqual(changed);
   expect((await close('--again')).lines[0]).toContain('is not closed: 4 days');
@@ -68,7 +78,9 @@ it('close keeps what a final month shows, and later says what changed since', as
   const ledger = join(folder.out, BUCKET, 'tables/ledger/acme.daily.2026-10.parquet');
   await writeParquet(`${ledger}.new`, `FROM '${ledger}' WHERE date <> '2026-10-09'`);
   await rename(`${ledger}.new`, ledger);
-  expect((await close('--again')).lines.at(-1)).toMatch(/^ {2}npm .* rebuild daily --account acme --local /);
+  expect((await close('--again')).lines).toContain(
+    `  npm run export -- rebuild daily --account acme ${place.join(' ')}`,
+  );
   await rm(ledger);
   const { stdout } = await runCommand(['close', '2026-09', ...place]);
   expect(stdout).toMatch(

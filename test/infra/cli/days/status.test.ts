@@ -269,8 +269,10 @@ it('the text has a line for each fact, and ends with the commands that tell more
   const unused = { running: [], months: [], ledger: { ...status.ledger, closed: [] }, ...none };
   expect(describeStatus({ ...status, ...unused, missing: lacking({}) })).toEqual([
     'acme/daily',
-    '  last run    none',
-    '  newest day  none',
-    '  days        none of the request is over',
+    '  last run    none has ended',
+    '  newest day  nothing is delivered yet',
+    '  days        No day of the request is over',
   ]);
+  const complete = { ...status, ...unused, newest_day: '2026-11-20', missing: lacking({}) };
+  expect(describeStatus(complete)).toContain('  days        All 61 days are there');
 });

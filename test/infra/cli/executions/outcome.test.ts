@@ -93,6 +93,25 @@ describe('the printed outcome', () => {
     expect(succeededWith(result).split('\n')).toEqual(['No window was missing.', ...expected]);
   });
 
+  const compare = (metric: string, difference: number) => ({
+    metric,
+    rows_sum: 10,
+    platform_total: 10 - difference,
+    difference,
+  });
+  it.each([
+    [[compare('impressions', 0)], 7, 'are equal in impressions (7 days)'],
+    [[compare('impressions', 0), compare('spend', -0.007592)], 7, 'differ by 0.01 in spend (7 days)'],
+    [
+      [compare('clicks', 3), compare('spend', 0.0001)],
+      1,
+      'differ by 3 in clicks and less than 0.01 in spend (1 day)',
+    ],
+  ])("says how rows and the platform's total differ: %#", (metrics, days, words) => {
+    const result = { windows: [], bucket: 'b', warnings: [], reconciled: { days, metrics } };
+    expect(succeededWith(result)).toContain(`\nRows and the platform's total ${words}`);
+  });
+
   it('has a line for each window, says which were there, and that the platform had no rows', () => {
     const window = { start_date: '2026-10-01', end_date: '2026-10-08' };
     const windows = [{ window, rows: 0, bytes: 2, key: 'exports/k' }];

@@ -31,7 +31,7 @@ describe('the formats', () => {
 
   it('align numbers to the right in a table, and let no text move the cursor', async () => {
     expect(await format(formatTable)).toBe(
-      ['name         spend  spend', 'a,"b" c  12.500000      1', '              NULL   NULL', ''].join('\n'),
+      ['name     spend  spend', 'a,"b" c   12.5      1', '          NULL   NULL', ''].join('\n'),
     );
   });
 
@@ -50,7 +50,20 @@ describe('the formats', () => {
   });
 
   it('tell NULL from an empty text in CSV', async () => {
-    expect(await format(formatCsv)).toBe('\uFEFFname,spend,spend\r\n"a,""b""\nc",12.500000,1\r\n"",,\r\n');
+    expect(await format(formatCsv)).toBe('\uFEFFname,spend,spend\r\n"a,""b""\nc",12.5,1\r\n"",,\r\n');
+  });
+
+  it.each([
+    ['863103.0000000000', '863103'],
+    ['10395.4982310000', '10395.498231'],
+    ['-0.0017050000', '-0.001705'],
+    ['0.0000000000', '0'],
+    ['1200', '1200'],
+  ])('write the decimal %s as %s in a table and in CSV, and unchanged in JSON', async (decimal, text) => {
+    const rows = [['a', decimal, 1]];
+    expect(await format(formatTable, rows)).toMatch(new RegExp(`^a +${text} +1$`, 'm'));
+    expect(await format(formatCsv, rows)).toContain(`\r\na,${text},1\r\n`);
+    expect(JSON.parse(await format(formatJson, rows)).rows[0].spend).toBe(decimal);
   });
 
   it('have no formula in CSV', async () => {
