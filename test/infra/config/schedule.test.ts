@@ -13,6 +13,7 @@ describe('a run', () => {
     ['cron(0 6 L,15W * ? *)'],
     ['cron(0 6 ? * L *)'],
     ['cron(0 6 29 2 ? *)'],
+    ['cron(0 22-2 ? NOV-FEB FRI-MON *)'],
     ['rate(12 hours)'],
     ['cron(0 6 * * ?)', 'must be cron('],
     ['cron(0 6 ? * ? *)', 'must be cron('],
@@ -30,6 +31,8 @@ describe('a run', () => {
   it.each<[object, ...string[]]>([
     [{ schedule: 'cron(0 6 * * ? *)', ready_by: '09:00', tell: 'always' }],
     [{ schedule: 'cron(0 6,18 * * ? *)', ready_by: '09:00' }],
+    [{ schedule: 'cron(0 22-2 * * ? *)', ready_by: '09:00' }],
+    [{ schedule: 'cron(0 6 ? * FRI-MON *)', ready_by: '09:00' }],
     [{ schedule: 'cron(0 9 * * ? *)', ready_by: '09:00' }, 'ready_by: must be later on the day'],
     [{ schedule: 'cron(0 25 * * ? *)', ready_by: '09:00' }, 'schedule.expression: cannot be read'],
     [{ schedule: 'rate(7 days)', ready_by: '09:00' }, 'ready_by: needs a schedule with cron(…)'],
