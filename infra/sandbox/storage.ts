@@ -42,27 +42,49 @@ function answerTo(state: SandboxState, call: Call, fault: FaultEffect, report: R
   return serveRange(report, call, fault);
 }
 
-/** Applies If-Match, then the Range of a rest (RFC 9110, 13 and 14). Any other range gets the whole file. */
+/** Applies If-Match, then Range (RFC 9110, 13 and 14). */
 function serveRange({ file, request }: Report, { headers }: Call, fault: FaultEffect): Answer {
   const { 'if-match': ifMatch, range = '' } = headers;
   if (ifMatch !== undefined && ifMatch !== file.etag)
     return xmlError(412, 'PreconditionFailed', 'At least one of the pre-conditions did not hold');
-  const [, from] = (!fault.ignore_range && /^bytes=(\d+)-$/.exec(range)) || [];
-  const start = Number(from ?? 0);
-  if (start >= file.length) return xmlError(416, 'InvalidRange', 'The requested range is not satisfiable');
+  const part = fault.ignore_range ? undefined : readRange(range, file.length);
+  if (part === 'unsatisfiable')
+    return xmlError(416, 'InvalidRange', 'The requested range is not satisfiable');
+  const { start, end } = part ?? { start: 0, end: file.length };
   const { framing, etag, endless, gzip, body } = fault;
   const isFramed = framing === 'chunked' || framing === 'close' || endless || gzip === 'right';
   return {
-    status: from === undefined ? 200 : 206,
+    status: part ? 206 : 200,
     headers: {
       'content-type': request.format === 'CSV' ? 'text/csv' : 'application/json',
-      ...(from !== undefined && { 'content-range': `bytes ${start}-${file.length - 1}/${file.length}` }),
+      ...(part && { 'content-range': `bytes ${start}-${end - 1}/${file.length}` }),
       ...(etag !== 'none' && { etag: etag === 'weak' ? `W/${file.etag}` : file.etag }),
-      ...(!isFramed && body === undefined && { 'content-length': String(file.length - start) }),
+      ...(!isFramed && body === undefined && { 'content-length': String(end - start) }),
       ...(gzip && { 'content-encoding': 'gzip' }),
     },
-    pieces: piecesOf(file, start, fault),
+    pieces: piecesOf(file, { start, end }, fault),
   };
+}
+
+interface ByteRange {
+  readonly start: number;
+  /** Exclusive. */
+  readonly end: number;
+}
+
+/**
+ * Reads a Range as S3 does: one range, which may lack its end, or count from the end of the file. S3 answers
+ * several ranges, another unit and a wrong text with the whole file.
+ *
+ * @returns undefined for the whole file; `unsatisfiable` if the file has none of the bytes
+ */
+function readRange(range: string, length: number): ByteRange | 'unsatisfiable' | undefined {
+  const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/.exec(range) ?? [];
+  if (first === '' && last === '') return undefined;
+  if (first !== '' && last !== '' && Number(last) < Number(first)) return undefined;
+  const start = first === '' ? Math.max(0, length - Number(last)) : Number(first);
+  const end = first === '' || last === '' ? length : Math.min(Number(last) + 1, length);
+  return start < end ? { start, end } : 'unsatisfiable';
 }
 
 function xmlError(status: number, code: string, message: string): Answer {
@@ -73,8 +95,8 @@ function xmlError(status: number, code: string, message: string): Answer {
   };
 }
 
-function piecesOf(file: ReportFile, start: number, { endless, gzip }: FaultEffect) {
-  const pieces = endless ? endlessly(file.read(start, file.length - 2)) : file.read(start);
+function piecesOf(file: ReportFile, { start, end }: ByteRange, { endless, gzip }: FaultEffect) {
+  const pieces = endless ? endlessly(file.read(start, file.length - 2)) : file.read(start, end);
   if (gzip !== 'right') return pieces;
   return Readable.from(pieces, { objectMode: false }).pipe(createGzip({ level: 1 }));
 }

@@ -41,3 +41,37 @@ test('If-Match is accepted with the ETag of the file and is 412 with another', a
     206, 412,
   ]);
 });
+
+test.each([
+  ['bytes=10-', 10],
+  ['bytes=1-5', 1, 6],
+  ['bytes=0-0', 0, 1],
+  ['bytes=10-99999999', 10],
+  ['bytes=-7', -7],
+  ['bytes=-99999999', 0],
+])('the range %s is a 206 with its bytes, as on S3', async (range, start, end?: number) => {
+  const { url } = await startDownload();
+  const whole = Buffer.from((await send('GET', url)).text);
+  const part = whole.subarray(start, end);
+  const first = whole.length - whole.subarray(start).length;
+  const { status, headers, text } = await send('GET', url, { headers: { range } });
+  expect({ status, text, range: headers['content-range'], length: headers['content-length'] }).toEqual({
+    status: 206,
+    text: String(part),
+    range: `bytes ${first}-${first + part.length - 1}/${whole.length}`,
+    length: String(part.length),
+  });
+});
+
+test.each([
+  ['bytes=5-1', 200],
+  ['bytes=1-2,4-5', 200],
+  ['bytes=-', 200],
+  ['lines=1-5', 200],
+  ['bytes=-0', 416],
+  ['bytes=99999999-', 416],
+])('the range %s is a %i, as on S3', async (range, expected) => {
+  const { url } = await startDownload();
+  const { status, headers } = await send('GET', url, { headers: { range } });
+  expect({ status, range: headers['content-range'] }).toEqual({ status: expected, range: undefined });
+});
