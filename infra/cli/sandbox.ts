@@ -48,7 +48,7 @@ async function sandbox(options: SandboxCommandOptions): Promise<void> {
     faults: fault,
     now: clock.now,
   }).catch((error: NodeJS.ErrnoException) => {
-    throw error.syscall === 'listen' ? new UsageError([`--port cannot be used (${error.code})`]) : error;
+    throw error.syscall === 'listen' ? new UsageError([describePort(port, error)]) : error;
   });
   const { baseUrl: base_url, clientId: client_id, clientSecret: client_secret, revision } = platform;
   const settings = { base_url, client_id, client_secret, revision, advertiser_ids: platform.advertiserIds };
@@ -63,6 +63,15 @@ async function sandbox(options: SandboxCommandOptions): Promise<void> {
   if (json) printDocument(settings);
   else process.stdout.write(`${lines.join('\n')}\n`);
   if (!interrupt.signal.aborted) await once(interrupt.signal, 'abort');
+}
+
+function describePort(port: number, { code }: NodeJS.ErrnoException): string {
+  const reasons: Readonly<Record<string, string>> = {
+    EADDRINUSE: 'is used by another program',
+    EACCES: 'is not for this user',
+  };
+  const reason = reasons[code ?? ''] ?? 'cannot be used';
+  return `--port ${port} ${reason} (${code}): name another one, or leave it out for a free one`;
 }
 
 /** Reads the client that a sandbox before has kept, or makes the file with a new one. @throws UsageError */

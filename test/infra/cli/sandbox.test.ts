@@ -75,8 +75,9 @@ describe('sandbox', () => {
 
   it('exits 2 if the port is in use', async () => {
     await using taken = await listen(() => undefined);
-    const { status, stderr } = await runCommand(['sandbox', '--port', String(taken.port)]);
+    const { port } = taken;
+    const { status, stderr } = await runCommand(['sandbox', '--port', String(port)]);
     expect(status).toBe(2);
-    expect(stderr).toContain('--port cannot be used (EADDRINUSE)');
+    expect(stderr).toContain(`--port ${port} is used by another program (EADDRINUSE): name another one`);
   });
 });
