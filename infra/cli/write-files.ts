@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { UsageError } from '../knowledge/errors.ts';
 
@@ -16,10 +16,26 @@ export function writeFiles(
   try {
     for (const path of outdated) rmSync(join(dir, path));
     for (const [path, content] of Object.entries(files)) {
-      mkdirSync(dirname(join(dir, path)), { recursive: true });
+      makeFolder(dirname(join(dir, path)));
       writeFileSync(join(dir, path), content);
     }
   } catch (error) {
     throw new UsageError([`${dir} cannot be written (${(error as NodeJS.ErrnoException).code})`]);
+  }
+}
+
+/**
+ * Makes a folder and the parents that it lacks. Node's recursive mkdir never ends if the system answers
+ * ENOENT in a folder that exists, as in /proc.
+ *
+ * @throws ErrnoException if the system refuses
+ */
+export function makeFolder(folder: string): void {
+  const parent = dirname(folder);
+  if (!existsSync(parent)) makeFolder(parent);
+  try {
+    mkdirSync(folder);
+  } catch (error) {
+    if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw error;
   }
 }

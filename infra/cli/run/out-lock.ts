@@ -1,12 +1,14 @@
 import { constants } from 'node:fs';
-import { access, mkdir, rm } from 'node:fs/promises';
+import { access, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { UsageError } from '../../knowledge/errors.ts';
 import { SCRATCH } from '../../local/lambda/lambda.ts';
+import { makeFolder } from '../write-files.ts';
 
 const LOCK = '.lock';
 const SQLITE_BUSY = 5;
+const USED = 'is used by another run: wait until it ends, or name another folder';
 
 /**
  * Reserves a folder for this command until it is disposed of. A second run is refused, and not only warned:
@@ -18,19 +20,13 @@ const SQLITE_BUSY = 5;
  * @throws UsageError if another run uses the folder, or nobody can write to it
  */
 export async function lockFolder(out: string): Promise<AsyncDisposable> {
-  await mkdir(out, { recursive: true })
-    .then(() => access(out, constants.W_OK))
-    .catch(({ code }: NodeJS.ErrnoException) => {
-      throw new UsageError([`--out ${out} cannot be written (${code})`]);
-    });
-  const database = new DatabaseSync(join(out, LOCK));
   try {
-    database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
+    makeFolder(out);
+    await access(out, constants.W_OK);
   } catch (error) {
-    database.close();
-    if ((error as { errcode?: number }).errcode !== SQLITE_BUSY) throw error;
-    throw new UsageError([`--out ${out} is used by another run: wait until it ends, or name another folder`]);
+    throw new UsageError([`--out ${out} cannot be written (${(error as NodeJS.ErrnoException).code})`]);
   }
+  const database = openLock(out);
   const removeScratch = () => rm(join(out, SCRATCH), { recursive: true, force: true });
   await removeScratch();
   return {
@@ -40,4 +36,18 @@ export async function lockFolder(out: string): Promise<AsyncDisposable> {
       database.close();
     },
   };
+}
+
+function openLock(out: string): DatabaseSync {
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(join(out, LOCK));
+    database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
+    return database;
+  } catch (error) {
+    database?.close();
+    const { errcode, message } = error as Error & { readonly errcode?: number };
+    const fault = errcode === SQLITE_BUSY ? USED : `cannot be written (${message})`;
+    throw new UsageError([`--out ${out} ${fault}`]);
+  }
 }

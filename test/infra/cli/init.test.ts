@@ -24,6 +24,13 @@ describe('init', () => {
     expect(read('cdk.json').context).not.toHaveProperty('ad-report-export');
   });
 
+  it('refuses a folder that the system does not make', async () => {
+    expect(await runCommand(['init', '/proc/none/ads'])).toMatchObject({
+      status: 2,
+      stderr: 'error: /proc/none/ads cannot be written (ENOENT)\n',
+    });
+  });
+
   it('refuses a folder that has any of the files, names them all, and writes none', async () => {
     const cwd = temporaryDirectory();
     mkdirSync(join(cwd, 'ads'));
