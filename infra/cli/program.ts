@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import PACKAGE from '../../package.json' with { type: 'json' };
+import type { Folder } from '../knowledge/bucket.ts';
 import { CommandFailed, explainStepError, UsageError } from '../knowledge/errors.ts';
 import { PROGRAM } from '../package.ts';
 import { BAD_USAGE, FAILED } from './exit-status.ts';
@@ -68,7 +69,12 @@ async function prepare(command: Command): Promise<Command> {
     checkLocalOnly(command);
     setConfigFile(command.opts().config, command.opts().local || NO_STACK.includes(command.name()));
     const tell = (place: string) => printMessage(`Working on ${place}.`);
-    setTarget(command.opts(), WRITING.includes(command.name()) ? tell : undefined);
+    const { local, out } = command.opts<Partial<Folder>>();
+    const couldBeLocal = !local && command.options.some(({ long }) => long === '--local');
+    setTarget(command.opts(), {
+      onFound: WRITING.includes(command.name()) ? tell : undefined,
+      instead: couldBeLocal ? out : undefined,
+    });
   });
 }
 

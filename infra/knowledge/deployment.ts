@@ -1,9 +1,9 @@
 import { executionLogsOf, OUTPUTS } from '../config/config.ts';
 import { loadConfig } from './config.ts';
-import { createAwsFailure, UsageError } from './errors.ts';
+import { CommandFailed, createAwsFailure, UsageError } from './errors.ts';
+import { hasRuns } from './local-runs.ts';
 
-const INSTEAD =
-  "run 'npx cdk deploy', or give --stack and --region. For the runs of this machine, use --local";
+const INSTEAD = "run 'npx cdk deploy', or give --stack and --region";
 
 /** The options --stack and --region. */
 interface Target {
@@ -12,16 +12,38 @@ interface Target {
 }
 
 let target: Target = {};
+/** The folder on which the command would work with --local. */
+let folderInstead: string | undefined;
 let tell: ((place: string) => void) | undefined;
 
 /**
  * Sets the stack that this process's command works on.
  *
- * @param onFound gets the stack's name, Region and AWS account once, before the stack is changed
+ * @param options `onFound` gets the stack's name, Region and AWS account once, before the stack is changed;
+ *   `instead` is the folder on which the command would work with --local
  */
-export function setTarget({ stack, region }: Target, onFound?: (place: string) => void): void {
+export function setTarget(
+  { stack, region }: Target,
+  {
+    onFound,
+    instead,
+  }: { readonly onFound?: ((place: string) => void) | undefined; readonly instead?: string | undefined } = {},
+): void {
+  folderInstead = instead;
   target = { ...(stack !== undefined && { stack }), ...(region !== undefined && { region }) };
   tell = onFound;
+}
+
+/**
+ * The end of a message about something that the stack or the config does not have: somebody may have
+ * forgotten --local.
+ *
+ * @param name of an export that is not in the config. Default: the stack cannot be read
+ */
+export function hintAtLocal(name?: string): string {
+  if (folderInstead === undefined || !hasRuns(folderInstead, name)) return '';
+  const runs = name === undefined ? 'runs of this machine' : 'runs of it';
+  return `. The folder ${folderInstead} has ${runs}: to work on them, add --local`;
 }
 
 /** The options with which another command works on the same stack. */
@@ -80,7 +102,7 @@ async function describeStack(stack: string) {
   const cloudFormation = new CloudFormation(targetRegion());
   const region = await cloudFormation.config.region().catch(() => undefined);
   if (region === undefined)
-    throw new UsageError(['there is no AWS Region: set AWS_REGION, or give --region']);
+    throw new UsageError([`there is no AWS Region: set AWS_REGION, or give --region${hintAtLocal()}`]);
   try {
     const find = async (StackName: string) => {
       const { Stacks: [found] = [] } = await cloudFormation.describeStacks({ StackName });
@@ -99,7 +121,10 @@ async function describeStack(stack: string) {
     return Object.fromEntries(outputs.map(({ OutputKey = '', OutputValue }) => [OutputKey, OutputValue]));
   } catch (error) {
     if (/does not exist/.test((error as Error).message))
-      throw new UsageError([`there is no stack ${stack} in ${region}: ${INSTEAD}`]);
-    throw createAwsFailure(error, `describe the stack ${stack}`, 'cloudformation:DescribeStacks');
+      throw new UsageError([`there is no stack ${stack} in ${region}: ${INSTEAD}${hintAtLocal()}`]);
+    const failure = createAwsFailure(error, `describe the stack ${stack}`, 'cloudformation:DescribeStacks');
+    throw new CommandFailed(failure.happened, failure.todo.replace(/\.$/, `${hintAtLocal()}.`), {
+      cause: error,
+    });
   }
 }

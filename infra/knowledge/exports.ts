@@ -10,6 +10,7 @@ import { tableOf } from '../../functions/workflow/table.ts';
 import { type ConfiguredExport, requestOf } from '../config/exports.ts';
 import type { Folder } from './bucket.ts';
 import { configName, loadConfig } from './config.ts';
+import { hintAtLocal } from './deployment.ts';
 import { UsageError } from './errors.ts';
 import type { AccountTable } from './months.ts';
 import { lastPlatform, targetOf } from './platform.ts';
@@ -89,7 +90,9 @@ export function findConfigured(
   const wanted = nameOf({ name, account: account ?? '' });
   const known = [...new Set([...exports, ...others].map(nameOf))];
   const places = `${configName()}${local ? `, and no run of it in ${out}` : ''}`;
-  throw new UsageError([`there is no export ${wanted} in ${places}${suggest(wanted, known)}`]);
+  throw new UsageError([
+    `there is no export ${wanted} in ${places}${suggest(wanted, known)}${local ? '' : hintAtLocal(name)}`,
+  ]);
 }
 
 /** @returns undefined if its request is not known */

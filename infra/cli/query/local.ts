@@ -4,6 +4,7 @@ import { catalogName, LEDGER } from '../../../functions/workflow/table.ts';
 import { type QueryOptions, savedQueries } from '../../catalog/queries.ts';
 import { loadConfig } from '../../knowledge/config.ts';
 import { CommandFailed, toPrintable, UsageError } from '../../knowledge/errors.ts';
+import { hasRuns } from '../../knowledge/local-runs.ts';
 import { createViews, describeReport, findTables, tablesNamedIn } from '../../knowledge/views.ts';
 import { newestChange } from '../../local/s3/store.ts';
 import { PROGRAM } from '../../package.ts';
@@ -33,6 +34,8 @@ const REPEAT =
  */
 export async function runLocalQuery(sql: string, out: string, readsAll = false): Promise<QueryResult> {
   const tables = findTables(out);
+  if (tables.size === 0 && !hasRuns(out))
+    throw new UsageError([`no run has begun in --out ${out}: repeat its command, or name another folder`]);
   const { connection, close } = await openDatabase();
   const named = readsAll ? [] : tablesNamedIn(sql, tables);
   const read = named.length > 0 ? named : [...tables.values()];

@@ -1,5 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, vi } from 'vitest';
 import { runCommand } from '../../support/cli.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { startDeployedAccount } from '../cli/support.ts';
 import { startCloudFormation, startExecutions } from './executions/step-functions.ts';
 
@@ -28,9 +31,37 @@ describe('a command finds the stack', () => {
     );
     expect([status, stderr]).toEqual([
       2,
-      "error: there is no stack ad-report-export in us-east-2: run 'npx cdk deploy', or give --stack and --region. For the runs of this machine, use --local\n",
+      "error: there is no stack ad-report-export in us-east-2: run 'npx cdk deploy', or give --stack and --region\n",
     ]);
     expect(await readStored()).toEqual({});
+  });
+});
+
+describe('a command that could work on the runs of this machine', () => {
+  const LOCAL = 'The folder out has runs';
+  const openRuns = () => {
+    const cwd = temporaryDirectory();
+    mkdirSync(join(cwd, 'out/bucket/exports/account=sandbox/export=example'), { recursive: true });
+    return cwd;
+  };
+
+  it.each([
+    ['status'],
+    ['query', 'SELECT 1'],
+    ['missing', 'daily-campaigns'],
+    ['page', '--to', 'page.html'],
+  ])('guesses a forgotten --local if there is no Region: %s', async (...args) => {
+    vi.stubEnv('AWS_REGION', undefined);
+    vi.stubEnv('AWS_CONFIG_FILE', '/dev/null');
+    const { status, stderr } = await runCommand(args, '', openRuns());
+    expect({ status, stderr }).toMatchObject({ status: 2, stderr: expect.stringContaining(LOCAL) });
+    expect((await runCommand(args, '', temporaryDirectory())).stderr).not.toContain('--local');
+  });
+
+  it('guesses it if only runs of this machine have the export', async () => {
+    const { stderr } = await runCommand(['missing', 'example'], '', openRuns());
+    expect(stderr).toContain(`${LOCAL} of it: to work on them, add --local\n`);
+    expect((await runCommand(['missing', 'another'], '', openRuns())).stderr).not.toContain('--local');
   });
 });
 

@@ -183,9 +183,25 @@ describe('--saved', () => {
     ]);
   });
 
-  it('says that a folder has no tables', async () => {
-    const { faults } = await saved(temporaryDirectory(), 'days');
+  it('says that a folder with runs has no tables', async () => {
+    const out = temporaryDirectory();
+    mkdirSync(join(out, 'bucket/exports'), { recursive: true });
+    const { faults } = await saved(out, 'days');
     expect(faults).toEqual([expect.stringContaining('nothing has written a table yet')]);
+  });
+
+  it.each([
+    ['SELECT 1'],
+    ['SHOW TABLES'],
+    ['--saved'],
+    ['--saved', 'days'],
+  ])('refuses a folder that has no runs: %s', async (...args) => {
+    for (const out of [temporaryDirectory(), 'no-such-folder'])
+      expect(await runCommand(['query', '--local', '--out', out, ...args])).toMatchObject({
+        status: 2,
+        stdout: '',
+        stderr: `error: no run has begun in --out ${out}: repeat its command, or name another folder\n`,
+      });
   });
 
   it.each([
