@@ -1,4 +1,4 @@
-/** The known metrics and dimensions, for warnings, types, the catalog's comments and `fields`. */
+/** The known metrics and dimensions, for warnings, types, the catalog's comments and the page. */
 
 interface Dimension {
   /** With a `*` for a form, such as `*_value`. */

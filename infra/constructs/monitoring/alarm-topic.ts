@@ -14,7 +14,10 @@ interface AlarmTopicProps {
   readonly encryptionKey: IKey | undefined;
 }
 
-/** The topic that alarms notify. If the stack creates it, nothing but its alarms may publish to it. */
+/**
+ * The topic that alarms notify. If the stack creates it, only the stack may publish to it: its alarms, and the
+ * messages of `ready_by`.
+ */
 export function createAlarmTopic(
   scope: Construct,
   id: string,
