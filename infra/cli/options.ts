@@ -28,7 +28,8 @@ export const option = {
   region: () =>
     new Option('--region <region>', "the stack's Region (default: the environment's)").conflicts('local'),
   baseUrl: (more = '') => localOption('--base-url <url>', `the platform's URL${more}`, parseUrl),
-  credential: () => localOption('--credential <file>', 'a JSON file: {"client_id","client_secret"}'),
+  credential: (more = '') =>
+    localOption('--credential <file>', `a JSON file: {"client_id","client_secret"}${more}`),
   revision: () => localOption('--revision <date>', "the revision of the platform's API", parseDate),
   from: (more = ', instead of the dates or the period of the request') =>
     new Option('--from <date>', `the first day${more}`).argParser(parseDate),

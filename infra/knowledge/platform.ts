@@ -34,3 +34,10 @@ export const PLATFORM_FLAGS = {
 
 /** Names a platform and a credential file instead of the deployed ones. */
 export type PlatformOptions = { readonly [name in keyof typeof PLATFORM_FLAGS]?: string };
+
+const ACCOUNT = '{account}';
+
+/** The credential file of an account: `{account}` in --credential stands for its name. */
+export function credentialFile(credential: string, account: string): string {
+  return credential.replaceAll(ACCOUNT, account);
+}

@@ -8,8 +8,8 @@ import { openToRead, type ReadableBucket } from '../../knowledge/bucket.ts';
 import { configName, loadConfig } from '../../knowledge/config.ts';
 import { refuse, UsageError } from '../../knowledge/errors.ts';
 import { type FoundExport, findExport, findExports, listExports } from '../../knowledge/exports.ts';
-import { lastPlatform, type PlatformOptions, targetOf } from '../../knowledge/platform.ts';
-import { checkOneAccount, checkRequests } from '../../knowledge/request.ts';
+import { credentialFile, lastPlatform, type PlatformOptions, targetOf } from '../../knowledge/platform.ts';
+import { checkRequests } from '../../knowledge/request.ts';
 import { type CommonOptions, platformFaults } from '../options.ts';
 import {
   EXAMPLE,
@@ -42,8 +42,7 @@ export async function checkRun(name: string | undefined, given: LocalRunOptions,
   const { requests, warnings } = checkRequests(input, now);
   const faults = requests.flatMap((request) => futureFaults(request, now));
   refuse([...columnFaults(requestsIn(input)[0]), ...new Set(faults)]);
-  const todo = given.input && 'leave one of them in the file';
-  if (options.baseUrl !== undefined) checkOneAccount(requests[0].name, requests, todo);
+  refuse(await findCredentialFaults(requests, options));
   const others = await findExports(undefined, { local: true, out: options.out }, bucket, now);
   refuse(folderFaults(requests, others, options));
   return { input, options, requests, warnings: [...warnings, ...warnOfAccounts(requests)] };
@@ -100,6 +99,18 @@ async function findPlatformFaults(options: LocalRunOptions): Promise<string[]> {
   const faults = await platformFaults(options, '--base-url', ['revision', 'credential']);
   const sandboxOnly = '--restated-days changes the sandbox, which --base-url replaces';
   return restatedDays === undefined ? faults : [...faults, sandboxOnly];
+}
+
+/** The faults of files that each account has for itself. One file for all was checked before. */
+async function findCredentialFaults(
+  requests: readonly ExportRequest[],
+  { credential }: LocalRunOptions,
+): Promise<string[]> {
+  if (credential === undefined) return [];
+  const files = new Set(requests.map(({ account }) => credentialFile(credential, account)));
+  const ofAccounts = [...files].filter((file) => file !== credential);
+  const faults = ofAccounts.map((file) => platformFaults({ credential: file }, '--base-url', []));
+  return (await Promise.all(faults)).flat();
 }
 
 /** The request of --input or the config, or else the folder's last one of this name, or else the example. */

@@ -7,7 +7,7 @@ import { catalogName, TABLES_PREFIX, tableOf } from '../../../functions/workflow
 import { configFile, loadConfig } from '../../knowledge/config.ts';
 import { adviseLocally, outcomeOf } from '../../knowledge/executions/outcome.ts';
 import { quote, repeatCommand } from '../../knowledge/next-command.ts';
-import { keepPlatform } from '../../knowledge/platform.ts';
+import { credentialFile, keepPlatform } from '../../knowledge/platform.ts';
 import { type Clock, scaledClock } from '../../local/clock.ts';
 import { startLocal } from '../../local/run.ts';
 import { newestChange } from '../../local/s3/store.ts';
@@ -47,6 +47,7 @@ export async function runLocal(name: string | undefined, given: LocalRunOptions)
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 async function runOnce(name: string | undefined, given: LocalRunOptions, clock: Clock, runsLeft: number) {
+  const { daily = 1 } = given;
   const { input, requests, options, warnings } = await checkRun(name, given, new Date(clock.now()));
   for (const warning of warnings) warn(warning);
 
@@ -55,7 +56,7 @@ async function runOnce(name: string | undefined, given: LocalRunOptions, clock: 
   await using platform = await createPlatformAccess(options, clock, requests);
   await using local = await startLocal({
     ...platform,
-    credentials: Object.fromEntries(requests.map(({ account }) => [account, platform.credential])),
+    credentials: Object.fromEntries(requests.map(({ account }) => [account, platform.credentialOf(account)])),
     out: options.out,
     clock,
     config: loadConfig(),
@@ -65,7 +66,9 @@ async function runOnce(name: string | undefined, given: LocalRunOptions, clock: 
   const execution = local.export(input, executionName(request, new Date(clock.now())));
   using interrupt = catchInterrupt();
   interrupt.signal.addEventListener('abort', () => execution.abort());
-  await showProgress(execution, local, process.stderr);
+  const date = new Date(clock.now()).toISOString().slice(0, 'YYYY-MM-DD'.length);
+  const title = daily > 1 ? `run ${daily - runsLeft + 1} of ${daily}, ${date}` : undefined;
+  await showProgress(execution, local, process.stderr, title);
   const result = await execution.result;
   const exited = execution.history.events.find(
     ({ type, state }) => type === 'StateExited' && state === 'ExportAccounts',
@@ -87,18 +90,23 @@ async function createPlatformAccess(
   requests: readonly ExportRequest[],
 ) {
   if (baseUrl !== undefined && revision !== undefined && credential !== undefined)
-    return { baseUrl, revision, credential: { file: credential }, async [Symbol.asyncDispose]() {} };
+    return {
+      baseUrl,
+      revision,
+      credentialOf: (account: string) => ({ file: credentialFile(credential, account) }),
+      async [Symbol.asyncDispose]() {},
+    };
   const everyHours = daily === undefined ? RESTATED_EVERY_HOURS : 24;
   const sandbox = await startSandbox({
     ...servingOptions(clock.speed, requests),
     ...(days !== undefined && { report: { restated: { days, everyHours } } }),
     now: clock.now,
   });
-  const secret = { client_id: sandbox.clientId, client_secret: sandbox.clientSecret };
+  const text = JSON.stringify({ client_id: sandbox.clientId, client_secret: sandbox.clientSecret });
   return {
     baseUrl: sandbox.baseUrl,
     revision: sandbox.revision,
-    credential: { text: JSON.stringify(secret) },
+    credentialOf: () => ({ text }),
     [Symbol.asyncDispose]: () => sandbox[Symbol.asyncDispose](),
   };
 }

@@ -23,7 +23,7 @@ export function createCommand(): Command {
     .addOption(option.json())
     .option('--local', 'run the workflow on this machine, without an AWS account')
     .addOption(option.baseUrl(' (default: a sandbox on this machine)'))
-    .addOption(option.credential())
+    .addOption(option.credential('; {account} in its name stands for the account'))
     .addOption(option.revision())
     .addOption(option.out())
     .addOption(option.speed().helpGroup(LOCAL_GROUP))

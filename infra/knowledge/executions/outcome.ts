@@ -3,7 +3,7 @@ import { parseJson } from '../../../functions/workflow/json.ts';
 import type { FailureReport } from '../../../functions/workflow/state-parts.ts';
 import type { AccountEnd, ExportResult } from '../../../functions/workflow/states.ts';
 import { commandFor } from '../next-command.ts';
-import type { PlatformOptions } from '../platform.ts';
+import { credentialFile, type PlatformOptions } from '../platform.ts';
 
 /** The end of an export, deployed or local: the document that `--json` prints. */
 export type Outcome =
@@ -81,8 +81,9 @@ function describeUnreported({ name = '', status = '', error, cause }: ExecutionE
 /** Says what to do next on this machine. A failure report speaks of secrets, functions and AWS. */
 export function adviseLocally<Failed extends { readonly error: string; readonly todo: string }>(
   failure: Failed,
-  { account, out, baseUrl, credential }: PlatformOptions & { readonly account: string; readonly out: string },
+  { account, out, baseUrl, ...options }: PlatformOptions & { readonly account: string; readonly out: string },
 ): Failed {
+  const credential = options.credential && credentialFile(options.credential, account);
   const file = credential ?? 'the credential file';
   const login = commandFor(['login'], { account, local: true, 'base-url': baseUrl, credential });
   const checkFolder = `No AWS is involved: check that ${out} can be read and written, then run the export again.`;

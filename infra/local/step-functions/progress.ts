@@ -58,11 +58,14 @@ const REDRAW_MS = 200;
  * Shows the progress of an execution and of its accounts until it ends. A terminal that knows its width has a
  * line for each window that runs or failed, and a last line that counts. Any other screen gets a line for
  * each change.
+ *
+ * @param title the place of this execution in several, such as `run 17 of 48`
  */
 export async function showProgress(
   execution: Pick<Execution, 'name' | 'listen' | 'result'>,
   { clock, onStart }: Pick<LocalRun, 'clock' | 'onStart'>,
   screen: Screen,
+  title?: string,
 ): Promise<void> {
   const activities = new Map<string, Activity>();
   let [planned, done] = [0, 0];
@@ -72,7 +75,8 @@ export async function showProgress(
     const lines = [...activities.values()].map(({ name, doing, since }) =>
       since === undefined ? `${name}  ${doing}` : `${name}  ${doing}, ${duration(clock.now() - since)}`,
     );
-    update([...lines, ...(planned > 0 ? [`${done} of ${count(planned, 'window')} done`] : [])].join('\n'));
+    const counted = [title ?? [], planned > 0 ? `${done} of ${count(planned, 'window')} done` : []].flat();
+    update([...lines, ...(counted.length > 0 ? [counted.join(': ')] : [])].join('\n'));
   };
   const isTerminal = screen.isTTY && screen.columns;
   const follow = ({ name: id, listen }: Pick<Execution, 'name' | 'listen'>, account = '') =>
@@ -95,6 +99,7 @@ export async function showProgress(
       if (!isTerminal) screen.write(`${time} ${name}  ${doing}\n`);
     });
   const timer = isTerminal ? setInterval(draw, REDRAW_MS) : undefined;
+  if (title !== undefined && !isTerminal) screen.write(`${title}\n`);
   onStart((started, { account }) => follow(started, `${account}  `));
   follow(execution);
   try {

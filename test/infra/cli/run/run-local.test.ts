@@ -4,6 +4,8 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { addDays } from '../../../../functions/workflow/request/dates.ts';
 import { parseRequest } from '../../../../functions/workflow/request/request.ts';
 import { firstQuery } from '../../../../infra/cli/run/run-local.ts';
+import { scaledClock } from '../../../../infra/local/clock.ts';
+import { startSandbox } from '../../../../infra/sandbox/sandbox.ts';
 import { runCommand } from '../../../support/cli.ts';
 import { listen } from '../../../support/listen.ts';
 import { REPORT as DAILY } from '../../../support/requests.ts';
@@ -79,6 +81,38 @@ it('exports each account of a request from the sandbox', async () => {
   expect(stdout).toMatch(/^account +outcome +execution\nacme +delivered +daily-acme-\w+\nglobex +delivered /);
   expect(stderr).toContain(' globex  2026-10-01  delivered');
   expect(status).toBe(0);
+});
+
+it("exports each account from a platform of one's own, with a credential file for each account", async () => {
+  const secrets = { acme: 'acme-secret', globex: 'globex-secret' };
+  const credentials = Object.entries(secrets).map(([clientId, clientSecret]) => ({ clientId, clientSecret }));
+  await using sandbox = await startSandbox({ credentials, now: scaledClock(1000).now });
+  const { account: _, ...what } = REQUEST;
+  const accounts = Object.keys(secrets).map((account) => ({
+    account,
+    advertiser_ids: sandbox.advertiserIds,
+  }));
+  const options = await optionsFor(sandbox.baseUrl, {
+    ...what,
+    advertiser_ids: undefined,
+    accounts,
+    table: false,
+  });
+  for (const [client_id, client_secret] of Object.entries(secrets))
+    await file(`credential-${client_id}.json`, { client_id, client_secret });
+  const credential = join(directory, 'credential-{account}.json');
+  const { status, stdout, stderr } = await runCommand([
+    ...options,
+    ...['--revision', sandbox.revision, '--credential', credential, '--speed', '1000'],
+  ]);
+  expect({ status, stderr }).toMatchObject({ status: 0, stderr: expect.stringContaining(' globex  ') });
+  expect(stdout).toMatch(/^account +outcome +execution\nacme +delivered .*\nglobex +delivered /);
+  const logins = sandbox.journal.filter(({ endpoint }) => endpoint === 'token');
+  const clients = logins.map(
+    ({ headers }) =>
+      Buffer.from(String(headers.authorization).replace('Basic ', ''), 'base64').toString().split(':')[0],
+  );
+  expect(new Set(clients)).toEqual(new Set(Object.keys(secrets)));
 });
 
 describe('run --local', () => {
@@ -179,6 +213,8 @@ describe('run --local', () => {
     [['--revision', '2026-01-01'], ['--revision needs --base-url']],
     [['--base-url', 'http://127.0.0.1:9', '--credential', '.'], ['--credential . is a folder']],
     [['--input', '/no/such/file'], ['cannot be read (ENOENT)']],
+    [['--out', '/proc/none/out'], ['--out /proc/none/out cannot be written (ENOENT)']],
+    [['--out', '/proc'], ['--out /proc cannot be written (']],
     [['--out', `${import.meta.filename}/out`], ['run-local.test.ts/out cannot be written (ENOTDIR)']],
     [['no-such-export'], ['no export no-such-export in cdk.json, and no run of it in out (there are ']],
     [['daily-campaign'], ['and no run of it in out (did you mean daily-campaigns?)']],
@@ -233,7 +269,9 @@ it('a sandbox has the advertisers of the request, and restates days from run to 
   const run = async (name: string, ...options: readonly string[]) =>
     JSON.parse((await runCommand(['run', name, '--local', ...args, ...options])).stdout);
   expect(await run('monthly-totals')).toMatchObject({ outcome: 'delivered', restated: 0 });
-  expect(await run('monthly-totals', '--daily', '2')).toMatchObject({ outcome: 'delivered', restated: 1 });
+  const daily = await runCommand(['run', 'monthly-totals', '--local', ...args, '--daily', '2']);
+  expect(JSON.parse(daily.stdout)).toMatchObject({ outcome: 'delivered', restated: 1 });
+  expect(daily.stderr.match(/^run \d.*(?=, 20\d\d-)/gm)).toEqual(['run 1 of 2', 'run 2 of 2']);
   const sql = `SELECT count(*) AS days FROM (SELECT report_created_at - lag(report_created_at)
     OVER (ORDER BY report_created_at) AS gap FROM ledger) WHERE gap > INTERVAL 12 HOUR`;
   const { stdout } = await runCommand(['query', '--local', '--out', out, '--json', sql]);
