@@ -16,6 +16,9 @@ export const PRICES = {
   key: 1,
 } as const;
 
+/** Assumed of each report, from its creation to its manifest. An account with one window takes as long. */
+export const SECONDS_PER_REPORT = 180;
+
 /** MB of each step's function. Lambda gives CPU in proportion to memory: 1,769 MB are one whole CPU. */
 export const MEMORY = {
   // With `only_missing`, it parses up to thousands of manifests: 730 take 20 s on the seventh of a CPU that

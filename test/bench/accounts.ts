@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { costOf } from '../../infra/config/cost.ts';
+import { costOf, SECONDS_PER_REPORT } from '../../infra/config/cost.ts';
 import { FUNCTIONS_FOLDER, prepareAssembly } from '../../infra/local/assembly/assembly.ts';
 import { synthesize } from '../../infra/synthesize.ts';
 import { costOfAccounts, monthlyCost } from '../support/monthly-cost.ts';
@@ -8,9 +8,6 @@ import { costOfAccounts, monthlyCost } from '../support/monthly-cost.ts';
 const NAMES = ['daily-campaigns', 'daily-creatives', 'daily-regions'];
 
 const DAYS = 30;
-
-/** Seconds until a report is READY, as in the reference. */
-const READY_AFTER = 180;
 
 /** Three daily exports of these accounts, each with four advertisers. */
 function configOf(accounts: number) {
@@ -34,7 +31,7 @@ export async function benchAccounts(counts: readonly number[]): Promise<void> {
   const rows = counts.map((accounts) => {
     const stack = synthesize(configOf(accounts), bundles);
     const { total } = monthlyCost(stack);
-    const report = costOf('report', 1, READY_AFTER).dollars;
+    const report = costOf('report', 1, SECONDS_PER_REPORT).dollars;
     const runs = DAYS * NAMES.length * (costOfAccounts(accounts).dollars + accounts * report);
     const columns = {
       resources: Object.keys(stack.template.Resources).length,

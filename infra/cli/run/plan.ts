@@ -3,7 +3,7 @@ import { findMissing } from '../../../functions/deliveries/missing.ts';
 import { isOfAccounts, requestsIn } from '../../../functions/workflow/request/accounts.ts';
 import { describeDays } from '../../../functions/workflow/request/dates.ts';
 import { splitRequest } from '../../../functions/workflow/request/request.ts';
-import { costOf, PRICES } from '../../config/cost.ts';
+import { costOf, PRICES, SECONDS_PER_REPORT } from '../../config/cost.ts';
 import { openToRead } from '../../knowledge/bucket.ts';
 import { loadConfig } from '../../knowledge/config.ts';
 import { lastPlatform, targetOf } from '../../knowledge/platform.ts';
@@ -11,9 +11,6 @@ import { checkOneAccount, checkRequest } from '../../knowledge/request.ts';
 import { printDocument, printLines } from '../layout.ts';
 import { type CommonOptions, examples, option } from '../options.ts';
 import { findRequest, type RequestOptions } from './request.ts';
-
-/** Assumed of each report, from its creation to its manifest. */
-const SECONDS_PER_REPORT = 180;
 
 type PlanOptions = RequestOptions & CommonOptions;
 

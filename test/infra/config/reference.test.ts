@@ -8,7 +8,7 @@ import { PurchasesInput } from '../../../functions/workflow/request/purchases.ts
 import { ReportInput } from '../../../functions/workflow/request/report.ts';
 import { metricType } from '../../../functions/workflow/table.ts';
 import { CONFIG_KEY, ConfigFile } from '../../../infra/config/config.ts';
-import { costOf, PRICES } from '../../../infra/config/cost.ts';
+import { costOf, PRICES, SECONDS_PER_REPORT } from '../../../infra/config/cost.ts';
 import { Account, ExportOfAccounts } from '../../../infra/config/exports.ts';
 import { readContext } from '../../../infra/config/read-config.ts';
 import { Run } from '../../../infra/config/schedule.ts';
@@ -44,6 +44,17 @@ function namesIn(rows: readonly string[][] = []): string[] {
 }
 
 describe('the reference has', () => {
+  it('the seconds of a report that plan assumes, also for the accounts of a run', () => {
+    expect(COMMANDS).toContain(`assumes that a report takes ${SECONDS_PER_REPORT} s`);
+    const minutesOf = (accounts: number, atOnce: number) =>
+      ((accounts / atOnce - 1) * SECONDS_PER_REPORT) / 60;
+    const text = CONFIG.replaceAll('\n', ' ');
+    expect(text).toContain(`19 × ${SECONDS_PER_REPORT} s = ${minutesOf(200, 10)} minutes`);
+    expect(text).toContain(
+      `\`max_accounts: 40\` it is 4 × ${SECONDS_PER_REPORT} s = ${minutesOf(200, 40)} minutes`,
+    );
+  });
+
   it('each field of a request', () => {
     const [report, purchases, list] = tablesOf(REQUESTS, '\n## The request').map(namesIn);
     const [ofReport, ofPurchases, ofList] = [ReportInput, PurchasesInput, ListInput].map(({ shape }) =>
@@ -89,7 +100,7 @@ describe('the reference has', () => {
     const account = idle.total - billed({ exports: [], accounts: { acme: {} } }).total;
     const { stack: _, ...shipped } = Object(readContext()[CONFIG_KEY]);
     const cents = (dollars: number) => dollars.toFixed(2);
-    const run = (windows: number) => costOf('report', windows, 180).dollars;
+    const run = (windows: number) => costOf('report', windows, SECONDS_PER_REPORT).dollars;
     const scheduled = run(1) + costOfAccounts(1).dollars;
     const secrets = `two secrets. A credential that is kept costs ${cents(PRICES.secret)}`;
     const [rows = []] = tablesOf(CONFIG, '\n## Costs');
