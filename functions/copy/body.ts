@@ -48,7 +48,7 @@ export function readResponse(
   signal: AbortSignal,
 ): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const { origin, pathname, search } = new URL(url);
+  const { origin } = new URL(url);
   let stop = reject;
   let write: Write | undefined;
   let pending: Promise<void> | undefined;
@@ -73,7 +73,7 @@ export function readResponse(
   dispatcher.dispatch(
     {
       origin,
-      path: pathname + search,
+      path: requestTarget(url),
       method: 'GET',
       headers,
       headersTimeout: timeouts.headers ?? HEADERS_TIMEOUT_MS,
@@ -113,6 +113,19 @@ export function readResponse(
   const onAbort = () => stop(signal.reason);
   signal.addEventListener('abort', onAbort);
   return promise.finally(() => signal.removeEventListener('abort', onAbort));
+}
+
+/**
+ * The path and the query of a URL, byte for byte: the signature of a pre-signed URL covers them. `URL` would
+ * write `'` in a query as %27, and remove `/./` and `/%2e%2e/` from a path. Encodes only what a request cannot
+ * hold, such as a space.
+ */
+export function requestTarget(url: string): string {
+  const { pathname, search } = new URL(url);
+  const [, target] = /^https?:\/\/[^/\\?#]+([/?][^#]*)/i.exec(url.trim().replace(/[\t\r\n]/g, '')) ?? [];
+  if (target === undefined) return pathname + search;
+  const path = target.startsWith('/') ? target : `/${target}`;
+  return path.toWellFormed().replace(/[^\x21-\x7e]+/g, encodeURIComponent);
 }
 
 export function createFileAgent(policy: Pick<HostPolicy, 'allowLoopback'>): Agent {

@@ -2,7 +2,7 @@ import type { OnReadOpts } from 'node:net';
 import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { describe, expect, test } from 'vitest';
-import { createFileConnector, readResponse } from '../../../functions/copy/body.ts';
+import { createFileConnector, readResponse, requestTarget } from '../../../functions/copy/body.ts';
 
 const KiB = 1024;
 
@@ -126,4 +126,31 @@ describe('a connection', () => {
       expect(Buffer.concat(waiting).equals(socket.read())).toBe(true);
     }
   });
+});
+
+test.each([
+  "/owls.json?sig=a'b",
+  "/owl's (1).json?sig=1".replace(' ', '_'),
+  '/a/./b/../c?sig=1',
+  '/a/%2e%2E/b%2Fc?sig=%2f',
+  '//double//slash?sig=1',
+  '/x?a=1&&b=&=x',
+  '/x?a=b+c%20d&sig=~!*()|^`{}',
+  '/[x]?filter[a]="1"',
+  '/c;v=1,2:3@4&5=$6?q=a/b?c\\d',
+  '/%e4%bd?',
+  '?sig=1',
+])('31: a pre-signed URL is asked for byte for byte: %s', (target) => {
+  const path = target.startsWith('/') ? target : `/${target}`;
+  expect(requestTarget(`https://host.example:8443${target}`)).toBe(path);
+  expect(requestTarget(` HTTP://host.example${target}#fragment\n`)).toBe(path);
+});
+
+test.each([
+  ['https://host', '/'],
+  ['https://host/a b/é?x=ü\t\r\n1', '/a%20b/%C3%A9?x=%C3%BC1'],
+  ['https://host\\a/b', '/a/b'],
+  ['https:/host/a?b', '/a?b'],
+])('31: what a request cannot hold is encoded, and odd forms are read as URL reads them: %s', (url, target) => {
+  expect(requestTarget(url)).toBe(target);
 });
