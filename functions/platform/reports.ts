@@ -6,6 +6,7 @@ import type { Window } from '../workflow/state-parts.ts';
 import { type Answer, cleanSentence, requestIdOf } from './answer.ts';
 import { type Authorization, isSegment, type Platform, segment } from './connection.ts';
 import { parseAnswer, unreadable } from './failures.ts';
+import { refusedAdvertisers } from './refused-advertisers.ts';
 import { apiCall, requireSuccess, send } from './request.ts';
 
 /** The statuses that the contract names (contract 3); others may come. */
@@ -53,8 +54,8 @@ export function reportBody(
 /**
  * POST /reports (contract 4.3). There is no idempotency key: each call creates a report.
  *
- * @param all the ids, if the request is for all advertisers. Ids that the platform refuses by name are left
- *   out once; a refusal has created nothing
+ * @param all the ids, if the request is for all advertisers. Advertisers that the platform refuses by name are
+ *   left out once; a refusal has created nothing
  */
 export async function createReport(
   platform: Platform,
@@ -70,17 +71,10 @@ export async function createReport(
     return send(platform, apiCall(platform, authorization, call));
   };
   const first = await post(all);
-  const refused = namedIn(first, all);
+  const refused = refusedAdvertisers(first, reportBody(request, window), all);
   const accepted = all.filter((id) => !refused.includes(id));
   const answer = refused.length > 0 && accepted.length > 0 ? await post(accepted) : first;
   return { ...readRecord(requireSuccess(answer, 201)), refused };
-}
-
-/** The ids that a refusal names (contract 7.2). */
-function namedIn({ status, text }: Answer, ids: readonly string[]): string[] {
-  if (status !== 403 && status !== 422) return [];
-  const named = new Set(text.toLowerCase().match(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g));
-  return ids.filter((id) => named.has(id.toLowerCase()));
 }
 
 /** GET /reports/{id} (contract 4.4). The caller must leave 10 s or more between two calls for one report. */
