@@ -1,5 +1,6 @@
 import { retryAfterOf } from '../platform/answer.ts';
 import { isGzip, isLabeledPage, isPage, START_BYTES, unreadableCoding } from '../platform/content.ts';
+import { isCertificateFault, sayUntrusted } from '../platform/failures.ts';
 import { codeOf } from '../platform/request.ts';
 import { CopyFailed, DownloadRefused, ExportError, UrlExpired } from '../workflow/errors.ts';
 import type { Checkpoint } from '../workflow/state-parts.ts';
@@ -72,8 +73,10 @@ export async function download(
     const { code, name } = error as { code?: unknown; name?: unknown };
     // Node and undici give a code to failures of the network, TLS and HTTP. Others are ours.
     if (error instanceof ExportError || (typeof code !== 'string' && name !== 'HTTPParserError')) throw error;
+    const failure = { code: codeOf(error), host: new URL(url).host };
+    if (isCertificateFault(failure.code)) throw new DownloadRefused(sayUntrusted(failure), failure);
     const facts = { bytes: at, of: end };
-    throw new CopyFailed(`The download broke off (${codeOf(error)}).`, facts);
+    throw new CopyFailed(`The download broke off (${failure.code}).`, facts);
   }
   if (at === 0) throw new DownloadRefused('The file is empty. Nothing was stored.');
   if (stored && at !== end) throw wrongLength(at, end);

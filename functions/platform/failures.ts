@@ -77,9 +77,26 @@ export function silent(
   // The code of a failed connection: safe-agent.ts refused the address.
   if (code === ('DownloadRefused' satisfies ErrorName))
     return new DownloadRefused("The platform's address was refused. base_url must name a public host.", all);
+  if (isCertificateFault(code)) return new RequestRefused(sayUntrusted(facts), all);
   if (creates && sent)
     return new AnswerLost(`The platform's answer was lost (${code}) when ${doing}. A report may exist.`, all);
   return new PlatformUnavailable(`The platform did not answer (${code}) when ${doing}.`, all);
+}
+
+/** Codes of Node for a certificate that cannot be verified. */
+const CERTIFICATE_FAULTS =
+  /^(ERR_TLS_CERT_|ERR_SSL_(EE|CA)_|CERT_|CRL_|UNABLE_TO_(GET|VERIFY|DECRYPT|DECODE)_|ERROR_IN_(CERT|CRL)_|(DEPTH_ZERO_)?SELF_SIGNED_CERT|(INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH)$)/;
+
+/** True for a certificate that is not trusted. It does not mend itself, so it is no outage. */
+export function isCertificateFault(code: string): boolean {
+  return CERTIFICATE_FAULTS.test(code);
+}
+
+export function sayUntrusted({ host, code }: { readonly host: string; readonly code: string }): string {
+  return (
+    `The certificate of ${host} is not trusted (${code}). Check the address. ` +
+    'A local run takes the CA of a company from NODE_EXTRA_CA_CERTS.'
+  );
 }
 
 /**

@@ -88,7 +88,10 @@ export class LoginRequired extends named('LoginRequired') {}
 /** The platform refused a new token too, so another one would not help. */
 export class TokenRefusedAgain extends named('TokenRefusedAgain') {}
 
-/** The platform refuses the request: 400, 403, 422 and others. Or base_url's host does not exist. */
+/**
+ * The platform refuses the request: 400, 403, 422 and others. Or base_url's host does not exist, or its
+ * certificate is not trusted.
+ */
 export class RequestRefused extends named('RequestRefused') {}
 
 /** The platform asked to wait too often: 429, or 5xx with Retry-After. GetToken's Retry waits after it. */

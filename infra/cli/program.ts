@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import PACKAGE from '../../package.json' with { type: 'json' };
 import type { Folder } from '../knowledge/bucket.ts';
 import { CommandFailed, explainStepError, UsageError } from '../knowledge/errors.ts';
+import { forgetAwsSettings } from '../local/aws-settings.ts';
 import { PROGRAM } from '../package.ts';
 import { BAD_USAGE, FAILED } from './exit-status.ts';
 import { printDocument, printMessage } from './layout.ts';
@@ -67,6 +68,7 @@ async function prepare(command: Command): Promise<Command> {
   if (!NO_STACK.includes(command.name())) command.addOption(option.stack()).addOption(option.region());
   return command.addOption(option.config()).hook('preAction', () => {
     checkLocalOnly(command);
+    if (command.opts().local) forgetAwsSettings();
     setConfigFile(command.opts().config, command.opts().local || NO_STACK.includes(command.name()));
     const tell = (place: string) => printMessage(`Working on ${place}.`);
     const { local, out } = command.opts<Partial<Folder>>();

@@ -4,6 +4,7 @@ import { platformName } from '../../functions/decisions/request-hash.ts';
 import type { JsonObject } from '../../functions/workflow/json.ts';
 import type { Settings } from '../../functions/workflow/settings.ts';
 import { type Assembly, loadAssembly, prepareAssembly } from './assembly/assembly.ts';
+import { NO_AWS_FILES } from './aws-settings.ts';
 import type { Clock } from './clock.ts';
 import { createEventBus } from './events.ts';
 import { createRequestTables, startGlue, type TableConfig } from './glue.ts';
@@ -86,6 +87,7 @@ export async function startLocal(options: LocalOptions) {
   /** The platform, its accounts, and the AWS services' endpoints. */
   const environment = {
     ...settingsOf(options),
+    ...NO_AWS_FILES,
     AWS_ACCESS_KEY_ID: CREDENTIALS.accessKeyId,
     AWS_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey,
     AWS_ENDPOINT_URL_S3: s3.endpoint,

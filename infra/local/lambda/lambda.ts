@@ -107,9 +107,9 @@ function startInstance(
   // The process removes NODE_COMPILE_CACHE again before it loads the handler.
   const { NODE_COMPILE_CACHE } = process.env;
   const child = fork(PROCESS, [JSON.stringify(data)], {
-    env: { ...environment, NODE_COMPILE_CACHE, TMPDIR: scratch.path },
+    env: { ...environment, ...trustedCas(), NODE_COMPILE_CACHE, TMPDIR: scratch.path },
     // Limits the JavaScript heap only; Lambda also counts buffers.
-    execArgv: [`--max-old-space-size=${memoryMb}`],
+    execArgv: [`--max-old-space-size=${memoryMb}`, ...caFlags()],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   // Rejects if the process cannot be started.
@@ -162,4 +162,15 @@ function startInstance(
 
 function exited(reason: string, name = 'Runtime.ExitError'): TaskFailure {
   return functionFailure(name, `Error: Runtime exited with error: ${reason}`);
+}
+
+/** The settings of Node and OpenSSL that name CAs to trust, such as that of a company's proxy. */
+function trustedCas(): Record<string, string | undefined> {
+  const { NODE_EXTRA_CA_CERTS, NODE_USE_SYSTEM_CA, SSL_CERT_FILE, SSL_CERT_DIR } = process.env;
+  return { NODE_EXTRA_CA_CERTS, NODE_USE_SYSTEM_CA, SSL_CERT_FILE, SSL_CERT_DIR };
+}
+
+function caFlags(): string[] {
+  const flags = [...process.execArgv, ...(process.env.NODE_OPTIONS ?? '').split(' ')];
+  return flags.filter((flag) => /^--use-(system|openssl|bundled)-ca$/.test(flag));
 }

@@ -1,9 +1,14 @@
 import type { Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { describe, expect, test } from 'vitest';
-import { RemainderRefused } from '../../../functions/copy/download.ts';
+import { describe, expect, test, vi } from 'vitest';
+import { createFileAgent } from '../../../functions/copy/body.ts';
+import { download, RemainderRefused } from '../../../functions/copy/download.ts';
+import { DownloadRefused } from '../../../functions/workflow/errors.ts';
+import { CERTIFICATE } from '../../support/certificate.ts';
 import { answer, chunks, downloadFrom } from '../../support/download.ts';
+import { errorOf } from '../../support/platform.ts';
+import { startStorageHost } from '../../support/storage-host.ts';
 
 // Raw answers, because a real server does not send most of these.
 
@@ -214,6 +219,19 @@ test('67: the time for which a busy host asks to wait is a fact', async () => {
 test('a reset before the headers becomes CopyFailed with its code', async () => {
   const { error } = await downloadFrom((socket) => socket.resetAndDestroy());
   expect(error).toMatchObject({ name: 'CopyFailed', message: expect.stringContaining('(ECONNRESET).\n') });
+});
+
+test('32: a certificate of the storage host that is not trusted is final', async () => {
+  await using host = await startStorageHost({ body: Buffer.from('[]'), certificate: CERTIFICATE });
+  const dispatcher = createFileAgent({ allowLoopback: true });
+  const { signal } = new AbortController();
+  const error = await errorOf(
+    DownloadRefused,
+    download({ url: host.url, dispatcher }, undefined, vi.fn(), signal),
+  );
+  await dispatcher.destroy();
+  expect(error.facts).toMatchObject({ code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
+  expect(String(error)).not.toContain('canary');
 });
 
 describe('the rest of a file', () => {

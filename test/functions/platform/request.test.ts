@@ -1,7 +1,9 @@
+import { createServer as createTlsServer } from 'node:https';
 import type { Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { expect, test, vi } from 'vitest';
+import { isCertificateFault } from '../../../functions/platform/failures.ts';
 import { createReport, getReport } from '../../../functions/platform/reports.ts';
 import {
   AnswerLost,
@@ -9,7 +11,8 @@ import {
   PlatformUnavailable,
   RequestRefused,
 } from '../../../functions/workflow/errors.ts';
-import { type Answer, json, listen, listenTcp } from '../../support/listen.ts';
+import { CERTIFICATE } from '../../support/certificate.ts';
+import { type Answer, json, listen, listenTcp, startServer } from '../../support/listen.ts';
 import { bearer, connecting, errorOf, platformAt } from '../../support/platform.ts';
 import { windowOf } from '../../support/steps.ts';
 
@@ -66,6 +69,31 @@ test('9: a TLS handshake that never ends is a connect timeout, and nothing was s
   });
   const error = await errorOf(PlatformUnavailable, create(platform));
   expect(error.facts.code).toBe('UND_ERR_CONNECT_TIMEOUT');
+});
+
+test('32: a certificate that is not trusted is final, and says how to trust it', async () => {
+  await using server = await startServer(createTlsServer(CERTIFICATE));
+  const platform = platformAt(`https://127.0.0.1:${server.port}`);
+  expect(await errorOf(RequestRefused, create(platform))).toMatchObject({
+    happened: expect.stringContaining('NODE_EXTRA_CA_CERTS'),
+    facts: { code: 'DEPTH_ZERO_SELF_SIGNED_CERT', host: `127.0.0.1:${server.port}` },
+  });
+});
+
+test.each([
+  ['CERT_HAS_EXPIRED', true],
+  ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', true],
+  ['SELF_SIGNED_CERT_IN_CHAIN', true],
+  ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', true],
+  ['ERR_TLS_CERT_ALTNAME_INVALID', true],
+  ['HOSTNAME_MISMATCH', true],
+  ['ERR_SSL_CA_MD_TOO_WEAK', true],
+  ['ECONNREFUSED', false],
+  ['ECONNRESET', false],
+  ['EPROTO', false],
+  ['UND_ERR_CONNECT_TIMEOUT', false],
+])('32: the code %s is of a certificate: %s', (code, expected) => {
+  expect(isCertificateFault(code)).toBe(expected);
 });
 
 test('a refused connection was not sent', async () => {

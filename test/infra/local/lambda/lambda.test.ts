@@ -5,6 +5,7 @@ import { scaledClock } from '../../../../infra/local/clock.ts';
 import type { FunctionSpec } from '../../../../infra/local/lambda/lambda.ts';
 import { createFunction, type LocalFunction } from '../../../../infra/local/lambda/lambda.ts';
 import { TaskError } from '../../../../infra/local/lambda/task-error.ts';
+import { CERTIFICATE } from '../../../support/certificate.ts';
 import { errorOf } from '../../../support/platform.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
@@ -17,6 +18,7 @@ const actions = {
   echo: (event) => event,
   count: () => ++calls,
   environment: () => process.env,
+  flags: () => process.execArgv,
   context: (event, { getRemainingTimeInMillis, ...context }) => ({ ...context, left: getRemainingTimeInMillis() }),
   nothing: () => undefined,
   json: () => ({ at: new Date(0), none: undefined }),
@@ -65,8 +67,20 @@ async function failureOf(invocation: Promise<unknown>) {
 }
 
 describe('a handler', () => {
-  test('sees the environment of its spec and nothing of this process', async () => {
+  test('32: trusts the CAs that this process trusts', async () => {
+    const ca = join(temporaryDirectory(), 'ca.pem');
+    writeFileSync(ca, CERTIFICATE.cert);
+    vi.stubEnv('NODE_EXTRA_CA_CERTS', ca);
+    vi.stubEnv('NODE_OPTIONS', '--use-openssl-ca --trace-warnings');
+    await using step = create();
+    expect(await step.invoke({ do: 'environment' })).toMatchObject({ NODE_EXTRA_CA_CERTS: ca });
+    expect(await step.invoke({ do: 'flags' })).toEqual(['--max-old-space-size=256', '--use-openssl-ca']);
+  });
+
+  test('sees the environment of its spec and nothing of this process but its CAs', async () => {
     vi.stubEnv('LOCAL_CANARY', 'must stay here');
+    for (const name of ['NODE_EXTRA_CA_CERTS', 'NODE_USE_SYSTEM_CA', 'SSL_CERT_FILE', 'SSL_CERT_DIR'])
+      vi.stubEnv(name, undefined);
     const environment = { BUCKET: 'exports', NODE_OPTIONS: '--max-semi-space-size=1' };
     await using step = create({ environment });
     const own = { TMPDIR: expect.any(String) };
