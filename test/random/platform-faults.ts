@@ -39,6 +39,12 @@ const REPORT = [
   'set.download_url="https://user:sbx_cs_x@127.0.0.1/x"',
 ];
 
+/** Pages that are smaller than the limit, an end that is refused, a refusal in the middle, and a rate limit. */
+const LIST = [
+  ...['page=1', 'page=2', 'page=7', 'beyond=404', 'page=2 beyond=400', 'page=10 beyond=416'],
+  ...['status=400', 'status=404', 'status=429 retry_after=60', 'status=429'],
+];
+
 const STORAGE = [
   ...[
     'status=302 header.location=http://127.0.0.1:1/',
@@ -68,12 +74,15 @@ const FAULTS: Readonly<Record<string, fc.Arbitrary<string>>> = {
   create: fc.constantFrom(...ANY, ...CREATE),
   report: fc.constantFrom(...ANY, ...REPORT),
   purchases: fc.constantFrom(...ANY),
-  list: fc.constantFrom(...ANY),
+  list: fc.constantFrom(...ANY, ...LIST, ...LIST),
   storage: fc.oneof(fc.constantFrom(...STORAGE), breaks),
 };
 
 /** A time-out takes real time. Many in a row would take minutes. */
 const SLOW = /hang|trickle|stall_after|retry_after=86400/;
+
+/** What a platform does all the time: one small page would look like the end of a list. */
+const STEADY = /page=|beyond=/;
 
 const times = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom('1', '2', '3', '5') },
@@ -87,5 +96,9 @@ export function platformFault(endpoints: readonly string[]): fc.Arbitrary<string
   );
   return fc
     .tuple(what, fc.constantFrom(1, 1, 1, 2, 3, 4), times)
-    .map(([fault, nth, many]) => `${fault} nth=${nth} times=${SLOW.test(fault) ? 1 : many}`);
+    .map(([fault, nth, many]) =>
+      STEADY.test(fault)
+        ? `${fault} times=always`
+        : `${fault} nth=${nth} times=${SLOW.test(fault) ? 1 : many}`,
+    );
 }
