@@ -69,13 +69,15 @@ async function storeList(
 ): Promise<ExportPlan> {
   const { token: _, listing: __, ...rest } = plan;
   const { execution, request } = plan;
-  const key = (await store.list(advertisersPrefix(request))).at(-1);
+  const [key, earlier] = (await store.list(advertisersPrefix(request))).reverse();
   const last = key === undefined ? undefined : await readAdvertisers(store, key);
-  const gone = warnOfGone(ids, last);
+  // A try that was killed after it wrote the list of this run.
+  const isOwn = last?.execution === execution;
+  const before = isOwn && earlier !== undefined ? await readAdvertisers(store, earlier) : last;
+  const gone = warnOfGone(ids, before);
   const next = { ...rest, warnings: [...new Set([...plan.warnings, ...gone])] };
   if (key !== undefined && last?.advertiser_ids.join() === ids.join()) {
-    // A try that was killed after it wrote the list has found its newcomers.
-    const newcomers = last.execution === execution ? last.newcomers : undefined;
+    const newcomers = isOwn ? last.newcomers : undefined;
     return { ...next, advertisers: { key, count: ids.length, newcomers } };
   }
   const newcomers = last && (await findNewcomers(ids, last, request, store));
