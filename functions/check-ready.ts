@@ -31,6 +31,9 @@ export const MAX_CHECKS = (7 * 24 * 3600) / BETWEEN_CHECKS;
 const MAX_RANGES = 5;
 const MAX_LINES = 200;
 
+/** Characters of a description that AWS's chat service takes. */
+const MAX_CHAT = 8_000;
+
 interface Dependencies extends RequestTarget, Pick<Common, 'now'> {
   readonly store: RecordStore;
 }
@@ -47,13 +50,20 @@ export async function checkReady(run: ReadyCheck, dependencies: Dependencies): P
   const accounts = await pMap(run.requests.flatMap(requestsIn), read, { concurrency: PARALLEL });
   const late = accounts.filter(({ missing }) => missing.length > 0);
   const { checks } = run.checked ?? { checks: 0 };
-  const checked = { checks: checks + 1, late: late.length };
-  if (late.length === 0) {
-    const isNews = checks > 0 || run.tell;
-    return { ...checked, status: isNews ? 'ready' : 'done', readiness: describeReady(run, accounts) };
-  }
-  const status = checks === 0 ? 'late' : checks < MAX_CHECKS ? 'waiting' : 'done';
-  return { ...checked, status, readiness: describeLate(run, late, accounts.length) };
+  const isReady = late.length === 0;
+  const readiness = isReady ? describeReady(run, accounts) : describeLate(run, late, accounts.length);
+  const status = isReady ? statusOfReady(checks, run.tell) : statusOfLate(checks);
+  const notification = notificationOf(readiness);
+  return { checks: checks + 1, late: late.length, status, readiness, notification };
+}
+
+function statusOfReady(checks: number, tell: boolean): CheckedRun['status'] {
+  return checks > 0 || tell ? 'ready' : 'done';
+}
+
+function statusOfLate(checks: number): CheckedRun['status'] {
+  if (checks === 0) return 'late';
+  return checks < MAX_CHECKS ? 'waiting' : 'done';
 }
 
 /** When the run was due: the last start of its schedule before the first check. */
@@ -140,6 +150,21 @@ function describeRun(
   const message = [title, ...lines.slice(0, MAX_LINES), ...more].join('\n');
   const subject = `${name} of ${date} is ${words.replace(/:.*/, '')}`;
   return { version: '1', export: name, ready_by, time_zone, date, accounts, subject, message };
+}
+
+/**
+ * The message in two forms. AWS's chat service, which subscribes by https, drops plain text and takes a custom
+ * notification. Mail and every other protocol get the text. The block keeps the commands as they are.
+ */
+function notificationOf({ subject: title, message }: Readiness): string {
+  const block = (text: string) => ['```', text, '```'].join('\n');
+  const rest = '\nand more: see status';
+  const room = MAX_CHAT - block(rest).length;
+  // No command is cut.
+  const whole = message.slice(0, message.lastIndexOf('\n', room));
+  const shown = message.length <= room ? message : whole + rest;
+  const chat = { version: '1.0', source: 'custom', content: { title, description: block(shown) } };
+  return JSON.stringify({ default: message, https: JSON.stringify(chat) });
 }
 
 export const handler = createHandler(READS.CheckReady, ReadyCheck, checkReady, (settings) => ({

@@ -56,4 +56,6 @@ export interface CheckedRun {
   /** Accounts. */
   readonly late: number;
   readonly readiness: Readiness;
+  /** JSON of SNS, with the message in a form for each protocol. */
+  readonly notification: string;
 }

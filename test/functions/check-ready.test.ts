@@ -82,6 +82,15 @@ describe('CheckReady', () => {
     ]);
   });
 
+  it('has text for mail, and for the chat service the custom notification that it takes', async () => {
+    const { checked } = await check({ acme: [HALF] });
+    const { subject: title, message } = checked.readiness;
+    const { https, ...others } = JSON.parse(checked.notification);
+    expect(others).toEqual({ default: message });
+    const description = ['```', message, '```'].join('\n');
+    expect(JSON.parse(https)).toEqual({ version: '1.0', source: 'custom', content: { title, description } });
+  });
+
   it('reads two objects of an account whose window is there, and lists none', async () => {
     const { checked, lists, reads } = await check({ acme: [WINDOW], globex: [WINDOW] });
     expect(checked).toMatchObject({ status: 'done', late: 0 });
@@ -125,6 +134,14 @@ describe('CheckReady', () => {
       export: 'd'.repeat(64),
     });
     const { subject, message } = checked.readiness;
+    const { https, ...others } = JSON.parse(checked.notification);
+    expect(others).toEqual({ default: message });
+    const { description } = JSON.parse(https).content;
+    expect(description.length).toBeLessThanOrEqual(8_000);
+    expect(description).toMatch(/\nand more: see status\n```$/);
+    const commands = description.split('\n').filter((line: string) => line.includes(' run '));
+    expect(commands.filter((line: string) => !line.endsWith('--to 2026-11-23'))).toEqual([]);
+    expect(Buffer.byteLength(checked.notification)).toBeLessThan(256 * 1024);
     expect(subject.length).toBeLessThanOrEqual(100);
     expect(message).toMatch(/\nand 200 more lines: see status$/);
     expect(JSON.stringify(checked).length).toBeLessThan(150_000);

@@ -27,7 +27,7 @@ it('a run that is late is announced once, and again when it is there', async () 
         // Somebody exports it once it is known to be late.
         if (DetailType === 'Report Late') await workflow.run(request);
       }
-      if (Message) messages.push(Message);
+      if (Message) messages.push(JSON.parse(Message).default);
       return {};
     },
   });

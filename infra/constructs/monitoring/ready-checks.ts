@@ -59,7 +59,8 @@ function tell(scope: Construct, id: string, topic: ITopic): SnsPublish {
   const task = new SnsPublish(scope, id, {
     topic,
     subject: sfn.JsonPath.stringAt('$.checked.readiness.subject'),
-    message: sfn.TaskInput.fromJsonPathAt('$.checked.readiness.message'),
+    message: sfn.TaskInput.fromJsonPathAt('$.checked.notification'),
+    messagePerSubscriptionType: true,
     taskTimeout: sfn.Timeout.duration(Duration.minutes(1)),
     resultPath: sfn.JsonPath.DISCARD,
   });

@@ -97,12 +97,17 @@ async function run(...statuses: readonly string[]) {
     interpreter,
     clock: scaledClock(100_000),
     async runTask(resource, input) {
-      const { Entries, Message } = Object(input);
+      const { Entries, Message, MessageStructure, Subject } = Object(input);
       if (Entries) sent.push(Entries[0].DetailType);
-      if (Message) sent.push(Message);
+      if (Message) {
+        // SNS then sends each protocol its form.
+        expect({ MessageStructure, Subject }).toEqual({ MessageStructure: 'json', Subject: 's' });
+        sent.push(JSON.parse(Message).default);
+      }
       if (!resource.includes('CheckReady')) return {};
       const status = calls.shift();
-      return { status, readiness: { subject: 's', message: `message of ${status}` } };
+      const notification = JSON.stringify({ default: `message of ${status}` });
+      return { status, readiness: { subject: 's' }, notification };
     },
   });
   const { status } = await local.start('check', { export: 'daily' }).result;
