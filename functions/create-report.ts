@@ -1,16 +1,16 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { idsOf, sayLastAnswers } from './decisions/report-answer.ts';
-import { sayNoTotal } from './decisions/total.ts';
 import { MAX_LOST_ANSWERS, MAX_REPORTS, MIN_WAIT, throttleWait } from './decisions/waits.ts';
 import { truncate } from './decisions/warnings.ts';
 import { readAdvertisers } from './deliveries/advertisers.ts';
 import { createReport as postReport } from './platform/reports.ts';
 import { callPlatform, createPlatformAccess, type PlatformAccess } from './token/call-platform.ts';
 import { count } from './workflow/count.ts';
-import { AnswerLost, AnswerUnreadable, ExportError, ReportStuck, TokenRefused } from './workflow/errors.ts';
+import { AnswerLost, AnswerUnreadable, ReportStuck } from './workflow/errors.ts';
+import type { ReportRequest } from './workflow/request/request.ts';
 import { READS } from './workflow/settings.ts';
-import type { ReportRef } from './workflow/state-parts.ts';
+import type { ReportRef, Window } from './workflow/state-parts.ts';
 import { ReportWindow } from './workflow/states.ts';
 
 /** Bytes of a warning in the state: about 20 ids. */
@@ -22,9 +22,7 @@ interface Dependencies extends PlatformAccess {
 
 /**
  * Creates the window's report, or a replacement for one that is stuck or useless (contract 4.3). The first
- * poll follows 10 s later. If the request reconciles, the platform's total comes in between: in an entry of
- * its own, so that no failure repeats the first report. A lost answer may have left a report behind, so it is
- * repeated only once.
+ * poll follows 10 s later. A lost answer may have left a report behind, so it is repeated only once.
  *
  * @throws ReportStuck if all replacements are used up
  * @throws AnswerLost, AnswerUnreadable for the second lost answer
@@ -34,17 +32,14 @@ export async function createReport(
   { store, ...access }: Dependencies,
 ): Promise<ReportWindow> {
   const { reports, request, window, advertisers, lost_answers = 0 } = state;
-  // The platform's total is not replaced.
-  if (reports.length >= (state.main ? 1 : MAX_REPORTS))
+  if (reports.length >= MAX_REPORTS)
     // It begins with the last answers, because an export shows only its first 400 bytes.
     throw new ReportStuck(`No report could be delivered: ${sayLastAnswers(reports)}.`, idsOf(reports));
   const { advertiser_ids: all } = advertisers
     ? await readAdvertisers(store, advertisers.key)
     : { advertiser_ids: [] };
-  // A report is replaced only after it was polled.
-  if (request.reconcile && reports[0] && !reports[0].last_answer) return createTotal(state, access, all);
   const called = await callPlatform(state, access, (...platform) =>
-    postReport(...platform, request, window, all),
+    postReport(...platform, askFor(request, window), window, all),
   ).catch((error: unknown) => acceptLostAnswer(error, lost_answers, access));
   if ('retry_after' in called)
     return {
@@ -58,40 +53,18 @@ export async function createReport(
   return {
     ...leaveOut(after, all, answer.refused),
     reports: [...reports, newReport(answer, access)],
-    status: request.reconcile && reports.length === 0 ? 'planned' : 'pending',
+    status: 'pending',
     wait_seconds: MIN_WAIT,
   };
 }
 
-function newReport({ id }: { readonly id: string }, { now }: PlatformAccess): ReportRef {
-  return { id, created_at: now().toISOString(), useless_answers: 0, given_up: false };
+/** Without dimensions, the platform adds the rows of a day up itself (contract 2.2). */
+function askFor({ dimensions, ...request }: ReportRequest, { content }: Window): ReportRequest {
+  return content === 'total' || dimensions === undefined ? request : { ...request, dimensions };
 }
 
-/**
- * Creates the platform's total. After a second 429, and any failure that a new token does not cure, the
- * window is delivered without it.
- *
- * @throws TokenRefused unless the token is new
- */
-async function createTotal(
-  state: ReportWindow,
-  access: PlatformAccess,
-  all: readonly string[],
-): Promise<ReportWindow> {
-  const { dimensions, ...request } = state.request;
-  const called = await callPlatform(state, access, (...platform) =>
-    postReport(...platform, request, state.window, all),
-  ).catch((error: Error) => error);
-  if (called instanceof TokenRefused && !state.token.unproven) throw called;
-  const next = { status: 'pending', wait_seconds: MIN_WAIT } as const;
-  const withoutTotal = (reason: string) => {
-    return { ...state, ...next, warnings: [...state.warnings, sayNoTotal(reason)] };
-  };
-  if (called instanceof Error)
-    return withoutTotal(called instanceof ExportError ? called.happened : 'it was not created');
-  const { window, answer } = called;
-  if (answer) return { ...window, ...next, total: newReport(answer, access) };
-  return state.throttled === 0 ? window : withoutTotal('the platform answered 429 again');
+function newReport({ id }: { readonly id: string }, { now }: PlatformAccess): ReportRef {
+  return { id, created_at: now().toISOString(), useless_answers: 0, given_up: false };
 }
 
 /** Each window has the same words, so an export's result has them once. */

@@ -5,7 +5,6 @@ import { type Catalog, createCatalog } from './aws/catalog.ts';
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { type RequestTarget, requestHash, targetOf } from './decisions/request-hash.ts';
-import { sayNoTotal, turnBack, turnToTotal } from './decisions/total.ts';
 import { MAX_REPLACED_COPIES, MIN_WAIT } from './decisions/waits.ts';
 import { shortenTexts } from './decisions/warnings.ts';
 import { type Curation, curateList, curateRows } from './tables/curate-file.ts';
@@ -16,7 +15,6 @@ import { findRows } from './tables/report-file.ts';
 import { count } from './workflow/count.ts';
 import type { ExportRequest } from './workflow/request/request.ts';
 import { READS } from './workflow/settings.ts';
-import type { Curated } from './workflow/state-parts.ts';
 import { type AuthorizedWindow, SavedWindow } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 import { reportColumns, type TableSchema, tableOf } from './workflow/table.ts';
@@ -54,16 +52,15 @@ export async function curateReport(
   const hash = request.kind === 'purchases' ? '' : requestHash(request, target);
   const table = await findTable(request, catalog, hash);
   const { schema } = table;
+  const isTotal = state.window.content === 'total';
   const unread = (reason: string) => {
-    if (state.main) return turnBack({ ...state, warnings: [...state.warnings, sayNoTotal(reason)] });
-    const table_problem = schema && notWritten(schema.table, reason);
+    const table_problem = schema && !isTotal ? notWritten(schema.table, reason) : undefined;
     const warnings = [table_problem ?? `the rows were not read: ${reason}`];
     return finish(state, table, { curated: { table_problem }, warnings });
   };
   // The rows of these were counted when the file was written.
   if (request.kind === 'purchases' || (request.kind === 'list' && !catalog))
     return finish(state, table, { curated: {}, warnings: [] });
-  if (state.main && !catalog) return unread('without tables, there is no ledger');
   if (object.bytes > maxBytes)
     return unread(
       `the file has ${count(object.bytes, 'byte')}, more than max_curate_bytes (${maxBytes}) allows`,
@@ -87,12 +84,8 @@ export async function curateReport(
     const columns = schema?.columns ?? (request.kind === 'report' ? reportColumns(request) : []);
     using database = await openDatabase(folder, signal, columns.length);
     const work = { database, store, folder, signal, catalog, file, schema, hash, acceptEmpty };
-    if (state.main) {
-      const { reconciled, warnings } = await curateTotal(state, work);
-      const curated = { ...state.curated, reconciled };
-      return turnBack({ ...state, curated, warnings: [...state.warnings, ...warnings] });
-    }
-    return finish(state, table, await (request.kind === 'list' ? curateList : curateRows)(state, work));
+    const curate = request.kind === 'list' ? curateList : isTotal ? curateTotal : curateRows;
+    return finish(state, table, await curate(state, work));
   } catch (error) {
     const problem = error instanceof TableProblem ? error : limitOf(error, signal);
     if (problem) return unread(problem.message);
@@ -152,27 +145,15 @@ function finish(
   { rows, curated, warnings }: Curation,
 ): AuthorizedWindow {
   const refused = problem ?? warning;
-  const { total, ...window } = state;
-  const noTotal = total && whyNoTotal(total.id, state, curated.sums);
-  const added = [
-    ...(refused === undefined ? [] : [refused]),
-    ...warnings,
-    ...(noTotal === undefined ? [] : [sayNoTotal(noTotal)]),
-  ];
+  const added = [...(refused === undefined ? [] : [refused]), ...warnings];
   const curatedWindow: SavedWindow = {
-    ...window,
+    ...state,
     status: 'curated',
     object: { ...state.object, rows: rows ?? state.object.rows },
     curated: { ...curated, table_problem: problem ?? curated.table_problem },
     warnings: [...state.warnings, ...shortenTexts(added, MAX_WARNINGS)],
   };
-  return total && noTotal === undefined ? turnToTotal(curatedWindow, total) : curatedWindow;
-}
-
-function whyNoTotal(id: string, { reports }: SavedWindow, sums: Curated['sums'] = {}): string | undefined {
-  // The platform may answer two POSTs with the same report.
-  if (reports.some((report) => report.id === id)) return `the platform gave it the id of the rows, ${id}`;
-  return Object.keys(sums).length > 0 ? undefined : 'the rows have no sums';
+  return curatedWindow;
 }
 
 /** The manifest must not name a file that another run has replaced. */

@@ -55,12 +55,11 @@ function isWindowFailure(state: DescribeFailureInput): state is WindowFailure {
 }
 
 async function failWindow(
-  state: Pick<WindowFailure, 'caught' | 'execution' | 'request' | 'window' | 'reports' | 'main'>,
+  state: Pick<WindowFailure, 'caught' | 'execution' | 'request' | 'window' | 'reports'>,
   dependencies: Dependencies,
 ): Promise<FailedWindow> {
-  const { caught, request, window, main, reports } = state;
-  const all = [...(main?.reports ?? []), ...reports];
-  const report = createFailureReport(caught, { ...dependencies, ...state, reports: all });
+  const { caught, request, window } = state;
+  const report = createFailureReport(caught, { ...dependencies, ...state });
   await storeReport(report, failureKey(request, window), dependencies);
   return { outcome: 'failed', window, failure: summarizeReport(report) };
 }
@@ -71,7 +70,8 @@ async function sumUpWindows(
   dependencies: Dependencies,
 ): Promise<Partial<FailureReport>> {
   if (!results) return {};
-  const outcomes = collectOutcomes(windows, results);
+  // A total of the platform that fails is a warning, and not a failure.
+  const outcomes = collectOutcomes(windows, results).filter(({ window }) => window.content === undefined);
   const failed = await Promise.all(
     outcomes.map(async (each) => {
       if (each.outcome === 'delivered') return [];
@@ -85,7 +85,7 @@ async function sumUpWindows(
   ).then((each) => each.flat());
   const table_problem = problemOf(outcomes);
   const counts = {
-    windows_delivered: windows.length - failed.length,
+    windows_delivered: outcomes.length - failed.length,
     ...(table_problem !== undefined && { table_problem }),
   };
   const [first] = failed;
@@ -98,7 +98,7 @@ async function sumUpWindows(
     ...counts,
     ...(isSameError && { error, todo, runbook, ...(faults && { faults }) }),
     happened:
-      windows.length === 1 ? happened : `${countUndelivered(failed.length, windows.length)}. ${happened}`,
+      outcomes.length === 1 ? happened : `${countUndelivered(failed.length, outcomes.length)}. ${happened}`,
     report_ids: failed_windows.flatMap(({ report_ids }) => report_ids),
     request_ids: [...new Set(failed_windows.flatMap(({ request_ids }) => request_ids))],
     failed_windows,

@@ -6,8 +6,9 @@ import { findMissing } from './deliveries/missing.ts';
 import type { Plan, RecordStore } from './deliveries/records.ts';
 import { planKey } from './workflow/keys.ts';
 import { AccountsInput, isOfAccounts, parseRequests } from './workflow/request/accounts.ts';
-import { parseRequest, splitRequest } from './workflow/request/request.ts';
+import { type ExportRequest, parseRequest, splitRequest } from './workflow/request/request.ts';
 import { READS } from './workflow/settings.ts';
+import type { Window } from './workflow/state-parts.ts';
 import { type ExportPlan, PlanExportInput } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 
@@ -39,7 +40,14 @@ export async function planExport(
   // With `only_missing`, the plan of the export that it continues stays.
   await deployment.store.putJson(planKey(request, request), asked, onlyMissing && 'absent');
   for (const warning of warnings) log.warn(warning, { execution });
-  return { execution, started_at, request, ...plan, warnings, advertisers: null };
+  const all = withTotals(plan.windows, request);
+  return { execution, started_at, request, ...plan, windows: all, warnings, advertisers: null };
+}
+
+/** The platform's own total of a window is a window beside it. */
+function withTotals(windows: readonly Window[], request: ExportRequest): Window[] {
+  if (request.kind !== 'report' || request.reconcile !== true) return [...windows];
+  return windows.flatMap((window) => [window, { ...window, content: 'total' as const }]);
 }
 
 /** Each account becomes an execution, whose input joins its facts and the request. */

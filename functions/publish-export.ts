@@ -1,25 +1,28 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { runCommand } from './decisions/newcomers.ts';
-import { collectOutcomes, countUndelivered, problemOf } from './decisions/outcomes.ts';
-import { addByMetric } from './decisions/total.ts';
+import { collectOutcomes, countUndelivered, problemOf, type WindowOutcome } from './decisions/outcomes.ts';
+import { aboveTolerance, addByMetric, type ComparedDay, sayNoTotal } from './decisions/total.ts';
 import { shortenTexts } from './decisions/warnings.ts';
-import { ExportIncomplete } from './workflow/errors.ts';
+import { type ReconciledWindow, readComparedDays } from './tables/reconcile.ts';
+import { reasonOf } from './tables/report.ts';
+import { ExportIncomplete, readCause } from './workflow/errors.ts';
 import { planKey } from './workflow/keys.ts';
+import { describeDays, earliest } from './workflow/request/dates.ts';
 import { READS } from './workflow/settings.ts';
-import type { Comparison, TableChanges } from './workflow/state-parts.ts';
+import type { Comparison, TableChanges, Window } from './workflow/state-parts.ts';
 import { type DeliveredWindow, type ExportResult, PublishExportInput } from './workflow/states.ts';
 
 /** Bytes of the result's warnings. Its windows have at most 100 × 1,700 bytes, and an event has 256 KB. */
 const MAX_WARNINGS = 50_000;
 
 interface Dependencies {
-  readonly store: Pick<ObjectStore, 'bucket' | 'remove'>;
+  readonly store: Pick<ObjectStore, 'bucket' | 'readEnd' | 'remove'>;
 }
 
 /**
  * Sums up the windows. The result becomes the event's detail and the execution's output. If no window failed,
- * the plan of the range is removed, whichever run wrote it.
+ * the plan of the range is removed, whichever run wrote it. A total of the platform that failed is a warning.
  *
  * @throws ExportIncomplete if a window failed or has no result; delivered windows stay delivered
  * @throws AccessRefused, ServiceUnavailable
@@ -29,14 +32,17 @@ export async function publishExport(
   { store }: Dependencies,
 ): Promise<ExportResult> {
   const { execution, request, windows: planned, results = [], already_delivered, warnings } = plan;
-  const outcomes = collectOutcomes(planned, results);
+  const all = collectOutcomes(planned, results);
+  // The platform's totals are no part of what is delivered.
+  const outcomes = all.filter(({ window }) => window.content === undefined);
   const delivered = outcomes.filter((outcome) => outcome.outcome === 'delivered');
   const failed = outcomes.length - delivered.length;
   if (failed > 0) throw new ExportIncomplete(`${countUndelivered(failed, outcomes.length)}.`);
+  const { reconciled, warnings: ofTotals } = await reconcile(plan, all, store);
   await store.remove(planKey(request, request));
   const { account, name, kind, start_date, end_date } = request;
   const windows = delivered.map(({ outcome, warnings: _, ...window }) => window);
-  const all = [...warnings, ...delivered.flatMap((window) => window.warnings ?? [])];
+  const allWarnings = [...warnings, ...delivered.flatMap((window) => window.warnings ?? []), ...ofTotals];
   return {
     version: '1',
     execution,
@@ -51,10 +57,10 @@ export async function publishExport(
     bytes: windows.reduce((sum, { bytes }) => sum + bytes, 0),
     ...sumRows(delivered, already_delivered),
     table_problem: problemOf(outcomes),
-    reconciled: sumComparisons(delivered),
+    reconciled,
     ...sumChanges(delivered),
     ...describeNewcomers(plan),
-    warnings: shortenTexts(all, MAX_WARNINGS),
+    warnings: shortenTexts(allWarnings, MAX_WARNINGS),
   };
 }
 
@@ -93,18 +99,67 @@ function sumChanges(windows: readonly DeliveredWindow[]): Partial<TableChanges> 
   };
 }
 
-/** Adds up what windows compared with the platform's totals. A window has the first metrics only. */
-function sumComparisons(windows: readonly DeliveredWindow[]): Comparison | undefined {
-  const all = windows.flatMap(({ reconciled }) => reconciled ?? []);
-  if (all.length === 0) return undefined;
-  const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
-  const above = all.flatMap(({ above_tolerance }) => above_tolerance ?? []);
-  const isInAll = (name: string) => all.every(({ metrics }) => metrics.some(({ metric }) => metric === name));
-  return {
-    days: sum(all.map(({ days }) => days)),
-    above_tolerance: above.length > 0 ? sum(above) : undefined,
-    metrics: addByMetric(all.flatMap(({ metrics }) => metrics).filter(({ metric }) => isInAll(metric))),
+/** The platform's totals beside the rows of this execution, and warnings about what differs or was not compared. */
+async function reconcile(
+  { request }: PublishExportInput,
+  outcomes: readonly WindowOutcome[],
+  store: Dependencies['store'],
+): Promise<{ readonly reconciled?: Comparison; readonly warnings: readonly string[] }> {
+  const totals = outcomes.filter(({ window }) => window.content === 'total');
+  if (request.kind !== 'report' || totals.length === 0) return { warnings: [] };
+  const reports = new Map(
+    outcomes.flatMap((outcome) => {
+      const isRows = outcome.outcome === 'delivered' && outcome.window.content === undefined;
+      return isRows ? [[outcome.window.start_date, outcome.report_id]] : [];
+    }),
+  );
+  const delivered = totals.flatMap((outcome): ReconciledWindow[] => {
+    const rows = reports.get(outcome.window.start_date);
+    if (outcome.outcome !== 'delivered' || outcome.report_id === undefined || rows === undefined) return [];
+    return [{ window: outcome.window, rows, total: outcome.report_id }];
+  });
+  // The platform may answer two POSTs with the same report.
+  const comparable = delivered.filter(({ rows, total }) => rows !== total);
+  const read = await readComparedDays(store, request, comparable).catch((error: Error) => {
+    const reason = reasonOf(error);
+    if (reason === undefined) throw error;
+    return reason;
+  });
+  if (typeof read === 'string') return { warnings: [sayNoTotal(read)] };
+  const without = totals.filter(({ window }) => !read.some((day) => covers(window, day)));
+  const warnings = without.map((outcome) =>
+    sayNoTotal(`${describeDays(outcome.window)}: ${whyNone(outcome, delivered)}`),
+  );
+  if (read.length === 0) return { warnings };
+  const { reconcile_tolerance: tolerance } = request;
+  const above = aboveTolerance(read, tolerance);
+  const reconciled = {
+    days: new Set(read.map(({ date }) => date)).size,
+    ...(tolerance && { above_tolerance: above.length }),
+    metrics: addByMetric(read),
   };
+  return { reconciled, warnings: [...warnings, ...warnOfDifferences(above)] };
+}
+
+function covers({ start_date, end_date }: Window, { date }: ComparedDay): boolean {
+  return start_date <= date && date < end_date;
+}
+
+function whyNone(outcome: WindowOutcome, delivered: readonly ReconciledWindow[]): string {
+  if (outcome.outcome === 'lost') return readCause(outcome.caught.Cause ?? '').happened;
+  if (outcome.outcome === 'failed') return `${outcome.failure.error}: ${outcome.failure.happened}`;
+  const same = delivered.find(({ window, rows, total }) => rows === total && window === outcome.window);
+  if (same) return `the platform gave it the id of the rows, ${same.total}`;
+  return outcome.warnings?.at(-1) ?? 'the ledger lacks the sums of its rows or of the total';
+}
+
+function warnOfDifferences(above: readonly ComparedDay[]): string[] {
+  const [worst] = above;
+  if (!worst) return [];
+  const first = earliest(above.map(({ date }) => date));
+  return [
+    `sums of days that differ from the platform's total by more than reconcile_tolerance: ${above.length}, from ${first} on; most of all ${worst.metric} of ${worst.date}: ${worst.rows_sum} in the rows, ${worst.platform_total} in the total`,
+  ];
 }
 
 export const handler = createHandler(READS.PublishExport, PublishExportInput, publishExport, (settings) => ({

@@ -1,13 +1,12 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { type RequestTarget, targetOf } from './decisions/request-hash.ts';
-import { sayNoTotal, turnBack } from './decisions/total.ts';
-import { bytesOf, shortenTexts, truncate } from './decisions/warnings.ts';
+import { shortenTexts, truncate } from './decisions/warnings.ts';
 import { writeManifest } from './deliveries/manifest.ts';
 import { readCause } from './workflow/errors.ts';
 import { manifestKey } from './workflow/keys.ts';
 import { READS } from './workflow/settings.ts';
-import { type Comparison, TableChanges } from './workflow/state-parts.ts';
+import { TableChanges } from './workflow/state-parts.ts';
 import { type DeliveredWindow, SavedWindow } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 import { tableOf } from './workflow/table.ts';
@@ -15,10 +14,9 @@ import { tableOf } from './workflow/table.ts';
 /**
  * Bytes of a window's warnings and of its table problem in the export's state. Its other fields have at most
  * 1,000 bytes, so a delivered window is not larger than a failed one, for which that state has room (see
- * MAX_WINDOWS). What is reconciled takes its bytes from the warnings'.
+ * MAX_WINDOWS).
  */
 const MAX_WARNINGS = 700;
-const MAX_RECONCILED = 400;
 const MAX_PROBLEM = 300;
 
 interface Dependencies extends RequestTarget, Pick<Common, 'now'> {
@@ -33,28 +31,22 @@ interface Dependencies extends RequestTarget, Pick<Common, 'now'> {
  * @throws AccessRefused, ServiceUnavailable
  */
 export async function publishWindow(
-  { caught, ...given }: SavedWindow,
+  { caught, ...state }: SavedWindow,
   dependencies: Dependencies,
 ): Promise<DeliveredWindow> {
-  const state = turnBack(given);
   const { request, window, object, ready_id, curated, export_warnings = state.warnings.length } = state;
   const [happened] = readCause(caught?.Cause ?? '').happened.split('\n', 1);
   // If CurateReport was killed, it may have written some months. The file is delivered all the same.
-  const death =
-    caught && !given.main
-      ? `the rows were not read, or the table may lack days (${caught.Error}): ${happened}`
-      : undefined;
-  const lost = death ?? (caught && sayNoTotal(`${caught.Error}: ${happened}`));
-  const warnings = [...state.warnings, ...(lost === undefined ? [] : [lost])];
-  // An export without a table lacks no days.
-  const table_problem = (dependencies.hasTables && tableOf(request) && death) || curated?.table_problem;
+  const death = caught && `the rows were not read, or the table may lack days (${caught.Error}): ${happened}`;
+  const warnings = [...state.warnings, ...(death === undefined ? [] : [death])];
+  // An export without a table lacks no days, and the platform's total has none.
+  const hasDays = dependencies.hasTables && tableOf(request) !== undefined && window.content !== 'total';
+  const table_problem = (hasDays ? death : undefined) ?? curated?.table_problem;
   const newer = await writeManifest({ ...state, warnings }, table_problem, dependencies);
   if (newer)
     warnings.push(
       `execution ${newer.execution} delivered a newer report of this window, so its manifest stays`,
     );
-  const reconciled = curated?.reconciled && shorten(curated.reconciled);
-  const left = MAX_WARNINGS - (reconciled ? bytesOf(reconciled) : 0);
   return {
     outcome: 'delivered',
     window,
@@ -64,19 +56,11 @@ export async function publishWindow(
     bytes: object.bytes,
     rows: object.rows,
     table_problem: table_problem && truncate(table_problem, MAX_PROBLEM),
-    reconciled,
     ...(curated?.table && TableChanges.parse(curated.table)),
     ...(warnings.length > export_warnings && {
-      warnings: shortenTexts(warnings.slice(export_warnings), left),
+      warnings: shortenTexts(warnings.slice(export_warnings), MAX_WARNINGS),
     }),
   };
-}
-
-/** Keeps the first metrics that fit. */
-function shorten({ metrics, days, above_tolerance }: Comparison): Comparison {
-  const some = { days, above_tolerance, metrics: [...metrics] };
-  while (bytesOf(some) > MAX_RECONCILED) some.metrics.pop();
-  return some;
 }
 
 export const handler = createHandler(READS.PublishWindow, SavedWindow, publishWindow, (settings) => ({

@@ -56,7 +56,7 @@ export async function saveReport(
   const copied = await dependencies
     .copy({
       url: answer.url,
-      key: objectKey(window.request, window.window, window.main ? 'total' : 'report'),
+      key: objectKey(window.request, window.window),
       checkpoint,
       deadline,
     })
@@ -86,12 +86,10 @@ function watchAgain(
 }
 
 /** A report that was replaced leaves parts in S3. The bucket's lifecycle rule removes them. */
-function findCheckpoint({ checkpoint, ready_id, main }: ReadyWindow): Checkpoint | undefined {
+function findCheckpoint({ checkpoint, ready_id }: ReadyWindow): Checkpoint | undefined {
   if (checkpoint?.report_id !== ready_id) return undefined;
-  // The platform's total has a row a day.
-  const most = main ? 1 : MAX_CALLS;
-  if (checkpoint.calls < most) return checkpoint;
-  throw new DownloadRefused(`The file could not be copied in ${most} calls of at most 15 minutes.`, {
+  if (checkpoint.calls < MAX_CALLS) return checkpoint;
+  throw new DownloadRefused(`The file could not be copied in ${MAX_CALLS} calls of at most 15 minutes.`, {
     report_id: ready_id,
   });
 }

@@ -14,7 +14,7 @@ interface LostWindow {
   readonly caught: Caught;
 }
 
-type WindowOutcome = DeliveredWindow | FailedWindow | LostWindow;
+export type WindowOutcome = DeliveredWindow | FailedWindow | LostWindow;
 
 const NO_RESULT: Caught = {
   Error: 'StepFunctions.TaskFailed',
@@ -34,7 +34,9 @@ export function collectOutcomes(
 ): WindowOutcome[] {
   const found = results.flatMap((result) => WindowResult.safeParse(result).data ?? []);
   return windows.map((window, index) => {
-    const result = found.find((candidate) => candidate.window.start_date === window.start_date);
+    const isOfWindow = ({ window: other }: WindowResult) =>
+      other.start_date === window.start_date && other.content === window.content;
+    const result = found.find(isOfWindow);
     return result ?? { outcome: 'lost', window, caught: Caught.safeParse(results[index]).data ?? NO_RESULT };
   });
 }

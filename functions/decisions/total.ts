@@ -1,22 +1,6 @@
 import type { ReportRequest } from '../workflow/request/request.ts';
-import type { Comparison, ReportRef } from '../workflow/state-parts.ts';
-import type { AuthorizedWindow, SavedWindow } from '../workflow/states.ts';
+import type { Comparison } from '../workflow/state-parts.ts';
 import { columnName } from '../workflow/table.ts';
-import { MIN_WAIT } from './waits.ts';
-
-/** The platform's own total of a window, which the same states poll and copy once the rows are read. */
-
-/** The window whose `reports` is the total. The next SaveReport replaces `object`. */
-export function turnToTotal({ ready_id, ...state }: SavedWindow, total: ReportRef): AuthorizedWindow {
-  const { reports, object } = state;
-  const main = { reports, ready_id, object };
-  return { ...state, main, reports: [total], status: 'pending', wait_seconds: MIN_WAIT };
-}
-
-/** The window with its own report again, whatever became of the total. */
-export function turnBack({ main, ...state }: SavedWindow): SavedWindow {
-  return { ...state, ...main, status: 'curated' };
-}
 
 export function sayNoTotal(reason: string): string {
   return `the platform's total was not compared with the rows: ${reason}`;

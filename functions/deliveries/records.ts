@@ -7,6 +7,7 @@ import {
   exportPrefix,
   FAILURE,
   failureKey,
+  isOfTotal,
   MANIFEST,
   manifestKey,
   plannedRange,
@@ -129,7 +130,8 @@ export async function listWindows(
   { start_date }: DateRange = ALWAYS,
 ): Promise<string[]> {
   const prefix = `${exportPrefix(request)}start_date=`;
-  return store.list(prefix, start_date && `${prefix}${addDays(start_date, -MAX_WINDOW_DAYS)}`);
+  const keys = await store.list(prefix, start_date && `${prefix}${addDays(start_date, -MAX_WINDOW_DAYS)}`);
+  return keys.filter((key) => !isOfTotal(key));
 }
 
 async function readPlans(store: RecordStore, request: ExportId, range: DateRange): Promise<StoredPlan[]> {

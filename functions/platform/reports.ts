@@ -48,7 +48,8 @@ export function reportBody(
   window: Window,
 ): JsonObject {
   const fields = { advertiser_ids, metrics, ...(dimensions && { dimensions }), granularity, format };
-  return { ...options, ...window, ...fields };
+  const { start_date, end_date } = window;
+  return { ...options, start_date, end_date, ...fields };
 }
 
 /**

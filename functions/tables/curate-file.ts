@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Catalog } from '../aws/catalog.ts';
 import { count } from '../workflow/count.ts';
-import { dateIn, daysOf } from '../workflow/request/dates.ts';
+import { dateIn, daysOf, wasOver } from '../workflow/request/dates.ts';
 import type { ExportRequest, ReportRequest } from '../workflow/request/request.ts';
 import type { ShownDay } from '../workflow/shown-days.ts';
 import type { Curated, Window } from '../workflow/state-parts.ts';
@@ -38,17 +38,15 @@ export interface Work extends Merging, Pick<Offer, 'acceptEmpty'> {
  * @throws DownloadRefused, ServiceUnavailable
  */
 export async function curateRows(state: SavedWindow, work: Work): Promise<Curation> {
-  const { window, ready_id: report_id = '' } = state;
   const request = state.request as ReportRequest;
-  const created_at = state.reports.find(({ id }) => id === report_id)?.created_at ?? '';
   const path = join(work.folder, 'rows.parquet');
-  const facts = await stageWindow(request, window, work, path);
+  const facts = await stageWindow(request, state.window, work, path);
   const { rows, first_date, last_date } = facts;
   const sums = Object.fromEntries(
     Object.entries(facts.sums).flatMap(([name, sum]) => (sum === null ? [] : [[name, sum]])),
   );
-  const version = { report_id, created_at, request_hash: work.hash };
-  const entry = { version, window, copied_at: state.object.copied_at };
+  const entry = entryOf(state, work);
+  const { created_at } = entry.version;
   const written = await writeDays(work, request, entry, facts, (offer, month, some) =>
     mergeMonth(work, month, some, offer, path),
   );
@@ -60,6 +58,17 @@ export async function curateRows(state: SavedWindow, work: Work): Promise<Curati
     curated: { first_date, last_date, newest_day, sums, ...written.curated },
     warnings: [...written.warnings, ...facts.warnings],
   };
+}
+
+/** The report of a window, for the table and the ledger. */
+export function entryOf(
+  { window, ready_id: report_id = '', reports, request, object, execution }: SavedWindow,
+  { hash: request_hash }: Pick<Work, 'hash'>,
+): Entry {
+  const created_at = reports.find(({ id }) => id === report_id)?.created_at ?? '';
+  const time_zone = request.kind === 'report' ? (request.time_zone ?? 'UTC') : undefined;
+  const version = { report_id, created_at, request_hash };
+  return { version, window, copied_at: object.copied_at, execution, time_zone };
 }
 
 /** Reads the report of a window. @param path the Parquet file to write @returns also the days without rows */
@@ -90,7 +99,7 @@ export async function curateList(state: SavedWindow, work: Work): Promise<Curati
   const days = [{ day: window.start_date, rows: object.rows ?? 0, sums: {} }];
   const { copied_at } = object;
   const version = { report_id, created_at: copied_at, request_hash: work.hash };
-  const entry = { version, window, copied_at };
+  const entry = { version, window, copied_at, execution: report_id };
   return writeDays(work, state.request, entry, { days }, (offer) => mergeList(work, work.file, offer));
 }
 
@@ -116,7 +125,11 @@ async function writeDays(
     });
   const written = new Map(merged.map((each) => [each.day, each]));
   const own = days.map(
-    (each): LedgerDay => ({ ...entry, ...(written.get(each.day) ?? { ...each, outcome: 'not written' }) }),
+    (each): LedgerDay => ({
+      ...entry,
+      day_over: wasOver(each.day, entry.version.created_at, entry.time_zone),
+      ...(written.get(each.day) ?? { ...each, outcome: 'not written' }),
+    }),
   );
   // mergeLedger itself changes the lines of a day that was taken over.
   const others = shownLines(before).filter(

@@ -12,11 +12,16 @@ export interface Entry {
   readonly window: Window;
   /** When its file arrived. */
   readonly copied_at: string;
+  /** The execution that brought it. */
+  readonly execution: string;
+  /** The time zone in which its days end. Absent for a list, whose snapshot is made during its day. */
+  readonly time_zone?: string | undefined;
 }
 
 export interface LedgerDay extends DayFacts, Entry {
   /** See LEDGER_COLUMNS. */
   readonly outcome: 'shown' | 'kept' | 'held' | 'not written' | typeof TOTAL;
+  readonly day_over: boolean;
   /** See MergedDay. */
   readonly tookOver?: ReportVersion | undefined;
 }
@@ -25,9 +30,9 @@ export interface LedgerDay extends DayFacts, Entry {
 export function shownLines(shown: ShownDays): LedgerDay[] {
   return Object.entries(shown).flatMap(([day, { rows, ledger, ...version }]) => {
     if (!ledger) return [];
-    const { start_date, end_date, copied_at, sums, took_over: tookOver } = ledger;
+    const { start_date, end_date, sums, took_over: tookOver, ...facts } = ledger;
     const window = { start_date, end_date };
-    return [{ day, rows, sums, version, window, copied_at, outcome: 'shown', tookOver }];
+    return [{ day, rows, sums, version, window, ...facts, outcome: 'shown', tookOver }];
   });
 }
 
@@ -98,15 +103,18 @@ function selectFacts(request: ExportRequest, days: readonly LedgerDay[]): string
     literal(request.name),
     table === undefined ? 'CAST(NULL AS VARCHAR)' : literal(table),
   ];
-  const facts = days.flatMap(({ day, rows, sums, outcome, version, window, copied_at }) => {
-    const dates = [window.start_date, window.end_date, day].map((date) => `DATE ${literal(date)}`);
-    const report = [literal(version.report_id), timestamp(version.created_at), timestamp(copied_at)];
-    const values = outcome === TOTAL ? sums : { ...sums, rows: String(rows) };
-    return Object.entries(values).map(([metric, sum]) => {
-      // NULL if it is larger.
-      const value = `TRY_CAST(${sum === null ? 'NULL' : literal(sum)} AS DECIMAL(38,10))`;
-      return `(${[...own, ...dates, ...report, literal(metric), value, literal(outcome)]})`;
-    });
-  });
+  const facts = days.flatMap(
+    ({ day, rows, sums, outcome, version, window, copied_at, execution, day_over }) => {
+      const dates = [window.start_date, window.end_date, day].map((date) => `DATE ${literal(date)}`);
+      const report = [literal(version.report_id), timestamp(version.created_at), timestamp(copied_at)];
+      const values = outcome === TOTAL ? sums : { ...sums, rows: String(rows) };
+      return Object.entries(values).map(([metric, sum]) => {
+        // NULL if it is larger.
+        const value = `TRY_CAST(${sum === null ? 'NULL' : literal(sum)} AS DECIMAL(38,10))`;
+        const origin = [literal(version.request_hash), literal(execution), String(day_over)];
+        return `(${[...own, ...dates, ...report, literal(metric), value, literal(outcome), ...origin]})`;
+      });
+    },
+  );
   return `FROM (VALUES ${facts}) AS facts(${LEDGER_COLUMNS.map(({ name }) => name)})`;
 }

@@ -1,3 +1,4 @@
+import { wasOver } from '../workflow/request/dates.ts';
 import { findMetric } from '../workflow/request/dictionary.ts';
 import type { ReportVersion, ShownDay } from '../workflow/shown-days.ts';
 import { literal } from '../workflow/sql.ts';
@@ -179,7 +180,7 @@ async function sumShown(
 function decideDay(
   offered: DayFacts,
   shown: ShownDay | undefined,
-  { version, window, copied_at, acceptEmpty, warnBelow = 0 }: Offer,
+  { version, window, copied_at, execution, time_zone, acceptEmpty, warnBelow = 0 }: Offer,
   before: Sums = {},
 ): MergedDay {
   const { day, rows, sums } = offered;
@@ -200,7 +201,8 @@ function decideDay(
   const tookOver = isOther ? versionOf(shown) : undefined;
   // A report that came late does not end the hold of one that is newer than both.
   const held = rows > 0 && leadOfHeld > 0 ? shown?.held : undefined;
-  const ledger = { ...window, copied_at, sums, took_over: tookOver };
+  const day_over = wasOver(day, version.created_at, time_zone);
+  const ledger = { ...window, copied_at, execution, day_over, sums, took_over: tookOver };
   const fell =
     shown && !isOther ? findFall({ ...before, rows: `${shown.rows}` }, offered, warnBelow) : undefined;
   const entry = { ...version, rows, restated, held, fell, ledger };

@@ -1,76 +1,112 @@
 import { join } from 'node:path';
-import { aboveTolerance, addByMetric, type ComparedDay } from '../decisions/total.ts';
+import { parquetReadObjects } from 'hyparquet';
+import type { ObjectStore } from '../aws/objects.ts';
+import type { ComparedDay } from '../decisions/total.ts';
+import { daysOf, wasOver } from '../workflow/request/dates.ts';
 import { comparedMetrics } from '../workflow/request/report.ts';
 import type { ReportRequest } from '../workflow/request/request.ts';
-import { literal } from '../workflow/sql.ts';
+import type { Window } from '../workflow/state-parts.ts';
 import type { SavedWindow } from '../workflow/states.ts';
-import { columnName, ledgerKey, TOTAL, tableOf } from '../workflow/table.ts';
-import { eachMonth, stageWindow, type Work } from './curate-file.ts';
+import { CLOSED, columnName, ledgerKey, TOTAL } from '../workflow/table.ts';
+import { type Curation, eachMonth, entryOf, stageWindow, type Work } from './curate-file.ts';
 import { type LedgerDay, mergeLedger } from './ledger.ts';
-import { mergeObject, parquet, timestamp } from './merge.ts';
-import { TableProblem } from './report.ts';
+import { damaged, TableProblem } from './report.ts';
 
 /**
- * Writes the platform's total of each day into the ledger, beside the sums of the rows, and compares them.
+ * Writes the platform's total of each day into the ledger.
  *
- * @throws DownloadRefused, ServiceUnavailable; TableProblem if there is nothing to compare
+ * @throws DownloadRefused, ServiceUnavailable; TableProblem if it cannot be written
  */
-export async function curateTotal(
-  { window, main, object, ready_id: report_id = '', ...state }: SavedWindow,
-  work: Work,
-) {
+export async function curateTotal(state: SavedWindow, work: Work): Promise<Curation> {
+  if (!work.catalog) throw new TableProblem('without tables, there is no ledger');
   const { dimensions, ...request } = state.request as ReportRequest;
   const metrics = comparedMetrics(request).map(columnName);
-  const facts = await stageWindow(request, window, work, join(work.folder, 'total.parquet'));
-  const { created_at = '' } = main?.reports.find(({ id }) => id === main.ready_id) ?? {};
-  const version = { report_id: main?.ready_id ?? '', created_at, request_hash: work.hash };
+  const facts = await stageWindow(request, state.window, work, join(work.folder, 'total.parquet'));
+  if (facts.table_problem !== undefined) throw new TableProblem(facts.table_problem);
+  const entry = entryOf(state, work);
   const lines = facts.days.map(({ day, sums }): LedgerDay => {
-    const own = Object.fromEntries(metrics.map((metric) => [metric, sums[metric] ?? null]));
-    return { day, rows: 0, sums: own, version, window, copied_at: object.copied_at, outcome: TOTAL };
+    const compared = Object.fromEntries(metrics.map((metric) => [metric, sums[metric] ?? null]));
+    const day_over = wasOver(day, entry.version.created_at, entry.time_zone);
+    return { ...entry, day, rows: 0, sums: compared, outcome: TOTAL, day_over };
   });
-  const days: ComparedDay[] = [];
-  const problem = await eachMonth(lines, work.signal, async (month, some) => {
-    await mergeLedger(work, request, month, some);
-    days.push(...(await compare(work, request, month, version)));
-  });
-  const reason = problem ?? facts.table_problem ?? 'the ledger lacks the sums of its rows or of the total';
-  if (problem !== undefined || days.length === 0) throw new TableProblem(reason);
-  const { reconcile_tolerance: tolerance } = request;
-  const above = aboveTolerance(days, tolerance);
-  const [worst] = above;
-  const [first] = above.map(({ date }) => date).sort();
-  const reconciled = {
-    report_id,
-    key: object.key,
-    days: new Set(days.map(({ date }) => date)).size,
-    ...(tolerance && { above_tolerance: above.length }),
-    metrics: addByMetric(days),
-  };
-  const warning = `sums of days that differ from the platform's total by more than reconcile_tolerance: ${above.length}, from ${first} on; most of all ${worst?.metric} of ${worst?.date}: ${worst?.rows_sum} in the rows, ${worst?.platform_total} in the total`;
-  return { reconciled, warnings: worst ? [warning] : [] };
+  const problem = await eachMonth(lines, work.signal, (month, some) =>
+    mergeLedger(work, request, month, some),
+  );
+  if (problem !== undefined) throw new TableProblem(problem);
+  return { rows: facts.rows, curated: {}, warnings: [] };
 }
 
-/** Reads a report's sums and its total from the ledger of a month. No value counts as 0. */
-async function compare(
-  work: Work,
+/** The reports of the rows and of the total of a window, which one execution has delivered. */
+export interface ReconciledWindow {
+  readonly window: Window;
+  readonly rows: string;
+  readonly total: string;
+}
+
+type LedgerStore = Pick<ObjectStore, 'readEnd'>;
+
+/** No ledger of a month is that large: a few thousand rows of a hundred bytes. */
+const WHOLE_OBJECT_BYTES = 512 * 1024 ** 2;
+
+/**
+ * Reads from the ledger the sums of the rows of each day and metric, beside the platform's total. No value
+ * counts as 0. Days that lack one of the two are left out.
+ *
+ * @throws TableProblem, AccessRefused, ServiceUnavailable
+ */
+export async function readComparedDays(
+  store: LedgerStore,
   request: ReportRequest,
-  month: string,
-  { report_id, created_at }: LedgerDay['version'],
-): Promise<readonly ComparedDay[]> {
-  const table = tableOf(request);
-  const isSaid = [
-    `report_id = ${literal(report_id)} AND report_created_at = ${timestamp(created_at)}`,
-    `table_name IS NOT DISTINCT FROM ${table === undefined ? 'NULL' : literal(table)}`,
-  ].join(' AND ');
-  const values = (where: string) =>
-    `SELECT date, metric, coalesce(value, 0) AS value FROM said WHERE ${where}`;
-  const select = (path: string) => `WITH said AS (FROM ${parquet(path)} WHERE ${isSaid})
-    SELECT CAST(date AS VARCHAR) AS date, metric, CAST(own.value AS DOUBLE) AS rows_sum,
-      CAST(total.value AS DOUBLE) AS platform_total, CAST(own.value - total.value AS DOUBLE) AS difference
-    FROM (${values(`outcome = '${TOTAL}'`)}) AS total JOIN (${values(`outcome <> '${TOTAL}'`)}) AS own
-    USING (date, metric) ORDER BY date, metric`;
-  return mergeObject(work, ledgerKey(request, month), async (old) => {
-    const rows = old ? await work.database.query(select(old.path)) : [];
-    return { result: rows as unknown as readonly ComparedDay[] };
+  windows: readonly ReconciledWindow[],
+): Promise<ComparedDay[]> {
+  const days = windows.flatMap(({ window }) => daysOf(window));
+  const months = [...new Set(days.map((day) => day.slice(0, 'YYYY-MM'.length)))].toSorted();
+  const facts = (
+    await Promise.all(months.map((month) => readFacts(store, ledgerKey(request, month))))
+  ).flat();
+  const byReport = Map.groupBy(facts, ({ report_id }) => report_id);
+  return windows
+    .flatMap(({ window, rows, total }) => {
+      const isOfWindow = ({ date }: LedgerFact) => window.start_date <= date && date < window.end_date;
+      const sums = new Map(
+        (byReport.get(rows) ?? [])
+          .filter((fact) => isOfWindow(fact) && fact.outcome !== TOTAL && fact.outcome !== CLOSED)
+          .map((fact) => [`${fact.date} ${fact.metric}`, fact.value ?? 0]),
+      );
+      const totals = (byReport.get(total) ?? []).filter((fact) => isOfWindow(fact) && fact.outcome === TOTAL);
+      return totals.flatMap(({ date, metric, value }) => {
+        const rows_sum = sums.get(`${date} ${metric}`);
+        if (rows_sum === undefined) return [];
+        const platform_total = value ?? 0;
+        return [{ date, metric, rows_sum, platform_total, difference: rows_sum - platform_total }];
+      });
+    })
+    .toSorted((one, other) => one.date.localeCompare(other.date) || one.metric.localeCompare(other.metric));
+}
+
+interface LedgerFact {
+  /** YYYY-MM-DD */
+  readonly date: string;
+  readonly report_id: string;
+  readonly metric: string;
+  readonly value: number | null;
+  readonly outcome: string;
+}
+
+/** Reads a month of the ledger without DuckDB. @returns nothing if there is none */
+async function readFacts(store: LedgerStore, key: string): Promise<LedgerFact[]> {
+  const end = await store.readEnd(key, WHOLE_OBJECT_BYTES);
+  if (!end) return [];
+  const { bytes } = end;
+  const file = {
+    byteLength: bytes.length,
+    slice: (from: number, to?: number) => new Uint8Array(bytes.subarray(from, to)).buffer,
+  };
+  const columns = ['date', 'report_id', 'metric', 'value', 'outcome'];
+  const rows = await parquetReadObjects({ file, columns }).catch((error: Error) => {
+    throw damaged(key, error);
+  });
+  return rows.map(({ date, ...fact }) => {
+    return { ...fact, date: (date as Date).toISOString().slice(0, 10) } as LedgerFact;
   });
 }

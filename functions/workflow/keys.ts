@@ -34,22 +34,26 @@ export function exportPrefix({ account, name }: ExportId): string {
  * The prefix of a window's objects. It is known before the export runs and consists of validated parts only.
  * Athena, Spark and Snowflake read its `name=value` parts as partitions.
  */
-function windowPrefix(request: ExportId, window: Window): string {
-  return `${exportPrefix(request)}start_date=${window.start_date}/end_date=${window.end_date}/`;
+function windowPrefix(request: ExportId, { start_date, end_date, content }: Window): string {
+  const total = content === 'total' ? TOTAL_FOLDER : '';
+  return `${exportPrefix(request)}start_date=${start_date}/end_date=${end_date}/${total}`;
 }
 
-/** @param content of a report: `total` is the platform's own total, without dimensions */
-export function objectKey(
-  request: ExportRequest,
-  window: Window,
-  content: 'report' | 'total' = 'report',
-): string {
-  return `${windowPrefix(request, window)}${fileName(request, content)}`;
+/** In a window's prefix: the objects of the platform's own total of its days. */
+const TOTAL_FOLDER = 'total/';
+
+/** The object belongs to the platform's own total of a window, and not to its rows. */
+export function isOfTotal(key: string): boolean {
+  return key.includes(`/${TOTAL_FOLDER}`);
+}
+
+export function objectKey(request: ExportRequest, window: Window): string {
+  return `${windowPrefix(request, window)}${fileName(request)}`;
 }
 
 /** A report is the platform's file, unchanged. A list has one item per line. */
-function fileName(request: ExportRequest, content: string): string {
-  if (request.kind === 'report') return `${content}.${request.format.toLowerCase()}`;
+function fileName(request: ExportRequest): string {
+  if (request.kind === 'report') return `report.${request.format.toLowerCase()}`;
   return request.kind === 'purchases' ? 'purchases.json' : `${request.resource}.ndjson`;
 }
 

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { Window } from './state-parts.ts';
+import { Days } from './state-parts.ts';
 
 /** A run of an export whose windows must be there at a time of day, for each of its accounts. */
 export const ReadyCheck = z.object({
@@ -23,7 +23,7 @@ export type ReadyCheck = z.infer<typeof ReadyCheck>;
 /** Days of an account that are not there. `end_date` is exclusive. */
 const LateAccount = z.object({
   account: z.string(),
-  missing: z.array(Window),
+  missing: z.array(Days),
   /** The command that exports them. */
   command: z.string(),
 });

@@ -15,6 +15,10 @@ const LedgerFacts = z.object({
   start_date: z.string(),
   end_date: z.string(),
   copied_at: z.string(),
+  /** The execution that brought it. */
+  execution: z.string(),
+  /** The day was over when the report was created, in the account's time zone. */
+  day_over: z.boolean(),
   /** By metric. Null if the metric is null in all rows. */
   sums: z.record(z.string(), z.nullable(z.string())),
   /** The report of another request that the day showed before. */

@@ -3,7 +3,14 @@ import { isObject } from './json.ts';
 
 /** The parts that the states of states.ts are made of. */
 
-export const Window = z.object({ start_date: z.string(), end_date: z.string() });
+/** Days. `end_date` is exclusive. */
+export const Days = z.object({ start_date: z.string(), end_date: z.string() });
+
+export const Window = z.object({
+  ...Days.shape,
+  /** The platform's own total of the days, without dimensions. Absent: their rows. */
+  content: z.optional(z.literal('total')),
+});
 export type Window = z.infer<typeof Window>;
 
 /** The error that a Catch of the state machine adds to the state. */
@@ -27,7 +34,7 @@ export const Newcomers = z.object({
   /** The first of them. */
   advertiser_ids: z.array(z.string()),
   /** From the first exported day to the run that found them. Absent if there are no days before it. */
-  history: z.optional(Window),
+  history: z.optional(Days),
 });
 export type Newcomers = z.infer<typeof Newcomers>;
 
@@ -154,8 +161,6 @@ export const Curated = z.object({
   ),
   /** The reason why the export's table was not written. The raw file is delivered all the same. */
   table_problem: z.optional(z.string()),
-  /** Absent if the request does not reconcile, or the total could not be fetched or read. */
-  reconciled: z.optional(z.extend(Comparison, { report_id: z.string(), key: z.string() })),
 });
 export type Curated = z.infer<typeof Curated>;
 

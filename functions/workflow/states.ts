@@ -28,8 +28,7 @@ import {
  *     SaveReport       ReadyWindow           → SavedWindow, ReadyWindow with a `checkpoint`, or ReportWindow
  *     QueryPurchases   PurchasesWindow       → SavedWindow
  *     ExportList       ListWindow            → SavedWindow, or ListWindow with a `list`
- *     CurateReport     SavedWindow           → SavedWindow with `curated`, or ReadyWindow to copy again, or
- *                                              ReportWindow to fetch the platform's total
+ *     CurateReport     SavedWindow           → SavedWindow with `curated`, or ReadyWindow to copy again
  *     PublishWindow    SavedWindow           → DeliveredWindow
  *     DescribeFailure  DescribeFailureInput  → FailedWindow for a window, ExportFailed for the export
  *     PublishExport    PublishExportInput    → ExportResult
@@ -123,7 +122,7 @@ export const WindowState = z.object({
   window: Window,
   advertisers: z.optional(z.nullable(Advertisers)),
   /**
-   * The Choice states read it: `planned` create a report (the first, the platform's total or a replacement) ·
+   * The Choice states read it: `planned` create a report (the first or a replacement) ·
    * `pending` poll · `ready` save, or resume the copy · `saved` curate · `curated` publish
    */
   status: z.enum(['planned', 'pending', 'ready', 'saved', 'curated']),
@@ -137,12 +136,6 @@ export const WindowState = z.object({
   reports: z.array(ReportRef),
   /** The READY one of `reports`. */
   ready_id: z.optional(z.string()),
-  /** The report of the platform's total, if the request reconciles. It waits until the rows are read. */
-  total: z.optional(ReportRef),
-  /** The window's own report, while `reports` is the total: see turnToTotal. */
-  main: z.optional(
-    z.object({ reports: z.array(ReportRef), ready_id: z.optional(z.string()), object: StoredObject }),
-  ),
   token: z.optional(TokenRef),
   object: z.optional(StoredObject),
   curated: z.optional(Curated),
@@ -195,8 +188,6 @@ export const DeliveredWindow = z.object({
   warnings: z.optional(z.array(z.string())),
   /** The reason why the export's table was not written, shortened. The file is delivered all the same. */
   table_problem: z.optional(z.string()),
-  /** With the first metrics that fit; the manifest has all. */
-  reconciled: z.optional(Comparison),
   /** Absent if no table was written. */
   ...z.partial(TableChanges).shape,
 });

@@ -26,7 +26,7 @@ export type ColumnType = 'string' | 'bigint' | 'double' | `decimal(${number},${n
 export interface TableColumn {
   /** In lower case, like every name in the Data Catalog; letters, digits and `_` only, as Athena wants it. */
   readonly name: string;
-  readonly type: ColumnType | 'date' | 'timestamp';
+  readonly type: ColumnType | 'date' | 'timestamp' | 'boolean';
 }
 
 /** A column whose values are in the platform's file. */
@@ -91,8 +91,8 @@ export function tableColumns({ kind, columns, currencies }: TableSchema): TableC
  * of the configured request; `held`, because the report has no rows and the table keeps its own;
  * or `not written`, because its month could not be written, or no table takes it. Rows with {@link CLOSED}
  * repeat what a day showed when a person closed its month, at the time `copied_at`. The value of rows with
- * {@link TOTAL} is the platform's own total of the day, and the report is the one whose rows it is compared
- * with.
+ * {@link TOTAL} is the platform's own total of the day, from a report of its own. It is compared with the rows
+ * that the same execution brought.
  */
 export const LEDGER_COLUMNS: readonly TableColumn[] = [
   { name: 'account', type: 'string' },
@@ -108,6 +108,11 @@ export const LEDGER_COLUMNS: readonly TableColumn[] = [
   // 28 digits before the point and ten after it. A double with more digits is rounded.
   { name: 'value', type: 'decimal(38,10)' },
   { name: 'outcome', type: 'string' },
+  // The report's request, see requestHash; the execution that brought it; and whether the day was over when
+  // the report was created, in the account's time zone.
+  { name: 'request_hash', type: 'string' },
+  { name: 'execution', type: 'string' },
+  { name: 'day_over', type: 'boolean' },
 ];
 
 /**

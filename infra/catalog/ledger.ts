@@ -29,10 +29,11 @@ export function latestToday(today = TODAY): string {
  * The rows of the newest report that each day showed. A metric that this report does not have is not shown.
  *
  * @param where leaves reports out
+ * @param more columns
  */
-export function newest(where = ''): string {
+export function newest(where = '', more: readonly string[] = []): string {
   return [
-    `SELECT ${DAY}, "metric", "value", "report_id", "report_created_at"`,
+    `SELECT ${[DAY, '"metric"', '"value"', '"report_id"', '"report_created_at"', ...more].join(', ')}`,
     'FROM (',
     `  SELECT *, rank() OVER (PARTITION BY ${DAY} ORDER BY ${NEWEST_FIRST}) AS "age"`,
     `  FROM "${LEDGER}"`,
@@ -139,19 +140,19 @@ FROM "${LEDGER}"
 WHERE "outcome" NOT IN ('${CLOSED}', '${TOTAL}')`;
 
 /**
- * The sums of the rows that days show, beside the platform's own total at that time. Days whose newest report
- * has none are left out. No value counts as 0.
+ * The sums of the rows that days show, beside the platform's own total that the same execution brought. Days
+ * without one are left out. No value counts as 0.
  */
 export const RECONCILIATION = `SELECT ${DAY}, "metric", "rows_sum", "platform_total", coalesce("rows_sum", 0) - coalesce("platform_total", 0) AS "difference", "report_id", "report_created_at"
 FROM (
-  SELECT ${DAY}, "metric", "value" AS "rows_sum", "report_id", "report_created_at" FROM (
-${newest()}
+  SELECT ${DAY}, "metric", "value" AS "rows_sum", "report_id", "report_created_at", "execution" FROM (
+${newest('', ['"execution"'])}
   )
 ) JOIN (
-  SELECT ${DAY}, "metric", "value" AS "platform_total", "report_id", "report_created_at"
+  SELECT ${DAY}, "metric", "value" AS "platform_total", "execution"
   FROM "${LEDGER}"
   WHERE "outcome" = '${TOTAL}'
-) USING (${DAY}, "metric", "report_id", "report_created_at")`;
+) USING (${DAY}, "metric", "execution")`;
 
 /** The values of days of closed months that changed after the close. Leaves out added and removed metrics. */
 export const SINCE_CLOSE = `SELECT ${DAY}, "metric", "closed_value", "value", coalesce("value", 0) - coalesce("closed_value", 0) AS "change", "closed_at", "report_id"

@@ -76,6 +76,9 @@ const FACT_COLUMNS: Readonly<Record<string, string>> = {
   value: 'The sum of the metric over the day, or its number of rows',
   outcome:
     "The outcome of the day when the file arrived: shown; kept (the table shows another report); held (the report has no rows for it); or not written. closed: what the day showed when its month was closed. total: the value is the platform's own total",
+  request_hash: 'Which request the report is of: the hash of all that decides its rows',
+  execution: 'The execution that brought the report',
+  day_over: 'Whether the day was over when the report was created, in the time zone of the account',
 };
 
 export const LEDGER_TABLE: DocumentedTable = {

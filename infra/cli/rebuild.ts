@@ -241,7 +241,7 @@ async function rebuildMonths({ found: { request, hash }, schema, bucket }: Rebui
   const copied_at = new Date(0).toISOString();
   const version = { report_id: '', created_at: copied_at, request_hash: hash };
   const window = { start_date: '', end_date: '' };
-  const offer = { version, window, copied_at, schema, account, acceptEmpty: () => false };
+  const offer = { version, window, copied_at, execution: '', schema, account, acceptEmpty: () => false };
   for (const { month } of others) await mergeMonth(merging, month, [], offer, '');
   const lines = all.flatMap(({ days }) => shownLines(days));
   for (const [month, some] of Map.groupBy(lines, ({ day }) => day.slice(0, 'YYYY-MM'.length)))

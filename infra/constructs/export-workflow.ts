@@ -129,9 +129,7 @@ export class ExportWorkflow extends Construct {
    * a result, so that the other windows continue.
    */
   private windowStates(functions: StepFunctions): sfn.IChainable {
-    const describeFailure = invoke(this, 'DescribeWindowFailure', { functions });
-    // A window whose rows are there is delivered without the platform's total.
-    const failed = new sfn.Choice(this, 'IsTotal');
+    const failed = invoke(this, 'DescribeWindowFailure', { functions });
     const wait = new sfn.Wait(this, 'WaitForReport', { time: sfn.WaitTime.secondsPath('$.wait_seconds') });
     // It sets the shortest wait: an earlier 429 may have set 15 minutes.
     const renewToken = invoke(this, 'RenewToken', { functions, failed });
@@ -146,7 +144,7 @@ export class ExportWorkflow extends Construct {
     const queryPurchases = invoke(this, 'QueryPurchases', calls);
     const exportList = invoke(this, 'ExportList', calls);
     const isSaved = new sfn.Choice(this, 'IsSaved');
-    const publishWindow = invoke(this, 'PublishWindow', { functions, failed: describeFailure });
+    const publishWindow = invoke(this, 'PublishWindow', { functions, failed });
     // The raw file is delivered even if CurateReport dies; PublishWindow then adds a warning.
     const curateReport = invoke(this, 'CurateReport', {
       functions,
@@ -155,7 +153,6 @@ export class ExportWorkflow extends Construct {
     });
     const isCurated = new sfn.Choice(this, 'IsCurated');
 
-    failed.when(isPresent('$.main'), publishWindow).otherwise(describeFailure);
     getWindowToken.next(whatNext);
     whatNext
       // Gives the report up, without a GET.

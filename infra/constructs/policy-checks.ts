@@ -17,6 +17,7 @@ const WILDCARDS: readonly Wildcard[] = [
   [/\/exports\/\*\/_\w+(\.json|\/\*)$/, ['Functions'], 'The objects of this name beside the reports.'],
   [/\/tables\/\*$/, ['Functions', 'Tables', 'Operator'], 'The objects of all tables.'],
   [/\/_pages\/\*$/, ['Functions'], 'The pages of lists of all executions.'],
+  [/\/tables\/ledger\/\*$/, ['Functions'], 'The ledger of all exports.'],
   [/\/leases\/\*$/, ['Functions', 'Operator'], 'The leases of all accounts, one object each.'],
   [/\/query-results\/\*$/, ['Tables'], 'The results of all queries of the workgroup.'],
   [/:table\/[^/]+\/\*$/, ['Functions', 'Tables', 'Operator'], 'A list of the tables would be too long.'],

@@ -25,7 +25,7 @@ import {
   PLANS,
 } from '../../functions/workflow/keys.ts';
 import { READS, type SettingName, type Settings } from '../../functions/workflow/settings.ts';
-import { TABLES_PREFIX } from '../../functions/workflow/table.ts';
+import { LEDGER, TABLES_PREFIX } from '../../functions/workflow/table.ts';
 import type { Config } from '../config/config.ts';
 import { MEMORY } from '../config/cost.ts';
 import type { AccountSecrets } from './account-secrets.ts';
@@ -242,7 +242,11 @@ function grantPermissions(functions: WorkflowFunctions['functions'], props: Work
       bucket.grantRead(step, manifests);
       bucket.grant(step, manifests, ['s3:PutObject']);
     },
-    PublishExport: (step) => bucket.grant(step, plans, ['s3:DeleteObject']),
+    PublishExport(step) {
+      bucket.grant(step, plans, ['s3:DeleteObject']);
+      // The platform's totals, beside the rows.
+      if (tables) bucket.grantRead(step, `${TABLES_PREFIX}${LEDGER}/*`);
+    },
     DescribeFailure: (step) => bucket.grant(step, failures, ['s3:PutObject']),
     CheckReady: (step) => bucket.grantRead(step, all),
   };

@@ -7,6 +7,7 @@ import { requestHash } from '../../functions/decisions/request-hash.ts';
 import { publishWindow } from '../../functions/publish-window.ts';
 import { objectKey } from '../../functions/workflow/keys.ts';
 import { addDays } from '../../functions/workflow/request/dates.ts';
+import type { Window } from '../../functions/workflow/state-parts.ts';
 import type { SavedWindow } from '../../functions/workflow/states.ts';
 import { reportColumns } from '../../functions/workflow/table.ts';
 import { ACCOUNT } from '../../infra/local/s3/server.ts';
@@ -90,27 +91,27 @@ async function deliver({ s3, store }: Tables, fields: (typeof EXPORTS)[number], 
   for (const { window, created, copied_at, gap, accept_empty, ...of } of reportsOf(own)) {
     const request = { ...configured, accept_empty, ...(of.request === 0 && { advertiser_ids: others }) };
     const rowsOn = (day: string) => (day === addDays(window.start_date, gap) ? 0 : 6);
-    const copy = async (content: 'report' | 'total') => {
+    const copy = async (part: Window) => {
       const { advertiser_ids, metrics, format } = request;
-      const dimensions = content === 'total' ? [] : request.dimensions;
+      const dimensions = part.content === 'total' ? [] : request.dimensions;
       const body = { ...window, advertiser_ids, metrics, dimensions, format };
       const file = createReportFile(body, created, { ...growth, rowsOn });
-      const key = objectKey(request, window, content);
+      const key = objectKey(request, part);
       const place = { Bucket: BUCKET, Key: key, ExpectedBucketOwner: ACCOUNT };
       await s3.client.send(new PutObjectCommand({ ...place, Body: Buffer.concat([...file.read()]) }));
       const { crc32 = '' } = (await store.head(key)) ?? {};
       return { key, bytes: file.length, crc32, content_type: 'text/plain', copied_at };
     };
     const at = new Date(created).toISOString();
-    const [main, total] = [reportRef(`r${created}`, at), reportRef(`t${created}`, at)];
-    const ready = { ...base, request, window, reports: [main], ready_id: main.id };
-    const saved = { ...ready, object: await copy('report'), ...('reconcile' in fields && { total }) };
-    let state = (await curateReport(saved, dependencies)) as SavedWindow;
-    if (state.main) {
-      const ready = { ...state, ready_id: total.id, object: await copy('total') };
-      state = (await curateReport(ready, dependencies)) as SavedWindow;
+    const execution = `e${created}`;
+    const total = { ...window, content: 'total' as const };
+    const parts: Window[] = 'reconcile' in fields ? [window, total] : [window];
+    for (const part of parts) {
+      const report = reportRef(`${part.content ?? 'rows'}${created}`, at);
+      const ready = { ...base, execution, request, window: part, reports: [report], ready_id: report.id };
+      const state = await curateReport({ ...ready, object: await copy(part) }, dependencies);
+      await publishWindow(state as SavedWindow, dependencies);
     }
-    await publishWindow(state, dependencies);
   }
 }
 

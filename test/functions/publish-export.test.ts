@@ -55,7 +55,8 @@ const EXECUTION = {
 /** Publishes an export with these results, and returns the keys that were deleted. */
 async function publish(results: readonly unknown[] | undefined, changes: object = {}) {
   const removed: string[] = [];
-  const store = { bucket: 'b', remove: async (key: string) => void removed.push(key) };
+  const remove = async (key: string) => void removed.push(key);
+  const store = { bucket: 'b', readEnd: async () => undefined, remove };
   const state = { ...plan, ...(results && { results: [...results] }), ...changes };
   return { result: await publishExport(state, { store }).catch((error) => error), removed };
 }
@@ -128,30 +129,6 @@ describe('PublishExport', () => {
     expect((await publish([delivered('2026-10-01'), delivered('2026-10-02')])).result).not.toHaveProperty(
       'restated',
     );
-  });
-
-  it("61: adds up what its windows compared with the platform's totals", async () => {
-    const compared = (names: readonly string[], above_tolerance?: number) => {
-      const metrics = names.map((metric) => ({
-        metric,
-        rows_sum: 0.1,
-        platform_total: 0.3,
-        difference: -0.2,
-      }));
-      return { reconciled: { days: 2, metrics, ...(above_tolerance !== undefined && { above_tolerance }) } };
-    };
-    const { result } = await publish([
-      { ...delivered('2026-10-01'), ...compared(['clicks', 'spend'], 1) },
-      { ...delivered('2026-10-02'), ...compared(['clicks'], 2) },
-    ]);
-    const clicks = { metric: 'clicks', rows_sum: 0.2, platform_total: 0.6, difference: -0.4 };
-    expect(result.reconciled).toEqual({ days: 4, above_tolerance: 3, metrics: [clicks] });
-    const { result: untold } = await publish([
-      { ...delivered('2026-10-01'), ...compared(['spend']) },
-      delivered('2026-10-02'),
-    ]);
-    expect(untold.reconciled).toMatchObject({ days: 2, metrics: [{ metric: 'spend', rows_sum: 0.1 }] });
-    expect(untold.reconciled.above_tolerance).toBeUndefined();
   });
 
   it.each<[string, (number | undefined)[], number | undefined, object]>([

@@ -74,7 +74,7 @@ function entriesOf(kind: 'report' | 'purchases' | 'list'): Record<string, number
     QueryPurchases: kind === 'purchases' ? 1 + again : 0,
     ExportList: kind === 'list' ? 1 + again + LIST_CALLS + MAX_REPLACED_COPIES : 0,
   };
-  const CurateReport = kind === 'purchases' ? 0 : (isReport ? 2 : 1) + MAX_REPLACED_COPIES;
+  const CurateReport = kind === 'purchases' ? 0 : 1 + MAX_REPLACED_COPIES;
   const WaitForReport = sum(Object.values(platformCalls));
   return {
     ...platformCalls,
@@ -85,7 +85,6 @@ function entriesOf(kind: 'report' | 'purchases' | 'list'): Record<string, number
     IsSaved: WaitForReport,
     CurateReport,
     IsCurated: WaitForReport + CurateReport,
-    IsTotal: 1,
     PublishWindow: 1,
     DescribeWindowFailure: 1,
   };

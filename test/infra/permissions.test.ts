@@ -84,7 +84,12 @@ const PERMISSIONS: Readonly<Record<StepName, readonly string[]>> = {
     's3:ListBucket <ExportsBucket.Arn>',
     ...['GetObject', 'GetObjectVersion', 'PutObject'].map((action) => `s3:${action} ${MANIFESTS}`),
   ],
-  PublishExport: [`s3:DeleteObject ${PLANS}`],
+  PublishExport: [
+    `s3:DeleteObject ${PLANS}`,
+    's3:GetObject <ExportsBucket.Arn>/tables/ledger/*',
+    's3:GetObjectVersion <ExportsBucket.Arn>/tables/ledger/*',
+    's3:ListBucket <ExportsBucket.Arn>',
+  ],
   DescribeFailure: [`s3:PutObject ${FAILURES}`],
   CheckReady: READS_FILES,
 };

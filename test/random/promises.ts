@@ -4,6 +4,7 @@ import { errors } from '../../functions/workflow/errors.ts';
 import { parseJson } from '../../functions/workflow/json.ts';
 import { daysOf } from '../../functions/workflow/request/dates.ts';
 import type { FailureReport } from '../../functions/workflow/state-parts.ts';
+import type { ExportResult } from '../../functions/workflow/states.ts';
 import type { Sandbox } from '../../infra/sandbox/sandbox.ts';
 import type { Ended, Phase, ScenarioRun, StoredFile } from './run-scenario.ts';
 import { decoded, isEmptied, isServed, type WindowKey } from './sources.ts';
@@ -43,9 +44,8 @@ function wrongObjects(sandbox: Sandbox, run: ScenarioRun, { objects, published }
     if (name === MANIFEST)
       return [...wrongManifest(published.get(key), key, file), ...wrongAdvertisers(sandbox, key, file)];
     const siblings = [...objects.keys()].filter((other) => isData(other) && partsOf(other).folder === folder);
-    const own = siblings.filter((other) => partsOf(other).name !== 'total.json');
-    if (own.length > 1) return [`P1: two objects of one window: ${own.join(' ')}`];
-    if (!/^(report|total)\./.test(name)) return [];
+    if (siblings.length > 1) return [`P1: two objects of one window: ${siblings.join(' ')}`];
+    if (!/^report\./.test(name)) return [];
     return isServed(sandbox, run, window, file) ? [] : [`P1: ${key} is not what was served`];
   });
 }
@@ -55,7 +55,6 @@ function wrongManifest(object: StoredFile | undefined, key: string, { bytes }: S
   const manifest = JSON.parse(String(bytes));
   if (!object) return [`P2: ${key} names ${manifest.key}, which does not exist`];
   const same =
-    manifest.key !== manifest.reconciled?.key &&
     manifest.bytes === object.bytes.length &&
     manifest.checksum.value === base64Crc32(crc32(object.bytes)) &&
     manifest.content_encoding === object.encoding &&
@@ -133,14 +132,13 @@ function wrongTables(sandbox: Sandbox, run: ScenarioRun): string[] {
 }
 
 /** Without faults, every request that reconciles gets its total, for each day of the window. */
-function withoutTotal({ objects, ended }: Phase): string[] {
-  return [...objects].flatMap(([key, { bytes }]) => {
-    if (!key.endsWith(MANIFEST)) return [];
-    const { export_request, execution, reconciled, warnings, ...window } = JSON.parse(String(bytes));
-    // The manifest of an execution with faults stays if its report is newer.
-    const isOwn = ended.some((each) => each.execution === execution);
-    if (!isOwn || !export_request.reconcile || reconciled?.days === daysOf(window).length) return [];
-    return [`61: ${key} was not reconciled: ${warnings}`];
+function withoutTotal({ announced, ended }: Phase): string[] {
+  return ended.flatMap(({ requested, execution, status }) => {
+    if (status !== 'SUCCEEDED' || requested.fields.reconcile !== true) return [];
+    const exported = announced.find(({ event }) => isAbout(event.detail, execution));
+    const { windows, reconciled, warnings } = exported?.event.detail as ExportResult;
+    const days = windows.flatMap(({ window }) => daysOf(window)).length;
+    return reconciled?.days === days ? [] : [`61: ${execution} was not reconciled: ${warnings}`];
   });
 }
 

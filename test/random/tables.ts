@@ -24,8 +24,8 @@ export interface Table {
   readonly differences: readonly Difference[];
   /** The rows of the saved query `reconciliation`. */
   readonly compared: readonly ComparedSum[];
-  /** The reports of the platform's totals that CurateReport read, by the report that they belong to. */
-  readonly totals: ReadonlyMap<string, string>;
+  /** The reports of the platform's totals that an execution brought, by the report of the rows beside them. */
+  readonly totals: ReadonlyMap<string, readonly string[]>;
 }
 
 /** In millionths. */
@@ -66,7 +66,7 @@ export async function readTable(
       differences.filter(({ values }) => !('platform' in values)),
     ),
     compared: await queryCompared(`${tables}/ledger/${account}.${name}.*.parquet`),
-    totals: new Map(histories.flat().flatMap(totalIn)),
+    totals: findTotals(histories.flat()),
   };
 }
 
@@ -86,11 +86,21 @@ async function queryCompared(files: string): Promise<ComparedSum[]> {
   });
 }
 
-/** The report of a total that CurateReport is about to read, and before it the one with the rows. */
-function totalIn({ type, state, input }: HistoryEvent): (readonly [string, string])[] {
-  const { main, ready_id } = Object(input) as Partial<WindowState>;
-  if (type !== 'StateEntered' || state !== 'CurateReport' || !main?.ready_id || !ready_id) return [];
-  return [[main.ready_id, ready_id]];
+/** Pairs the reports that CurateReport is about to read: of rows, and of the totals beside them. */
+function findTotals(events: readonly HistoryEvent[]): Table['totals'] {
+  const read = events.flatMap(({ type, state, input }) => {
+    const { execution, window, ready_id } = Object(input) as Partial<WindowState>;
+    if (type !== 'StateEntered' || state !== 'CurateReport' || !window || !ready_id) return [];
+    return [{ place: `${execution} ${window.start_date}`, isTotal: window.content === 'total', ready_id }];
+  });
+  const totals = Map.groupBy(
+    read.filter(({ isTotal }) => isTotal),
+    ({ place }) => place,
+  );
+  const rows = read.filter(({ isTotal }) => !isTotal);
+  return new Map(
+    rows.map(({ place, ready_id }) => [ready_id, (totals.get(place) ?? []).map((total) => total.ready_id)]),
+  );
 }
 
 /** Each sum of rows and each total is of one version of its report's file, and their difference is exact. */
@@ -102,11 +112,11 @@ export function wrongTotals(
   return compared.flatMap(({ date, metric, report_id, values: [rows, total, difference] }) => {
     const of = (id: string) =>
       sumVersions(sandbox, id, metrics, emptied).map((days) => days.get(date)?.sums[metric] ?? 0n);
-    const total_id = totals.get(report_id);
+    const total_ids = totals.get(report_id);
     // An earlier phase has read it.
-    if (total_id === undefined) return [];
+    if (total_ids === undefined) return [];
     const isRight =
-      of(report_id).includes(rows) && of(total_id).includes(total) && difference === rows - total;
+      of(report_id).includes(rows) && total_ids.flatMap(of).includes(total) && difference === rows - total;
     return isRight ? [] : [`61: ${name} compares ${metric} of ${date}: ${rows} - ${total} = ${difference}`];
   });
 }
@@ -117,7 +127,7 @@ function curationsIn(events: readonly HistoryEvent[]): Curation[] {
     if (type !== 'StateEntered') return [];
     const state = input as WindowState;
     const report = state.reports.find(({ id }) => id === state.ready_id);
-    if (!report || state.main) return [];
+    if (!report || state.window.content === 'total') return [];
     const after = own.slice(index + 1).filter((event) => event.window === window);
     // Each failed try has events of its own before the end of the state.
     const end = after.find(({ type }) => type !== 'StateFailed' && type !== 'StateRetried');

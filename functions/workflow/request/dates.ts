@@ -23,6 +23,16 @@ export function addDays(date: string, days: number): string {
   return new Date(Date.parse(date) + days * DAY_MS).toISOString().slice(0, 10);
 }
 
+/** The first of some dates; undefined of none. */
+export function earliest(dates: readonly string[]): string | undefined {
+  return dates.toSorted().at(0);
+}
+
+/** The last of some dates; undefined of none. */
+export function latestDate(dates: readonly string[]): string | undefined {
+  return dates.toSorted().at(-1);
+}
+
 export function daysBetween(start: string, end: string): number {
   return (Date.parse(end) - Date.parse(start)) / DAY_MS;
 }
@@ -58,6 +68,11 @@ export function groupDays(days: readonly string[]): DateRange[] {
     else ranges.push({ start_date: day, end_date });
   }
   return ranges;
+}
+
+/** A day was over at an instant. @param timeZone of IANA; undefined: a snapshot, which is made during its day */
+export function wasOver(day: string, instant: string, timeZone: string | undefined): boolean {
+  return timeZone === undefined || day < dateIn(timeZone, new Date(instant));
 }
 
 /** @param timeZone of IANA */

@@ -26,6 +26,11 @@ import { hintAt } from './issues.ts';
  */
 export const MAX_WINDOWS = 100;
 
+/** With the platform's total, a window of rows has one beside it: 2,250 days, or six years. */
+function maxWindows({ reconcile }: JsonObject): number {
+  return reconcile === true ? MAX_WINDOWS / 2 : MAX_WINDOWS;
+}
+
 /** Metrics or dimensions of one report. CurateReport has memory for 200 columns of short texts. */
 const MAX_NAMES = 100;
 
@@ -147,7 +152,7 @@ function warnOfUnknown(
 export function reportFaults(fields: JsonObject): string[] {
   const isUnread = fields.table === false && fields.warn_below !== undefined;
   return [
-    ...rangeFaults(fields, 1, MAX_WINDOWS * MAX_WINDOW_DAYS),
+    ...rangeFaults(fields, 1, maxWindows(fields) * MAX_WINDOW_DAYS),
     ...reconcileFaults(fields),
     ...(isUnread ? ['warn_below: needs a table'] : []),
   ];

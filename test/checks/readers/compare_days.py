@@ -12,7 +12,7 @@ import sys
 from collections import defaultdict
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 FOLDER = Path(sys.argv[1])
 CONFIG = json.loads(Path(sys.argv[2]).read_text())
@@ -137,13 +137,20 @@ def curve(final):
             }
 
 
+def read_total(manifest):
+    """The platform's own total that the same execution brought, by day."""
+    path = FOLDER / PurePosixPath(manifest["key"]).parent / "total" / "_manifest.json"
+    total = json.loads(path.read_text()) if path.exists() else {"execution": None}
+    return add_up(total["key"], total) if total["execution"] == manifest["execution"] else {}
+
+
 def read_days(manifests):
     """The days by table and account, and by date."""
     tables = defaultdict(dict)
     for manifest in sorted(manifests, key=lambda each: each["copied_at"]):
         account, request = manifest["account"], manifest["export_request"]
         sums = add_up(manifest["key"], manifest)
-        total = add_up(manifest["reconciled"]["key"], manifest) if "reconciled" in manifest else {}
+        total = read_total(manifest)
         created = time(manifest["report_created_at"])
         # One with other advertisers is another request.
         is_configured = request["advertiser_ids"] == CONFIG["accounts"][account]["advertiser_ids"]
