@@ -78,11 +78,7 @@ export function describeCounts(missing: MissingDays): string {
   const last = older.at(-1);
   const until = last ? [`until ${addDays(last.end_date, -1)}`] : [];
   const lacking = new Set(older.flatMap(({ problem = [] }) => problem));
-  return [
-    lacks ? lacks.join(', ') : describeComplete(days),
-    ...until,
-    ...lacking,
-  ].join(' ');
+  return [lacks ? lacks.join(', ') : describeComplete(days), ...until, ...lacking].join(' ');
 }
 
 function describeComplete(days: number): string {
