@@ -62,8 +62,9 @@ export function parseManifest(text: string | undefined, key: string, now: Date):
 
 /** It is about the window of its key, and its times are not to come. */
 function canBeTrue(manifest: Manifest, key: string, now: Date): boolean {
-  const { account, export: name, kind, start_date, end_date, time_zone, export_request: asked } = manifest;
-  const window = { start_date, end_date };
+  const { account, export: name, kind, start_date, end_date, content, time_zone } = manifest;
+  const { export_request: asked } = manifest;
+  const window = { start_date, end_date, content };
   const times = [createdAt(manifest), manifest.copied_at, manifest.published_at];
   const isAsked =
     !asked ||
