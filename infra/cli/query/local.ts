@@ -1,4 +1,9 @@
-import { type DuckDBConnection, DuckDBInstance, type DuckDBResult } from '@duckdb/node-api';
+import {
+  type DuckDBConnection,
+  DuckDBInstance,
+  type DuckDBResult,
+  DuckDBTimestampTZValue,
+} from '@duckdb/node-api';
 import { dateIn } from '../../../functions/workflow/request/dates.ts';
 import { catalogName, LEDGER } from '../../../functions/workflow/table.ts';
 import { type QueryOptions, savedQueries } from '../../catalog/queries.ts';
@@ -88,6 +93,8 @@ async function openDatabase() {
   const connection = await database.connect();
   // Athena has the current date in UTC.
   await connection.run("SET TimeZone = 'UTC'");
+  // The binding writes a time with a zone in this machine's offset of now, whatever the connection's zone is.
+  DuckDBTimestampTZValue.timezoneOffsetInMinutes = 0;
   const close = () => {
     connection.closeSync();
     database.closeSync();

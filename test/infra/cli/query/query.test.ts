@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DuckDBTimestampTZValue } from '@duckdb/node-api';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { runLocalQuery } from '../../../../infra/cli/query/local.ts';
 import { runCommand } from '../../../support/cli.ts';
@@ -80,6 +81,18 @@ describe('a local query', () => {
       ...['report_id VARCHAR', 'report_created_at TIMESTAMP', 'changed_at TIMESTAMP', 'outcome VARCHAR'],
       'finality VARCHAR',
     ]);
+  });
+
+  it('writes times with a zone in UTC, whatever the zone of this machine is', async () => {
+    const { timezoneOffsetInMinutes } = DuckDBTimestampTZValue;
+    onTestFinished(() => {
+      DuckDBTimestampTZValue.timezoneOffsetInMinutes = timezoneOffsetInMinutes;
+    });
+    DuckDBTimestampTZValue.timezoneOffsetInMinutes = -480;
+    const sql =
+      "SELECT TIMESTAMPTZ '2026-07-15 03:00:00+02' AS at, [TIMESTAMPTZ '2026-01-15 03:00:00Z'] AS list";
+    const [row] = (await ask(sql, await writeTables())).rows;
+    expect(row).toEqual({ at: '2026-07-15 01:00:00+00', list: ['2026-01-15 03:00:00+00'] });
   });
 
   it('fails also if only the last of many rows fails', async () => {
