@@ -1,5 +1,6 @@
 import { InvalidInput } from '../../functions/workflow/errors.ts';
 import { fieldsOf, type JsonObject } from '../../functions/workflow/json.ts';
+import { canRead } from '../../functions/workflow/request/report.ts';
 import { parseRequest } from '../../functions/workflow/request/request.ts';
 import {
   ADVERTISER_COLUMN,
@@ -120,7 +121,11 @@ function tableFaults(exports: readonly RawExport[]): string[] {
     if (!source) return [];
     const other = tables.get(catalogName(source.table));
     tables.set(catalogName(source.table), { ...source, path });
-    const faults = [...columnFaults(source, data.columns), ...(other ? sharingFaults(source, other) : [])];
+    const faults = [
+      ...columnFaults(source, data.columns),
+      ...formatFaults(source),
+      ...(other ? sharingFaults(source, other) : []),
+    ];
     return faults.map((fault) => `${path}${fault}`);
   });
 }
@@ -136,6 +141,13 @@ function sharingFaults(source: TableSource, other: TableSource & { readonly path
     JSON.stringify([date_column, columns.toSorted((one, next) => (one.name < next.name ? -1 : 1))]);
   if (formOf(source) === formOf(other)) return [];
   return [`: has other columns than ${other.path}, which has the same name and so the same table`];
+}
+
+function formatFaults({ request }: TableSource): string[] {
+  if (request.kind === 'list' || canRead(request.format)) return [];
+  return [
+    `.format: the rows of ${request.format} cannot be read into a table; ask for JSON or CSV, or set table to false`,
+  ];
 }
 
 function columnFaults(source: TableSource, declared: ConfiguredExport['columns'] = {}): string[] {

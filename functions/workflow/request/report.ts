@@ -83,6 +83,13 @@ const BODY_FIELDS = [
   'format',
 ];
 
+const FORMAT = /^[A-Za-z0-9]{1,16}$/;
+
+/** Formats of files whose rows can be read into a table. The contract's list is not complete (2.6). */
+export function canRead(format: string): boolean {
+  return /^(csv|json|ndjson|jsonl)$/i.test(format);
+}
+
 const SHARE = 'must be more than 0 and less than 1';
 
 /** The input of a person or a schedule. Field names are the platform's if it has them (contract 2.2). */
@@ -96,10 +103,7 @@ export const ReportInput = z.strictObject({
   metrics: listOf(word, MAX_NAMES),
   dimensions: z.optional(listOf(dimension, MAX_NAMES)),
   granularity: z._default(word, 'DAY'),
-  format: z._default(
-    z.string().check(z.regex(/^[A-Za-z0-9]{1,16}$/, 'must be 1 to 16 letters or digits')),
-    'JSON',
-  ),
+  format: z._default(z.string().check(z.regex(FORMAT, 'must be 1 to 16 letters or digits')), 'JSON'),
   table,
   /** The place of the rows, if the file is a JSON object. Default: its only array of objects. */
   rows: z.optional(path),
@@ -125,6 +129,7 @@ export function normalizeReport(input: ReportInput, now: Date): Normalized<Repor
   const warnings = [
     ...warnOfUnknown('metrics', request.metrics, findMetric),
     ...warnOfUnknown('dimensions', request.dimensions ?? [], findDimension),
+    ...warnOfFormat(request.format),
   ];
   return { request, warnings };
 }
@@ -146,6 +151,15 @@ function warnOfUnknown(
   const shown = unknown.slice(0, MAX_NAMES_SHOWN).join(', ');
   const more = unknown.length > MAX_NAMES_SHOWN ? ` and ${unknown.length - MAX_NAMES_SHOWN} more` : '';
   return [`${field}: not documented, so the platform decides: ${shown}${more}`];
+}
+
+/** The platform may have other formats, and their files are delivered. */
+function warnOfFormat(format: string): string[] {
+  return canRead(format)
+    ? []
+    : [
+        `format: nothing here reads ${format}: the files are delivered, but their rows are neither counted nor in a table; JSON and CSV are read`,
+      ];
 }
 
 /** Checks the raw input, so that a fault in another field does not hide a fault here. */

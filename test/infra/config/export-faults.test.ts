@@ -60,6 +60,15 @@ it('an export that reconciles, or warns of a drop, needs tables', () => {
 });
 
 describe('a table', () => {
+  it('needs a format that can be read', () => {
+    const exports = [{ ...DAILY, format: 'XLSX' }];
+    expect(faultsOf(exports)).toEqual([
+      'exports[0].format: the rows of XLSX cannot be read into a table; ask for JSON or CSV, or set table to false',
+    ]);
+    expect(faultsOf([{ ...exports[0], table: false }])).toEqual([]);
+    expect(faultsOf(exports, { tables: false })).toEqual([]);
+  });
+
   it.each([
     [{ dimensions: ['Spend'] }, 'metrics: Spend and spend would both be the column spend'],
     [{ dimensions: ['date'], metrics: ['date'] }, 'metrics: date and date would both be the column date'],

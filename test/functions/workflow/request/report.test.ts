@@ -49,6 +49,12 @@ describe('a report (contract 2.2)', () => {
     ]);
   });
 
+  it('warns of a format that nobody reads, before the platform makes the report', () => {
+    expect(parsed({ ...REPORT, format: 'XLSX' }).warnings).toEqual([
+      'format: nothing here reads XLSX: the files are delivered, but their rows are neither counted nor in a table; JSON and CSV are read',
+    ]);
+  });
+
   it.each([
     { metrics: ['spend', 'clicks', 'number_of_likes', 'cart_value'] },
     { dimensions: ['campaign_id', 'event_source_platform', 'country'] },
@@ -125,6 +131,7 @@ describe('a report (contract 2.2)', () => {
     { metrics: createWords(100) },
     { dimensions: ['a'.repeat(100)] },
     { max_parallel: 1 },
+    { format: 'jsonl' },
     { format: 'a'.repeat(16) },
     { rows: 'rows' },
     { accept_empty: false },
