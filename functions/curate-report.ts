@@ -12,6 +12,7 @@ import { openDatabase } from './tables/database.ts';
 import { curateTotal } from './tables/reconcile.ts';
 import { limitOf, notWritten, reasonOf, TableProblem } from './tables/report.ts';
 import { findRows } from './tables/report-file.ts';
+import { fieldsOfRow } from './tables/stage-report.ts';
 import { count } from './workflow/count.ts';
 import type { ExportRequest } from './workflow/request/request.ts';
 import { READS } from './workflow/settings.ts';
@@ -78,10 +79,11 @@ export async function curateReport(
       return unread(`other runs replaced the file ${count(MAX_REPLACED_COPIES + 1, 'time')}`);
     }
     const { format, rows } = request.kind === 'report' ? request : {};
-    const file = await findRows(copy, { ...object, format, rows, signal });
+    const columns = schema?.columns ?? (request.kind === 'report' ? reportColumns(request) : []);
+    const fields = fieldsOfRow(columns, schema);
+    const file = await findRows(copy, { ...object, format, rows, fields, signal });
     const { accept_empty = false } = request;
     const { acceptEmpty = () => accept_empty } = dependencies;
-    const columns = schema?.columns ?? (request.kind === 'report' ? reportColumns(request) : []);
     using database = await openDatabase(folder, signal, columns.length);
     const work = { database, store, folder, signal, catalog, file, schema, hash, acceptEmpty };
     const curate = request.kind === 'list' ? curateList : isTotal ? curateTotal : curateRows;

@@ -64,7 +64,8 @@ export async function publishExport(
   };
 }
 
-function describeNewcomers({ newcomers, request: { name, account } }: PublishExportInput) {
+function describeNewcomers({ advertisers, request: { name, account } }: PublishExportInput) {
+  const { newcomers } = advertisers ?? {};
   if (!newcomers) return {};
   const { history } = newcomers;
   return { newcomers: { ...newcomers, ...(history && { command: runCommand(name, account, history) }) } };

@@ -1,5 +1,7 @@
 import Papa, { type ParseResult } from 'papaparse';
-import { refused, TableProblem } from './report.ts';
+import { count } from '../workflow/count.ts';
+import { shorten, TableProblem } from './report.ts';
+import { lengthOf, SHOWN } from './text.ts';
 
 /** The parser reads an unfinished line again with each block. */
 const MAX_LINE_CHARACTERS = 2_000_000;
@@ -10,53 +12,70 @@ const MAX_LINE_CHARACTERS = 2_000_000;
  */
 const CSV = new Papa.Parser({ delimiter: ',', newline: '\n' });
 
+/** The facts of a CSV file, which {@link readCsv} finds. */
+export interface CsvFacts {
+  /** The fields of the first line. */
+  header: readonly string[];
+  /** The first line that has more or fewer fields than the header. */
+  badLine?: string | undefined;
+}
+
 /**
- * Yields each line after the header as a JSON array of texts, null where a field is empty. DuckDB's own
- * reader of CSV takes a header with an open quote and all that follows for the header, maps columns by
- * position and leaves out long lines without an error.
+ * Yields each line after the header as a JSON array of texts, null where a field is empty. Leaves out lines
+ * that have more or fewer fields than the header, and lines of blanks. DuckDB's own reader of CSV takes a
+ * header with an open quote and all that follows for the header, maps columns by position and leaves out long
+ * lines without an error.
  *
- * @param file gets the fields of the first line
- * @throws DownloadRefused if the file does not parse; TableProblem
+ * @throws TableProblem if the rest of the file cannot be read
  */
-export async function* readCsv(
-  chunks: AsyncIterable<Buffer>,
-  file: { header: readonly string[] },
-): AsyncGenerator<string> {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
+export async function* readCsv(texts: AsyncIterable<string>, facts: CsvFacts): AsyncGenerator<string> {
   let rest = '';
+  // Lines of the file before the rest.
+  let lines = 0;
   const takeLines = (isLast: boolean) => {
     const { data, errors, meta }: ParseResult<string[]> = CSV.parse(rest, 0, !isLast);
-    rest = rest.slice(meta.cursor);
+    const lineOf = (row: number) =>
+      lines + 1 + data.slice(0, row).reduce((sum, fields) => sum + linesOf(fields), 0);
     // A line that is not complete yet may have errors.
     const fault = errors.find(({ row = 0 }) => isLast || row < data.length);
-    if (fault) throw refused(`cannot be read: ${fault.message}`);
-    return data.map((fields) => toJsonLine(fields, file)).join('');
+    if (fault)
+      throw new TableProblem(
+        `line ${lineOf(fault.row ?? 0)} of the CSV file cannot be read: ${fault.message}`,
+      );
+    const rows = data.map((fields, row) => toJsonLine(fields, facts, () => lineOf(row))).join('');
+    lines += rest.includes('"') ? lineOf(data.length) - lines - 1 : data.length;
+    rest = rest.slice(meta.cursor);
+    return rows;
   };
-  for await (const chunk of chunks) {
-    rest += decoder.decode(chunk, { stream: true });
+  for await (const text of texts) {
+    rest += text;
     yield takeLines(false);
     if (rest.length > MAX_LINE_CHARACTERS)
       throw new TableProblem(
-        `a line of the file is longer than ${MAX_LINE_CHARACTERS} characters, or a quote in it is not closed`,
+        `line ${lines + 1} of the CSV file is longer than ${MAX_LINE_CHARACTERS} characters, or a quote in it is not closed`,
       );
   }
-  rest += decoder.decode();
   yield takeLines(true);
 }
 
-function toJsonLine(fields: readonly string[], file: { header: readonly string[] }): string {
+/** A field in quotes may have several lines. */
+function linesOf(fields: readonly string[]): number {
+  return 1 + fields.reduce((sum, field) => sum + field.split('\n').length - 1, 0);
+}
+
+function toJsonLine(fields: readonly string[], facts: CsvFacts, line: () => number): string {
   const texts = fields.with(-1, (fields.at(-1) ?? '').replace(/\r$/, ''));
-  if (texts.length === 1 && texts[0] === '') return '';
-  if (file.header.length === 0) {
-    file.header = texts.map((text) => text.trim());
+  const [first = ''] = texts;
+  if (texts.length === 1 && lengthOf(first) === 0) return '';
+  if (facts.header.length === 0) {
+    facts.header = texts.map((text) => text.trim());
     // Otherwise all lines would be the header of a report without rows.
-    if (file.header.some((name) => /\r(?!\n)/.test(name)))
+    if (facts.header.some((name) => /\r(?!\n)/.test(name)))
       throw new TableProblem('lines of the CSV file end with a carriage return alone; they need a line feed');
     return '';
   }
-  if (texts.length < file.header.length)
-    throw refused('cannot be read: a line has fewer fields than the first one');
-  if (texts.length > file.header.length)
-    throw new TableProblem('a line of the CSV file has more fields than the first one');
-  return `${JSON.stringify(texts.map((text) => (text === '' ? null : text)))}\n`;
+  if (texts.length === facts.header.length)
+    return `${JSON.stringify(texts.map((text) => (text === '' ? null : text)))}\n`;
+  facts.badLine ??= `line ${line()} of the CSV file has ${count(texts.length, 'field')}, and its header ${count(facts.header.length, 'field')}: ${shorten(texts.join(), SHOWN)}`;
+  return '';
 }

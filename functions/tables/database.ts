@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { DuckDBInstance, type Json } from '@duckdb/node-api';
 import { count } from '../workflow/count.ts';
 import { byName } from '../workflow/json.ts';
-import { limitOf, refused, TableProblem } from './report.ts';
+import { limitOf, MalformedJson, refused, TableProblem } from './report.ts';
 
 export type Row = Readonly<Record<string, Json>>;
 
@@ -11,7 +11,8 @@ export interface Database extends Disposable {
   readonly parquet: string;
   /**
    * @returns the rows; numbers of more than 32 bits and dates are strings
-   * @throws DownloadRefused if a file does not parse; TableProblem at a limit; otherwise DuckDB's own error
+   * @throws DownloadRefused if a JSON file is cut; MalformedJson if it does not parse; TableProblem at a limit;
+   *   otherwise DuckDB's own error
    */
   query(sql: string): Promise<readonly Row[]>;
 }
@@ -101,8 +102,14 @@ function explain(error: Error, columns: number): Error {
         'raise it in infra/config/cost.ts, or export fewer columns or shorter ranges',
       { cause: error },
     );
-  const [, fault] =
-    /^Invalid Input Error: (M\w+ (?:JSON|closing).*?)\W*(?:Parse errors cannot.*)?$/m.exec(error.message) ??
+  const [, reason] =
+    /^Invalid Input Error: Malformed JSON.* in record\/value \d+: (.*?)\W*(?:Parse errors cannot.*)?$/m.exec(
+      error.message,
+    ) ??
+    /^Invalid Input Error: (Missing closing.*?)\W*$/m.exec(error.message) ??
     [];
-  return fault === undefined ? error : refused(`cannot be read: ${fault.replace(/ in file "[^"]*"/, '')}`);
+  if (reason === undefined) return error;
+  return /^unexpected end|^Missing closing/.test(reason)
+    ? refused('is JSON that is cut off')
+    : new MalformedJson(reason);
 }

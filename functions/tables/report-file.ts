@@ -3,14 +3,28 @@ import { stat } from 'node:fs/promises';
 import type { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createGunzip, createZstdCompress, createZstdDecompress } from 'node:zlib';
+import { isGzip } from '../platform/content.ts';
+import { canRead } from '../workflow/request/report.ts';
 import type { StoredObject } from '../workflow/state-parts.ts';
-import { readCsv } from './csv.ts';
+import { type CsvFacts, readCsv } from './csv.ts';
 import { cutRows } from './envelope.ts';
-import { type ReportFile, refused, shorten, TableProblem } from './report.ts';
+import { MalformedJson, type ReportFile, type RowFields, refused, shorten, TableProblem } from './report.ts';
+import {
+  decodeText,
+  findCharset,
+  findJsonFault,
+  hasEndMarks,
+  isUndecodable,
+  lengthOf,
+  SHOWN,
+  undecodable,
+} from './text.ts';
 
-interface Kind extends Pick<StoredObject, 'content_type' | 'content_encoding'> {
+interface Kind extends Pick<StoredObject, 'content_type'> {
   /** As requested of the platform. Absent for a list, of which ExportList wrote one item per line. */
   readonly format?: string | undefined;
+  /** Of a row of JSON. A list has none. */
+  readonly fields?: RowFields | undefined;
   /** The path to the rows of a JSON object, if the request names one. */
   readonly rows?: string | undefined;
   readonly signal: AbortSignal;
@@ -19,60 +33,89 @@ interface Kind extends Pick<StoredObject, 'content_type' | 'content_encoding'> {
 /** Passing less through each stage at a time takes more CPU. */
 const BLOCK_BYTES = 256 * 1024;
 
-/** Characters of a file in a message. */
-const SHOWN = 80;
-
-/** The two bytes by which gzip begins, read as UTF-8. A gzip file may come without a Content-Encoding. */
-const GZIP = '\u001f\ufffd';
+/** A storage host may compress a file that is compressed already. */
+const MAX_GZIP = 2;
 
 /** Leaves about a tenth of a report. */
 const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 1 }, chunkSize: BLOCK_BYTES };
 
 /**
- * Finds the layout of a file. Writes another file beside it if DuckDB cannot read it as it is.
+ * Finds the layout of a file. Its bytes decide, not the labels that came with it. Writes another file beside
+ * it if DuckDB cannot read it as it is.
  *
  * @throws DownloadRefused if it is no report; TableProblem if its rows cannot be found; the disk's own error
  */
 export async function findRows(
   copy: string,
-  { format, rows: rowsPath, content_type, content_encoding, signal }: Kind,
+  { format, rows: rowsPath, fields = { date: '', metrics: [] }, content_type, signal }: Kind,
 ): Promise<ReportFile> {
-  if (format !== undefined && !/^(csv|json|ndjson|jsonl)$/i.test(format))
+  if (format !== undefined && !canRead(format))
     throw new TableProblem(`files of format ${format} cannot be read`);
-  let path = copy;
-  let { start, last } = await readEnds(path);
-  if (content_encoding === 'gzip' || start.startsWith(GZIP)) {
-    path = `${copy}.zst`;
-    await rewrite(copy, createGunzip({ chunkSize: BLOCK_BYTES }), path, signal);
-    ({ start, last } = await readEnds(path));
-  }
+  const path = await unpack(copy, signal);
   if (format === undefined) return { path, layout: 'items' };
+  const charset = await findCharset(() => readText(path), content_type);
+  const { start, last, hasMarks } = await readEnds(path, charset);
   if (start === '') throw refused('is empty');
   if (start.startsWith('<')) throw refused('is HTML or XML');
-  const isJson = /^[[{]/.test(start);
-  const rows = `${copy}.rows.zst`;
-  if (/^csv$/i.test(format)) {
-    if (isJson) throw refused('is JSON, but CSV was requested');
-    const file = { path: rows, layout: 'csv' as const, header: [] };
-    await rewrite(path, (text) => readCsv(text, file), rows, signal);
-    return file;
-  }
+  const decode = async (to: string, change: (texts: AsyncIterable<string>) => AsyncIterable<string>) => {
+    try {
+      await rewrite(path, (chunks) => change(decodeText(chunks, charset)), to, signal);
+      return to;
+    } catch (error) {
+      throw isUndecodable(error) ? await undecodable(readText(path), charset, content_type) : error;
+    }
+  };
   const shown = shorten(start, SHOWN);
-  if (!isJson) throw refused(`is not JSON: it begins with ${shown}`);
+  if (!/^[[{]/.test(start)) {
+    if (!/^csv$/i.test(format)) throw new TableProblem(`the file is not JSON: it begins with ${shown}`);
+    const facts: CsvFacts = { header: [] };
+    const rows = await decode(`${copy}.rows.zst`, (texts) => readCsv(texts, facts));
+    return { path: rows, layout: 'csv', ...facts };
+  }
+  const isPlain = charset === undefined && !hasMarks;
+  const json = isPlain ? path : await decode(`${copy}.text.zst`, (texts) => texts);
   const isArray = start.startsWith('[');
   // DuckDB takes `[row,` for an array of one row.
-  if (last !== (isArray ? ']' : '}')) throw refused('is cut off');
-  if (isArray) return { path, layout: 'array' };
-  if (/ndjson|jsonl|json-lines/i.test(`${format} ${content_type}`)) return { path, layout: 'lines' };
-  const found = { isArray: false };
-  await rewrite(path, (text) => cutRows(text, { path: rowsPath, start: shown }, found), rows, signal);
-  return found.isArray ? { path: rows, layout: 'array' } : { path, layout: 'lines' };
+  const fault = last === (isArray ? ']' : '}') ? undefined : await findJsonFault(readText(json));
+  if (fault) throw fault;
+  if (isArray) return { path: json, layout: 'array' };
+  if (/ndjson|jsonl|json-lines/i.test(`${format} ${content_type}`)) return { path: json, layout: 'lines' };
+  const result = { isArray: false };
+  const rows = `${copy}.rows.zst`;
+  const envelope = { path: rowsPath, start: shown, fields };
+  await rewrite(json, (chunks) => cutRows(decodeText(chunks), envelope, result), rows, signal).catch(
+    async (error) => {
+      if (isUndecodable(error)) throw await undecodable(readText(json), undefined, content_type);
+      throw (error instanceof MalformedJson && (await findJsonFault(readText(json)))) || error;
+    },
+  );
+  return result.isArray ? { path: rows, layout: 'array' } : { path: json, layout: 'lines' };
 }
 
-/** Reads the first characters of a text, without a byte order mark, and the last one, without white space. */
-async function readEnds(path: string): Promise<{ readonly start: string; readonly last: string }> {
+/** @returns the path of the text */
+async function unpack(copy: string, signal: AbortSignal): Promise<string> {
+  let path = copy;
+  for (let packed = 0; packed < MAX_GZIP && (await isGzipFile(path)); packed += 1) {
+    const to = `${copy}.${packed}.zst`;
+    await rewrite(path, createGunzip({ chunkSize: BLOCK_BYTES }), to, signal);
+    path = to;
+  }
+  return path;
+}
+
+async function isGzipFile(path: string): Promise<boolean> {
+  for await (const chunk of readText(path) as AsyncIterable<Buffer>) return isGzip(chunk);
+  return false;
+}
+
+/**
+ * Reads the first characters of a text, without blanks, and the last one before the characters that are
+ * nothing at the end, and says whether those are more than blanks.
+ */
+async function readEnds(path: string, charset: string | undefined) {
   let start = '';
   let last = '';
+  let hasMarks = false;
   const { size } = await stat(path);
   const parts = path.endsWith('.zst')
     ? [readText(path)]
@@ -80,12 +123,20 @@ async function readEnds(path: string): Promise<{ readonly start: string; readonl
         createReadStream(path, { end: BLOCK_BYTES }),
         createReadStream(path, { start: Math.max(0, size - BLOCK_BYTES) }),
       ];
-  for (const part of parts)
+  for (const part of parts) {
+    const decoder = new TextDecoder(charset);
     for await (const chunk of part as AsyncIterable<Buffer>) {
-      if (start === '') start = chunk.toString().trimStart().slice(0, SHOWN).toWellFormed();
-      last = chunk.toString('latin1').trimEnd().at(-1) ?? last;
+      const text = decoder.decode(chunk, { stream: true });
+      const length = lengthOf(text);
+      if (start === '') start = text.slice(0, length).trimStart().slice(0, SHOWN).toWellFormed();
+      if (length > 0) {
+        last = text.charAt(length - 1);
+        hasMarks = false;
+      }
+      hasMarks ||= hasEndMarks(text, length);
     }
-  return { start, last };
+  }
+  return { start, last, hasMarks };
 }
 
 /** Writes another form of a text. It is compressed, because the disk has room for twice the object only. */
@@ -99,12 +150,11 @@ async function rewrite(
     await pipeline(readText(from), change, createZstdCompress(ZSTD), createWriteStream(to), { signal });
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
-    if (code.startsWith('Z_')) throw refused(`is gzip or labeled as gzip, and cannot be decoded (${code})`);
-    throw code === 'ERR_ENCODING_INVALID_ENCODED_DATA' ? refused('is not UTF-8') : error;
+    throw code.startsWith('Z_') ? refused(`is gzip, and cannot be decoded (${code})`) : error;
   }
 }
 
-function readText(path: string): Readable {
+export function readText(path: string): Readable {
   const file = createReadStream(path, { highWaterMark: BLOCK_BYTES });
   return path.endsWith('.zst') ? file.pipe(createZstdDecompress({ chunkSize: BLOCK_BYTES })) : file;
 }

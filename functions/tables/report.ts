@@ -11,6 +11,14 @@ export interface ReportFile {
   readonly layout: 'array' | 'lines' | 'items' | 'csv';
   /** The first line of CSV. */
   readonly header?: readonly string[];
+  /** The first line of CSV that is no row. Such lines are left out. */
+  readonly badLine?: string | undefined;
+}
+
+/** The names of fields of a file's rows. */
+export interface RowFields {
+  readonly date: string;
+  readonly metrics: readonly string[];
 }
 
 export interface DayFacts {
@@ -28,15 +36,17 @@ export type Sums = Readonly<Record<string, string | null>>;
 
 export interface ReportFacts {
   readonly rows: number;
-  /** Absent if no row has a date. */
+  /** Absent if no row has a date. Of a report by day, in the window. */
   readonly first_date?: string;
   readonly last_date?: string;
   /** Over all rows. Empty if a value could not be read. */
   readonly sums: Sums;
   /** Ascending; only days that have rows. Empty if the rows have no date, or with a table problem. */
   readonly days: readonly DayFacts[];
+  /** Metrics that no row of a JSON file has, by column. Some platforms leave out a metric that is 0. */
+  readonly absent: readonly string[];
   readonly warnings: readonly string[];
-  /** The reason why the rows do not fit the table: nothing may be written then. Only with a schema. */
+  /** The reason why the rows do not fit a table: nothing may be written then. */
   readonly table_problem?: string;
 }
 
@@ -46,6 +56,16 @@ export interface ReportFacts {
  */
 export class TableProblem extends Error {
   override readonly name = 'TableProblem';
+}
+
+/** A file that is no JSON, and is not cut. */
+export class MalformedJson extends TableProblem {
+  readonly reason: string;
+
+  constructor(reason: string, line?: string) {
+    super(`the file cannot be read as JSON: ${reason}${line === undefined ? '' : `; ${line}`}`);
+    this.reason = reason;
+  }
 }
 
 /** The problem of a table's object that cannot be read, or that something else wrote. */
@@ -109,7 +129,16 @@ export function list(names: readonly string[]): string {
   return shown.join(', ') + (names.length > MAX_NAMES ? ' and more' : '');
 }
 
-/** A name or a value for a message, as JSON, so that line breaks are visible. */
+/** Marks and blanks that nobody sees, or takes for another one: byte order marks, no-break spaces, joiners. */
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu;
+
+/** A name or a value for a message, as JSON, so that line breaks and invisible marks can be seen. */
 export function shorten(text: string, length = MESSAGE_CHARACTERS): string {
-  return JSON.stringify(text.length > length ? `${text.slice(0, length).toWellFormed()}…` : text);
+  const shown = text.length > length ? `${text.slice(0, length).toWellFormed()}…` : text;
+  return JSON.stringify(shown).replace(INVISIBLE, escapeMark);
+}
+
+function escapeMark(mark: string): string {
+  const units = Array.from({ length: mark.length }, (_, at) => mark.charCodeAt(at));
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
 }

@@ -1,7 +1,9 @@
 import { identifier, literal } from '../workflow/sql.ts';
 import type { Column, ColumnType } from '../workflow/table.ts';
 import type { Database } from './database.ts';
-import { MESSAGE_CHARACTERS, type ReportFile } from './report.ts';
+import { MalformedJson, MESSAGE_CHARACTERS, type ReportFile } from './report.ts';
+import { readText } from './report-file.ts';
+import { findJsonFault } from './text.ts';
 
 /** Rows of JSON that show which names are usual. */
 const FIRST_ROWS = 1000;
@@ -9,21 +11,39 @@ const FIRST_ROWS = 1000;
 /** The file is read a few times and removed. It is as small as Snappy with dictionaries, for less CPU. */
 const READ_SOON = 'COMPRESSION lz4_raw, DICTIONARY_SIZE_LIMIT 1';
 
+/** DuckDB's binding drops a byte order mark at the start of a text, so that a message could not show it. */
+export const BEFORE_TEXT = '=';
+
 /** Names of unusual rows that are looked at. The names of columns come first. */
 const MAX_OTHER_NAMES = 1000;
 
 /**
  * Reads the texts of a file and writes their values into a Parquet file, in the order of the rows: the
  * columns by name, NULL where a text does not fit; `bad cell`, the number of the first column that does not
- * fit, and its text; and `other names`, all names of a row if they are not the usual ones.
+ * fit, and its text after {@link BEFORE_TEXT}; and `other names`, all names of a row if they are not the usual
+ * ones.
  *
  * @param path of the Parquet file
  * @param columns the first is the date
  * @param isDated whether each row must have a date
- * @returns the names of the file, or many of them; a name twice if a row repeats it
- * @throws DownloadRefused if the file does not parse; TableProblem
+ * @returns the names of the file, or many of them; a name twice if a row repeats it; and the `from` of a
+ *   column whose field is inside of an object, if a row has it
+ * @throws DownloadRefused if the file is cut; MalformedJson if it does not parse; TableProblem
  */
 export async function stageRows(
+  database: Database,
+  file: ReportFile,
+  staging: { path: string; columns: readonly Column[]; isDated: boolean },
+): Promise<readonly string[]> {
+  try {
+    return await writeRows(database, file, staging);
+  } catch (error) {
+    if (!(error instanceof MalformedJson) || file.layout === 'csv') throw error;
+    throw (await findJsonFault(readText(file.path), error.reason)) ?? error;
+  }
+}
+
+async function writeRows(
   database: Database,
   file: ReportFile,
   { path, columns, isDated }: { path: string; columns: readonly Column[]; isDated: boolean },
@@ -31,31 +51,40 @@ export async function stageRows(
   const { names, rows } = await openRows(database, file);
   const keys = columns.map(({ from }) => from.toLowerCase());
   const usualKeys = names.map((name) => name.toLowerCase());
-  const values = columns.map(({ name, type }, at) => {
-    const key = keys[at] ?? '';
+  const textOf = (key: string) =>
+    // By its position, which takes less time than by its name.
+    `CASE WHEN is_usual THEN texts[${usualKeys.indexOf(key) + 1}]
+      ELSE texts[list_position(keys, ${literal(key)})] END`;
+  const values = columns.map(({ name, type, from }, at) => {
+    const place = file.layout === 'csv' ? undefined : placeOf(from);
+    const outer = place && textOf(place.outer.toLowerCase());
     const text = `"text ${at}"`;
     const value = identifier(name);
     const isBad = at === 0 ? String(isDated) : `${text} IS NOT NULL`;
     const cast = at === 0 ? castToDate(text) : castTo(type, text);
+    const direct = textOf(keys[at] ?? '');
     return {
+      from,
       text,
-      // By its position, which takes less time than by its name.
-      found: `CASE WHEN is_usual THEN texts[${usualKeys.indexOf(key) + 1}]
-        ELSE texts[list_position(keys, ${literal(key)})] END AS ${text}`,
+      found: `${place ? `coalesce(${direct}, ${valueInside('json_extract_string', outer, place.inner)})` : direct} AS ${text}`,
+      // Whether the row has a field that is inside of an object.
+      has: place && `has ${at}`,
+      isThere: place && `${valueInside('json_exists', outer, place.inner)} AS "has ${at}"`,
       value,
       cast: `${cast} AS ${value}`,
       isBad: type === 'string' && at > 0 ? 'false' : `${value} IS NULL AND ${isBad}`,
     };
   });
+  const inObjects = values.flatMap(({ from, has, isThere }) => (has ? [{ from, has, isThere }] : []));
   const bad = values.map(
     ({ isBad, text }, at) =>
-      `WHEN ${isBad} THEN {"column": ${at}, value: left(${text}, ${MESSAGE_CHARACTERS + 1})}`,
+      `WHEN ${isBad} THEN {"column": ${at}, value: '${BEFORE_TEXT}' || left(${text}, ${MESSAGE_CHARACTERS + 1})}`,
   );
   await database.query(
     `COPY (
-      SELECT ${values.map(({ value }) => value)}, CASE ${bad.join(' ')} END AS "bad cell", "other names"
+      SELECT ${[...values.map(({ value }) => value), ...inObjects.map(({ has }) => identifier(has))]}, CASE ${bad.join(' ')} END AS "bad cell", "other names"
       FROM (SELECT *, ${values.map(({ cast }) => cast)}
-        FROM (SELECT ${values.map(({ found }) => found)}, CASE WHEN NOT is_usual THEN names END AS "other names"
+        FROM (SELECT ${[...values.map(({ found }) => found), ...inObjects.map(({ isThere }) => isThere)]}, CASE WHEN NOT is_usual THEN names END AS "other names"
           FROM (SELECT *, CASE WHEN NOT is_usual THEN list_transform(names, lambda name: lower(name)) END AS keys
             FROM (${rows}))))
     ) TO ${literal(path)} (${database.parquet}, ${READ_SOON})`,
@@ -73,7 +102,40 @@ export async function stageRows(
     const known = names.filter((other) => other === name).length;
     return Array<string>(Math.max(0, Math.min(2, Number(times)) - known)).fill(String(name));
   });
-  return [...names, ...added];
+  const all = [...names, ...added];
+  const known = new Set(all.map((name) => name.toLowerCase()));
+  const inside = await findInside(database, path, inObjects);
+  return [...all, ...inside.filter((from) => !known.has(from.toLowerCase()))];
+}
+
+/** @returns the fields inside of objects that some row has */
+async function findInside(
+  database: Database,
+  path: string,
+  inObjects: readonly { readonly from: string; readonly has: string }[],
+): Promise<readonly string[]> {
+  if (inObjects.length === 0) return [];
+  const [row] = await database.query(
+    `SELECT ${inObjects.map(({ has }) => `bool_or(${identifier(has)}) AS ${identifier(has)}`)} FROM ${literal(path)}`,
+  );
+  return inObjects.flatMap(({ from, has }) => (row?.[has] === true ? [from] : []));
+}
+
+/**
+ * The place of a field inside of an object, such as `metrics.spend`.
+ *
+ * @returns the name in the row, and a pointer into its object (RFC 6901); undefined for any other field
+ */
+export function placeOf(from: string): { readonly outer: string; readonly inner: string } | undefined {
+  const [outer = '', ...keys] = from.split('.');
+  if (keys.length === 0) return undefined;
+  const inner = keys.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+  return { outer, inner };
+}
+
+/** SQL of a function of a JSON text, which may be any other text too. */
+function valueInside(call: 'json_extract_string' | 'json_exists', text = 'NULL', pointer: string): string {
+  return `CASE WHEN json_valid(${text}) THEN ${call}(${text}, ${literal(pointer)}) END`;
 }
 
 /**
@@ -119,29 +181,50 @@ export function readJson(
   return `${name}(${[literal(path), `format='${format}'`, ...options]})`;
 }
 
-/** Casts also accept blanks, `1_000`, `0x10` and `inf`. */
-const NUMBER = String.raw`-?\d+(\.\d+)?([eE][+-]?\d+)?`;
+/** Casts also accept `1_000`, `0x10` and `inf`. */
+const NUMBER = String.raw`[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?`;
 
 /** A cast would drop the time of a timestamp. */
 function castToDate(text: string): string {
   const value = `TRY_CAST(${text} AS DATE)`;
-  return `CASE WHEN CAST(${value} AS VARCHAR) = ${text} THEN ${value} END`;
+  return `CASE WHEN CAST(${value} AS VARCHAR) = trim(${text}) THEN ${value} END`;
 }
 
-/** @returns an expression of SQL that is NULL for a text that does not fit. A decimal is rounded. */
+/**
+ * @returns an expression of SQL that is NULL for a text that does not fit. Blanks around a number are nothing.
+ *   A decimal is rounded
+ */
 function castTo(type: ColumnType, text: string): string {
   if (type === 'string') return text;
   const value = `TRY_CAST(${text} AS ${type})`;
-  const isNumber = `regexp_full_match(${text}, '${NUMBER}')`;
+  const isNumber = `regexp_full_match(trim(${text}), '${NUMBER}')`;
   // 1e400 becomes infinity.
   if (type === 'double') return `CASE WHEN ${isNumber} AND isfinite(${value}) THEN ${value} END`;
   // Most texts equal the text of their value, or begin it. Comparing takes less time than a pattern.
   const written = `CAST(${value} AS VARCHAR)`;
-  const isPlain = `starts_with(${written}, ${text}) AND NOT ends_with(${text}, '.')`;
-  if (type !== 'bigint') return `CASE WHEN ${isPlain} OR ${isNumber} THEN ${value} END`;
+  if (type !== 'bigint')
+    return `CASE WHEN starts_with(${written}, ${text}) THEN ${value}
+      WHEN NOT ${isNumber} THEN NULL
+      WHEN regexp_matches(${text}, '[eE]') THEN TRY_CAST(${withoutExponent(text)} AS ${type})
+      ELSE ${value} END`;
   // 5.0 and 1e5 are counts too, but a cast rounds 3.7 to 4. DuckDB reads a JSON number with a point as a
   // double, which has lost digits from 2^53 on.
   const isWhole = `${value} = TRY_CAST(${text} AS DOUBLE) AND abs(${value}) < ${2 ** 53}`;
   return `CASE WHEN ${written} = ${text} THEN ${value}
     WHEN ${isNumber} AND (NOT regexp_matches(${text}, '[.eE]') OR ${isWhole}) THEN ${value} END`;
+}
+
+/** Exponents that are written out with as many zeros. Those beyond it are 0, or larger than any decimal. */
+const MAX_EXPONENT = 400;
+
+/** SQL of the same number without an exponent: a cast to a decimal rounds 0.99e-7 twice, to 0.000001. */
+function withoutExponent(text: string): string {
+  const part = (group: number) =>
+    String.raw`regexp_extract(${text}, '([+-]?)(\d*)\.?(\d*)[eE]([+-]?\d+)', ${group})`;
+  const exponent = `coalesce(TRY_CAST(${part(4)} AS INTEGER), if(starts_with(${part(4)}, '-'), -1, 1) * ${MAX_EXPONENT})`;
+  const shift = `greatest(least(${exponent}, ${MAX_EXPONENT}), -${MAX_EXPONENT})`;
+  const zeros = `repeat('0', ${MAX_EXPONENT})`;
+  const digits = `${zeros} || ${part(2)} || ${part(3)} || ${zeros}`;
+  const point = `${MAX_EXPONENT} + length(${part(2)}) + ${shift}`;
+  return `${part(1)} || ltrim(left(${digits}, ${point}), '0') || '.' || substr(${digits}, ${point} + 1)`;
 }

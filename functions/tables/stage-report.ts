@@ -1,5 +1,5 @@
 import { DownloadRefused } from '../workflow/errors.ts';
-import { describeDays } from '../workflow/request/dates.ts';
+import { addDays, describeDays } from '../workflow/request/dates.ts';
 import type { ReportRequest } from '../workflow/request/request.ts';
 import { identifier, literal } from '../workflow/sql.ts';
 import type { Window } from '../workflow/state-parts.ts';
@@ -9,12 +9,13 @@ import {
   list,
   type ReportFacts,
   type ReportFile,
+  type RowFields,
   refused,
   type Sums,
   shorten,
   TableProblem,
 } from './report.ts';
-import { stageRows } from './rows.ts';
+import { BEFORE_TEXT, placeOf, stageRows } from './rows.ts';
 
 export interface ReportOptions extends Pick<ReportRequest, 'granularity'> {
   /** With granularity DAY, no row may have another date. */
@@ -55,24 +56,34 @@ export async function stageReport(
     throw new TableProblem(`the first line of the CSV file names no column: ${list(names)}`);
 
   const metrics = metricsOf(columns);
-  const [total = {}, ...days] = await addUp(database, path, columns, window);
+  // Otherwise a row may have the first day of a week or month.
+  const isByDay = granularity.toUpperCase() === 'DAY';
+  const neighbours = isByDay ? [addDays(window.start_date, -1), window.end_date] : [];
+  const [total = {}, ...days] = await addUp(database, path, columns, window, neighbours);
+  const leftOut = await findNeighbours(database, path, neighbours);
   const rows = Number(total['number of rows']);
   const requested = new Set(options.columns.map(({ name }) => name));
   const asked = columns.filter(({ name }) => requested.has(name) && name !== ADVERTISER_COLUMN);
   const isRow = !(schema && isMissing(date)) && !metricsOf(asked).every(isMissing);
-  if (file.layout === 'lines' && rows === 1 && !isRow)
+  if (file.layout === 'lines' && rows + leftOut.rows === 1 && !isRow)
     throw refused(
       `is an object that holds no row: it has ${list(names) || 'no fields'}. ` +
         `If its rows are in an array, also an empty one, set "rows" of the request to its path, such as "data.items"`,
     );
-  const outside = total['row outside'] as Row | null;
-  // Otherwise it may be the first day of a week or month.
-  if (outside && granularity.toUpperCase() === 'DAY')
+  const outside = isByDay ? ((total['row outside'] as Row | null) ?? leftOut.first) : null;
+  if (outside && total['rows inside'] === '0' && total['rows without date'] === '0')
     throw new DownloadRefused(
-      `Row ${outside.row} of the file has the date ${outside.date}, which is outside the window ${describeDays(window)}. It is not the report that was requested.`,
+      `No row of the file has a date in the window ${describeDays(window)}: row ${outside.row} has ${outside.date}. It is not the report that was requested.`,
     );
   const warnings: string[] = [];
+  if (leftOut.first)
+    warnings.push(
+      `rows of the day before or after the window ${describeDays(window)} are left out: ${leftOut.rows}; the first is row ${leftOut.first.row} with ${leftOut.first.date}`,
+    );
   const known = new Set(all.flatMap(fieldsOf));
+  // The objects that hold fields of columns.
+  for (const { from } of all)
+    for (const name of byKey.get(placeOf(from)?.outer.toLowerCase() ?? '') ?? []) known.add(name);
   const unknown = new Set(names.filter((name) => !known.has(name)));
   if (schema && unknown.size > 0)
     warnings.push(`the table leaves out fields that it has no column for: ${list([...unknown])}`);
@@ -82,12 +93,21 @@ export async function stageReport(
   const repeated = all.map(fieldsOf).filter(({ length }) => length > 1);
   if (repeated.length > 0)
     problems.push(`several fields have the same name, whatever its case: ${list(repeated.flat())}`);
-  const missing = [...(schema ? [date] : []), ...asked].filter(isMissing).map(({ from }) => from);
-  if (missing.length > 0 && (rows > 0 || file.layout === 'csv')) problems.push(`no row has ${list(missing)}`);
+  const missing = [...(schema ? [date] : []), ...asked].filter(isMissing);
+  const absent = file.layout === 'csv' ? [] : findAbsent(metricsOf(asked), missing);
+  const lacking = missing.filter((column) => !absent.includes(column)).map(({ from }) => from);
+  if (lacking.length > 0 && (rows > 0 || file.layout === 'csv')) problems.push(`no row has ${list(lacking)}`);
+  if (file.badLine !== undefined) problems.push(file.badLine);
+  if (isByDay && total['row outside']) {
+    const { row, date: day } = total['row outside'] as Row;
+    problems.push(
+      `row ${row} has the date ${day}, which is outside the window ${describeDays(window)}; this may be another report`,
+    );
+  }
   const bad = total['bad row'] as { row: string; cell: { column: number; value: string | null } } | null;
   const column = bad && all[bad.cell.column];
   if (bad && column) {
-    const text = bad.cell.value === null ? 'no value' : shorten(bad.cell.value);
+    const text = bad.cell.value === null ? 'no value' : shorten(bad.cell.value.slice(BEFORE_TEXT.length));
     const wanted = column === date ? 'a date' : column.type;
     problems.push(`row ${bad.row} has ${text} in the column ${column.name}, where ${wanted} belongs`);
   } else if (schema && total['equal rows'] !== '0')
@@ -98,7 +118,7 @@ export async function stageReport(
   // Without a table, they only explain why there are no sums.
   if (table_problem && !schema) warnings.push(`the report has no sums: ${table_problem}`);
 
-  const [first, last] = [total['first date'], total['last date']];
+  const { 'first date': first = null, 'last date': last = null } = total;
   // Some dates of a report without a table may not be days, such as hours.
   const isDaily = days.every((row) => row.date !== null);
   return {
@@ -110,15 +130,41 @@ export async function stageReport(
       rows: Number(row['number of rows']),
       sums: readSums(row, metrics),
     })),
+    absent: rows === 0 || table_problem ? [] : absent.map(({ name }) => name),
     warnings,
-    ...(table_problem && schema && { table_problem }),
+    ...(table_problem && { table_problem }),
   };
+}
+
+/** The fields by which a row is known. */
+export function fieldsOfRow(
+  columns: readonly Column[],
+  { date_column }: Pick<TableSchema, 'date_column'> = { date_column: DATE_COLUMN },
+): RowFields {
+  return { date: date_column, metrics: metricsOf(columns).map(({ from }) => from) };
+}
+
+/** Metrics that a row may leave out, because others are there. */
+function findAbsent(metrics: readonly Column[], missing: readonly Column[]): readonly Column[] {
+  const absent = metrics.filter((metric) => missing.includes(metric));
+  return absent.length < metrics.length ? absent : [];
+}
+
+/** Rows of the day before the window and of the day after it. */
+async function findNeighbours(database: Database, path: string, days: readonly string[]) {
+  if (days.length === 0) return { rows: 0, first: null };
+  const [row] = await database.query(
+    `SELECT count(*) AS rows, arg_min({row: file_row_number + 1, date: date}, file_row_number) AS first
+     FROM read_parquet(${literal(path)}, file_row_number = true) WHERE date IN (${days.map(literal)})`,
+  );
+  return { rows: Number(row?.rows), first: (row?.first ?? null) as Row | null };
 }
 
 /**
  * Compares hashes of rows: two of 5 million different rows have the same with a probability of
  * 5e6 ** 2 / 2 ** 65 = 1 in a million.
  *
+ * @param leftOut days whose rows are left out
  * @returns the whole report, and each day: rows, first and last date, sums, the first row that does not fit
  *   or is outside, and of the whole report, how many rows have the date and dimensions of another one
  */
@@ -127,16 +173,22 @@ async function addUp(
   path: string,
   columns: readonly Column[],
   { start_date, end_date }: Window,
+  leftOut: readonly string[],
 ): Promise<readonly Row[]> {
   const first = `arg_min({row: file_row_number + 1, date: date, cell: "bad cell"}, file_row_number)`;
   const dimensions = columns.filter(({ type }) => type === 'string').map(({ name }) => identifier(name));
+  const isOutside = `date < ${literal(start_date)} OR date >= ${literal(end_date)}`;
+  const inside = leftOut.length > 0 ? `FILTER (NOT (${isOutside}))` : '';
+  const where = leftOut.length > 0 ? `WHERE (date IN (${leftOut.map(literal)})) IS NOT TRUE` : '';
   return database.query(
     `SELECT ${[...sumExpressions(metricsOf(columns)), 'date', 'count(*) AS "number of rows"']},
-       min(date) AS "first date", max(date) AS "last date",
+       min(date) ${inside} AS "first date", max(date) ${inside} AS "last date",
        ${first} FILTER ("bad cell" IS NOT NULL) AS "bad row",
-       ${first} FILTER (date < ${literal(start_date)} OR date >= ${literal(end_date)}) AS "row outside",
-       (SELECT count(*) - count(DISTINCT hash(${['date', ...dimensions]})) FROM ${literal(path)}) AS "equal rows"
-     FROM read_parquet(${literal(path)}, file_row_number = true)
+       ${first} FILTER (${isOutside}) AS "row outside",
+       count(*) FILTER (NOT (${isOutside})) AS "rows inside",
+       count(*) FILTER (date IS NULL) AS "rows without date",
+       (SELECT count(*) - count(DISTINCT hash(${['date', ...dimensions]})) FROM ${literal(path)} ${where}) AS "equal rows"
+     FROM read_parquet(${literal(path)}, file_row_number = true) ${where}
      GROUP BY GROUPING SETS ((date), ()) ORDER BY grouping(date) DESC, date`,
   );
 }

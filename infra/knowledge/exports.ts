@@ -10,7 +10,6 @@ import { tableOf } from '../../functions/workflow/table.ts';
 import { type ConfiguredExport, requestOf } from '../config/exports.ts';
 import type { Folder } from './bucket.ts';
 import { configName, loadConfig } from './config.ts';
-import { describeDamage } from './damage.ts';
 import { hintAtLocal } from './deployment.ts';
 import { UsageError } from './errors.ts';
 import type { AccountTable } from './months.ts';
@@ -22,10 +21,7 @@ import { checkOneAccount, checkRequest, inputOf, suggest } from './request.ts';
 export const PARALLEL = 4;
 
 /** An export of the config or of a local run, and its records. */
-export type FoundExport = Extract<
-  Awaited<ReturnType<typeof readExport>>,
-  { readonly request: ExportRequest }
->;
+export type FoundExport = NonNullable<Awaited<ReturnType<typeof readExport>>>;
 
 /** An export of one name, and where to look for it. */
 export interface ExportPlace extends Folder {
@@ -55,10 +51,9 @@ export async function findExport(
 
 /**
  * The exports of this name: one for each account that has it. Without a name, all of the config, or all that
- * runs of a folder have asked for or delivered. Sorted by account and name. Leaves out exports whose request
- * is not known.
+ * runs of a folder have asked for or delivered. Sorted by account and name.
  *
- * @throws UsageError if there is none of this name, or if damaged records hide the request of each
+ * @throws UsageError if there is none of this name
  */
 export async function findExports(
   name: string | undefined,
@@ -67,29 +62,6 @@ export async function findExports(
   now: Date,
   from?: string,
 ): Promise<FoundExport[]> {
-  const { exports, unreadable } = await findAllExports(name, place, bucket, now, from);
-  if (name !== undefined && exports.length === 0 && unreadable.length > 0)
-    throw new UsageError([
-      `no manifest of ${name} can be read: run it with --input`,
-      ...unreadable.flatMap(({ damaged }) => damaged.map(describeDamage)),
-    ]);
-  return exports;
-}
-
-/** An export of a folder whose request nobody knows, because all records that name it are damaged. */
-export interface UnreadableExport extends ExportId {
-  /** The keys of its damaged records. */
-  readonly damaged: readonly string[];
-}
-
-/** Like {@link findExports}, with the exports that it leaves out because their records are damaged. */
-export async function findAllExports(
-  name: string | undefined,
-  place: ExportPlace,
-  bucket: RecordStore,
-  now: Date,
-  from?: string,
-): Promise<{ readonly exports: FoundExport[]; readonly unreadable: readonly UnreadableExport[] }> {
   const { account, local, out } = place;
   const isWanted = (each: ExportId) =>
     (name ?? each.name) === each.name && (account ?? each.account) === each.account;
@@ -99,16 +71,9 @@ export async function findAllExports(
     name === undefined ? loadConfig().exports.filter(isWanted) : findConfigured(name, place, all);
   const ids = here.length > 0 || (local && name === undefined) ? here : configured();
   const idOf = (each: ExportId) => `${each.account}/${each.name}`;
-  const unreadable: UnreadableExport[] = [];
-  const read = async ({ account, name }: ExportId) => {
-    const records = await readExport({ account, name }, place, bucket, now, from);
-    if ('request' in records) return records;
-    const { damaged } = records;
-    if (damaged.length > 0) unreadable.push({ account, name, damaged });
-    return pMapSkip;
-  };
+  const read = async (id: ExportId) => (await readExport(id, place, bucket, now, from)) ?? pMapSkip;
   const sorted = ids.toSorted((one, other) => (idOf(one) < idOf(other) ? -1 : 1));
-  return { exports: await pMap(sorted, read, { concurrency: PARALLEL }), unreadable };
+  return pMap(sorted, read, { concurrency: PARALLEL });
 }
 
 /** The exports of this name in the config. @throws UsageError if there is none, before AWS is asked */
@@ -130,7 +95,7 @@ export function findConfigured(
   ]);
 }
 
-/** @returns only the keys of damaged records if its request is not known */
+/** @returns undefined if its request is not known */
 async function readExport(
   { account, name }: ExportId,
   place: ExportPlace,
@@ -142,9 +107,9 @@ async function readExport(
   const { local, out } = place;
   const entry = exports.find((each) => each.account === account && each.name === name);
   const configured = entry && requestOfLongestRun(entry, now);
-  const records = await readRecent(bucket, { account, name }, now, configured, from);
+  const records = await readRecent(bucket, { account, name }, configured, from);
   const request = configured ?? (local ? lastAsked(records) : undefined);
-  if (!request) return { damaged: records.damaged };
+  if (!request) return undefined;
   const target = local
     ? (lastTarget(records) ?? targetOf(await lastPlatform(out)))
     : { platform: platformName(base_url), revision };

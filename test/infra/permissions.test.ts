@@ -64,8 +64,7 @@ const PERMISSIONS: Readonly<Record<StepName, readonly string[]>> = {
   ],
   ListAdvertisers: [
     ...READ_TOKENS,
-    // The lists that manifests name, and the first day that was exported.
-    `s3:GetObject ${MANIFESTS}`,
+    // The list of the run before, and the first day that was exported.
     's3:ListBucket <ExportsBucket.Arn>',
     ...['GetObject', 'GetObjectVersion', 'PutObject'].map((action) => `s3:${action} ${LISTS}`),
     ...['GetObject', 'GetObjectVersion', 'PutObject'].map((action) => `s3:${action} ${PAGES}`),

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { readCsv } from '../../../functions/tables/csv.ts';
 import { cutRows } from '../../../functions/tables/envelope.ts';
 import { findRows } from '../../../functions/tables/report-file.ts';
+import { decodeText } from '../../../functions/tables/text.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 type Given = Partial<Parameters<typeof findRows>[1]>;
@@ -43,7 +44,13 @@ describe.each([5, 61, 100_000])('cuts the rows out of an object, in pieces of %i
     ['items of a path that are no objects', '{"a":["x",null,{"y":1}]}', '["x",null,{"y":1}]', 'a'],
   ])('%s', async (_, text, expected, path) => {
     const found = { isArray: false };
-    const cut = await Array.fromAsync(cutRows(inPieces(text, bytes), { path, start: '' }, found));
+    const cut = await Array.fromAsync(
+      cutRows(
+        decodeText(inPieces(text, bytes)),
+        { path, start: '', fields: { date: 'date', metrics: ['spend'] } },
+        found,
+      ),
+    );
     expect([cut.join(''), found.isArray]).toEqual([expected, true]);
   });
 });
@@ -53,9 +60,10 @@ it.each([1, 2, 5, 1000])('reads CSV in pieces of %i bytes', async (bytes) => {
     '\ufeffa, b\r\n\r\n1,"x\r\n""\r\n"\n2,5" tv',
     '3,"5"" tv,\r\n春" \r\n4,\\ud83d',
     '"",\u0000',
+    'a,b\u001a \u0000',
   ].join('\r\n');
   const facts = { header: [] };
-  const lines = await Array.fromAsync(readCsv(inPieces(text, bytes), facts));
+  const lines = await Array.fromAsync(readCsv(decodeText(inPieces(text, bytes)), facts));
   expect(facts).toEqual({ header: ['a', 'b'] });
   expect(
     lines
@@ -68,6 +76,7 @@ it.each([1, 2, 5, 1000])('reads CSV in pieces of %i bytes', async (bytes) => {
     ['3', '5" tv,\r\n春'],
     ['4', '\\ud83d'],
     [null, '\u0000'],
+    ['a', 'b'],
     '',
   ]);
 });

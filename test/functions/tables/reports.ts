@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { openDatabase } from '../../../functions/tables/database.ts';
 import { type ReportFacts, TableProblem } from '../../../functions/tables/report.ts';
 import { findRows } from '../../../functions/tables/report-file.ts';
-import { type ReportOptions, stageReport } from '../../../functions/tables/stage-report.ts';
+import { fieldsOfRow, type ReportOptions, stageReport } from '../../../functions/tables/stage-report.ts';
 import type { Column, TableSchema } from '../../../functions/workflow/table.ts';
 import { withDuckDb } from '../../support/ledger-rows.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -51,12 +51,12 @@ interface Staged {
 /** Stages a report with the table SCHEMA. @throws TableProblem if its rows cannot be found */
 export async function stage(body: string | Buffer, given: Given = {}): Promise<Staged> {
   const { folder = temporaryDirectory(), ...options } = given;
-  const { format = 'JSON', content_type = 'application/json', content_encoding, rows, ...others } = options;
+  const { format = 'JSON', content_type = 'application/json', rows, ...others } = options;
   const { signal } = new AbortController();
-  const kind = { format, content_type, content_encoding, rows, signal };
   writeFileSync(join(folder, 'report'), body);
-  const file = await findRows(join(folder, 'report'), kind);
   const columns = given.schema?.columns ?? SCHEMA.columns;
+  const fields = fieldsOfRow(columns, given.schema);
+  const file = await findRows(join(folder, 'report'), { format, content_type, rows, fields, signal });
   using database = await openDatabase(folder, signal, columns.length);
   const path = join(folder, 'rows.parquet');
   const asked = { window: WINDOW, schema: SCHEMA, columns, granularity: 'DAY', ...others };
