@@ -4,14 +4,22 @@ import type { Catalog } from '../aws/catalog.ts';
 import { count } from '../workflow/count.ts';
 import { dateIn, daysOf, wasOver } from '../workflow/request/dates.ts';
 import type { ExportRequest, ReportRequest } from '../workflow/request/request.ts';
-import type { ShownDay } from '../workflow/shown-days.ts';
+import type { ReportVersion, ShownDay } from '../workflow/shown-days.ts';
 import type { Curated, Window } from '../workflow/state-parts.ts';
 import type { SavedWindow } from '../workflow/states.ts';
 import { DATE_COLUMN, reportColumns, type TableSchema } from '../workflow/table.ts';
 import { type Entry, type LedgerDay, mergeLedger, shownLines } from './ledger.ts';
 import type { Merging } from './merge.ts';
-import { compareReports, type Merged, type MergedDay, mergeList, mergeMonth, type Offer } from './month.ts';
-import { type DayFacts, notWritten, type ReportFacts, type ReportFile, reasonOf } from './report.ts';
+import {
+  compareReports,
+  findValue,
+  type Merged,
+  type MergedDay,
+  mergeList,
+  mergeMonth,
+  type Offer,
+} from './month.ts';
+import { type DayFacts, list, notWritten, type ReportFacts, type ReportFile, reasonOf } from './report.ts';
 import { stageReport } from './stage-report.ts';
 
 /** The rows and sums of a file, and what became of them in the table. */
@@ -40,12 +48,13 @@ export interface Work extends Merging, Pick<Offer, 'acceptEmpty'> {
 export async function curateRows(state: SavedWindow, work: Work): Promise<Curation> {
   const request = state.request as ReportRequest;
   const path = join(work.folder, 'rows.parquet');
-  const facts = await stageWindow(request, state.window, work, path);
+  const entry = entryOf(state, work);
+  const staged = await stageWindow(request, state.window, work, path);
+  const facts = await checkAbsent(staged, entry.version, request, work);
   const { rows, first_date, last_date } = facts;
   const sums = Object.fromEntries(
     Object.entries(facts.sums).flatMap(([name, sum]) => (sum === null ? [] : [[name, sum]])),
   );
-  const entry = entryOf(state, work);
   const { created_at } = entry.version;
   const written = await writeDays(work, request, entry, facts, (offer, month, some) =>
     mergeMonth(work, month, some, offer, path),
@@ -86,11 +95,38 @@ export async function stageWindow(
   // Makes room for the months.
   await rm(dirname(file.path), { recursive: true });
   const { rows, sums, days } = facts;
-  // A report by day says of each day of its window that it has no rows, unless its rows have no dates.
-  if (granularity.toUpperCase() !== 'DAY' || (rows !== 0 && days.length === 0)) return facts;
+  // A report by day says of each day of its window that it has no rows, unless its rows cannot be read, or
+  // have no dates.
+  const isRead = facts.table_problem === undefined && (rows === 0 || days.length > 0);
+  if (granularity.toUpperCase() !== 'DAY' || !isRead) return facts;
   const found = new Map(days.map((each) => [each.day, each]));
   const none = Object.fromEntries(Object.keys(sums).map((name) => [name, '0']));
   return { ...facts, days: daysOf(window).map((day) => found.get(day) ?? { day, rows: 0, sums: none }) };
+}
+
+/**
+ * Says that metrics are absent, which is what some platforms send for 0. A field that was renamed is absent
+ * too: then the table shows values of it, and must not lose them.
+ */
+async function checkAbsent(
+  facts: ReportFacts,
+  version: ReportVersion,
+  { account }: ReportRequest,
+  { schema, ...merging }: Work,
+): Promise<ReportFacts> {
+  const { absent, days, warnings } = facts;
+  if (absent.length === 0) return facts;
+  const warning = `no row has ${list(absent)}, so the values are NULL, like those of a metric that is left out where it is 0`;
+  const asNull = { ...facts, warnings: [...warnings, warning] };
+  if (!schema) return asNull;
+  let problem: string | undefined;
+  const unread = await eachMonth(days, merging.signal, async (month, some) => {
+    const value = problem ?? (await findValue(merging, month, some, { schema, account, version }, absent));
+    if (typeof value === 'object')
+      problem = `no row has ${list([value.metric])}, of which the table shows values other than 0, such as on ${value.day}; if the platform calls the field otherwise now, name it in columns of the config`;
+  });
+  const table_problem = problem ?? unread;
+  return table_problem === undefined ? asNull : { ...facts, sums: {}, days: [], table_problem };
 }
 
 /** Shows the newest snapshot of a list in its table. @throws like {@link curateRows} */

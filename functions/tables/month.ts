@@ -1,7 +1,7 @@
 import { wasOver } from '../workflow/request/dates.ts';
 import { findMetric } from '../workflow/request/dictionary.ts';
 import type { ReportVersion, ShownDay } from '../workflow/shown-days.ts';
-import { literal } from '../workflow/sql.ts';
+import { identifier, literal } from '../workflow/sql.ts';
 import { LIST_COLUMNS, listKey, monthKey, type TableSchema, tableColumns } from '../workflow/table.ts';
 import type { Database } from './database.ts';
 import type { Entry } from './ledger.ts';
@@ -143,6 +143,38 @@ export async function mergeList(merging: Merging, file: ReportFile, offer: Offer
     // Sorted, because the platform may give its pages in any order.
     const rows = `SELECT ${select(tableColumns(schema), values)} FROM ${items} ORDER BY ALL`;
     return { result, next: { rows, days: { [day]: entry } } };
+  });
+}
+
+/**
+ * Looks for a value other than 0 that the table would lose if a report took these days without the metrics.
+ *
+ * @param metrics by column
+ * @returns the first day and metric that has one
+ * @throws see mergeObject
+ */
+export async function findValue(
+  merging: Merging,
+  month: string,
+  days: readonly DayFacts[],
+  { schema, account, version }: Pick<Offer, 'schema' | 'account' | 'version'>,
+  metrics: readonly string[],
+): Promise<{ readonly day: string; readonly metric: string } | undefined> {
+  const key = monthKey(schema.table, account, month);
+  return mergeObject(merging, key, async (old) => {
+    const shown = shownIn(old, key);
+    const replaced = days.filter(({ day, rows }) => {
+      const entry = shown[day];
+      return rows > 0 && entry !== undefined && compareReports(entry, version) < 0;
+    });
+    const there = metrics.filter((name) => old?.columns.has(name));
+    if (!old || replaced.length === 0 || there.length === 0) return { result: undefined };
+    const first = there.map((name) => `min(date) FILTER (${identifier(name)} <> 0) AS ${identifier(name)}`);
+    const [row = {}] = await merging.database.query(
+      `SELECT ${first} FROM ${parquet(old.path)} WHERE date IN (${replaced.map(({ day }) => literal(day))})`,
+    );
+    const metric = there.find((name) => row[name] !== null);
+    return { result: metric === undefined ? undefined : { day: String(row[metric]), metric } };
   });
 }
 

@@ -10,7 +10,7 @@ import type { SavedWindow } from '../workflow/states.ts';
 import { CLOSED, columnName, ledgerKey, TOTAL } from '../workflow/table.ts';
 import { type Curation, eachMonth, entryOf, stageWindow, type Work } from './curate-file.ts';
 import { type LedgerDay, mergeLedger } from './ledger.ts';
-import { damaged, TableProblem } from './report.ts';
+import { damaged, list, TableProblem } from './report.ts';
 
 /**
  * Writes the platform's total of each day into the ledger.
@@ -23,6 +23,9 @@ export async function curateTotal(state: SavedWindow, work: Work): Promise<Curat
   const metrics = comparedMetrics(request).map(columnName);
   const facts = await stageWindow(request, state.window, work, join(work.folder, 'total.parquet'));
   if (facts.table_problem !== undefined) throw new TableProblem(facts.table_problem);
+  // It may be 0, or have another name now.
+  const absent = facts.absent.filter((name) => metrics.includes(name));
+  if (absent.length > 0) throw new TableProblem(`no row of it has ${list(absent)}`);
   const entry = entryOf(state, work);
   const lines = facts.days.map(({ day, sums }): LedgerDay => {
     const compared = Object.fromEntries(metrics.map((metric) => [metric, sums[metric] ?? null]));

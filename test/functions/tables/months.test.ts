@@ -281,3 +281,54 @@ it.each<[string, string, (object: Buffer) => Buffer | Promise<Buffer>]>([
   expect(curated.table_problem).toBe(name.startsWith('daily') ? warnings[0] : undefined);
   expect(await readFile(join(tables.s3.directory, BUCKET, key))).toEqual(await readFile(path));
 });
+
+describe('a metric that no row of a JSON file has', () => {
+  const schema: TableSchema = {
+    ...TABLE,
+    columns: [...TABLE.columns, { name: 'clicks', type: 'bigint', from: 'clicks' }],
+  };
+  const request = { metrics: ['spend', 'clicks'] };
+  /** A report of one row a day, with these clicks, or without the field. */
+  const report = (days: Readonly<Record<string, number | undefined>>, more: Partial<Report> = {}) => {
+    const body = Object.entries(days).map(([date, clicks]) => ({ date, campaign_id: 'c', spend: 1, clicks }));
+    const spends = Object.fromEntries(Object.keys(days).map((day) => [day, [1]]));
+    return { schema, request, spends, body: JSON.stringify(body), ...more };
+  };
+  const clicksOf = (account: string) =>
+    tables.rowsOf('SELECT date, clicks, report_id', `daily/${account}.*.parquet`);
+  const ABSENT = expect.stringMatching(/^no row has "clicks", so the values are NULL/);
+
+  it('is NULL, with a warning, if the table shows 0 or nothing of it', async () => {
+    const none = { '2026-10-31': undefined, '2026-11-01': undefined };
+    const { account, last } = await tables.deliver(report({ '2026-10-31': 0 }), report(none));
+    expect(last).toMatchObject({ curated: { table: { days: 2 } }, warnings: [ABSENT] });
+    expect(await clicksOf(account)).toEqual([
+      { date: '2026-10-31', clicks: null, report_id: 'r2' },
+      { date: '2026-11-01', clicks: null, report_id: 'r2' },
+    ]);
+    const sums = { spend: '1', clicks: null };
+    expect(await tables.shownDays('daily', account)).toMatchObject({ '2026-11-01': { ledger: { sums } } });
+  });
+
+  it('is a table problem if the table shows another value, and no month is written', async () => {
+    const shown = { '2026-10-31': 0, '2026-11-01': 5 };
+    const none = { '2026-10-31': undefined, '2026-11-01': undefined };
+    const { account, last } = await tables.deliver(report(shown), report(none));
+    expect(last?.curated.table_problem).toContain(
+      'no row has "clicks", of which the table shows values other than 0, such as on 2026-11-01',
+    );
+    expect(last?.warnings).toHaveLength(1);
+    expect((await clicksOf(account)).map(({ report_id }) => report_id)).toEqual(['r1', 'r1']);
+  });
+
+  it('is no problem for days that the report does not change', async () => {
+    const { last } = await tables.deliver(
+      report({ '2026-10-30': 5, '2026-10-31': 0 }),
+      // Without rows for the first day, which is held.
+      report({ '2026-10-31': undefined }, { start_date: '2026-10-30', length: 2 }),
+      // Older than the shown report.
+      report({ '2026-10-30': undefined }, { created_at: '2026-10-31T00:00:00.000Z' }),
+    );
+    expect(last).toMatchObject({ curated: { table: { kept: 1 } }, warnings: [ABSENT] });
+  });
+});
