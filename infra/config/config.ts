@@ -28,6 +28,7 @@ export const OUTPUTS = {
   deadLetterQueue: 'DeadLetterQueueUrl',
   alarmTopic: 'AlarmTopicArn',
   operatorPolicy: 'OperatorPolicyArn',
+  keeperPolicy: 'KeeperPolicyArn',
   /** Absent, like the next ones, in a stack without tables. */
   workgroup: 'AthenaWorkgroup',
   database: 'GlueDatabase',

@@ -20,7 +20,7 @@ import { createExecutionLogs, ExportWorkflow } from './export-workflow.ts';
 import { createAlarmTopic } from './monitoring/alarm-topic.ts';
 import { ExportAlarms } from './monitoring/export-alarms.ts';
 import { ReadyChecks } from './monitoring/ready-checks.ts';
-import { createOperatorPolicy } from './operator-policy.ts';
+import { createKeeperPolicy, createOperatorPolicy } from './operator-policy.ts';
 import { acknowledgeFindings } from './policy-checks.ts';
 import { grantCatalog } from './reader-policy.ts';
 import { WorkflowFunctions } from './workflow-functions.ts';
@@ -73,7 +73,7 @@ export class AdReportExport extends Construct {
     const secrets = new AccountSecrets(this, 'Secrets', config, encryptionKey);
     const bucket = new ExportBucket(this, 'Exports', { config, bucket: props.bucket, encryptionKey });
     const tables = config.tables ? new ExportTables(this, 'Tables', { config, bucket, database }) : undefined;
-    const { functions } = new WorkflowFunctions(this, 'Functions', {
+    const { functions, logGroup } = new WorkflowFunctions(this, 'Functions', {
       config,
       bundles: bundles ?? lambdaBundles((this.node.root as App).outdir),
       secrets,
@@ -100,8 +100,15 @@ export class AdReportExport extends Construct {
       schedules.add(readyChecks, checked, 'checked_at');
     }
     new ExportAlarms(this, 'Alarms', { config, stateMachine, readyChecks, deadLetterQueue, topic });
-    const operator = { stack, stateMachine, bucket, secrets, tables, encryptionKey };
-    const operatorPolicy = createOperatorPolicy(this, 'Operator', operator);
+    const read = { stack, bucket, tables, encryptionKey };
+    const operatorPolicy = createOperatorPolicy(this, 'Operator', {
+      ...read,
+      stateMachine,
+      readyChecks,
+      logGroup,
+      deadLetterQueue,
+    });
+    const keeperPolicy = createKeeperPolicy(this, 'Keeper', { ...read, secrets });
     schedules.createAfter(...this.node.children.filter((other) => other !== schedules));
 
     this.exportBucket = bucket;
@@ -114,6 +121,7 @@ export class AdReportExport extends Construct {
       deadLetterQueue: deadLetterQueue.queueUrl,
       alarmTopic: topic.topicArn,
       operatorPolicy,
+      keeperPolicy,
       database: tables?.database,
       workgroup: tables?.workgroup,
       readerPolicy: tables?.readerPolicy,

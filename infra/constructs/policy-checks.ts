@@ -13,18 +13,32 @@ type Wildcard = readonly [resource: RegExp, children: readonly string[], reason:
 
 /** Resources of policies that end with a wildcard, the children that may have them, and why. */
 const WILDCARDS: readonly Wildcard[] = [
-  [/\/exports\/\*$/, ['Functions', 'Operator'], 'The keys contain account, export and dates of a window.'],
+  [
+    /\/exports\/\*$/,
+    ['Functions', 'Operator', 'Keeper'],
+    'The keys contain account, export and dates of a window.',
+  ],
   [/\/exports\/\*\/_\w+(\.json|\/\*)$/, ['Functions'], 'The objects of this name beside the reports.'],
-  [/\/tables\/\*$/, ['Functions', 'Tables', 'Operator'], 'The objects of all tables.'],
+  [/\/tables\/\*$/, ['Functions', 'Tables', 'Operator', 'Keeper'], 'The objects of all tables.'],
   [/\/_pages\/\*$/, ['Functions'], 'The pages of lists of all executions.'],
   [/\/tables\/ledger\/\*$/, ['Functions'], 'The ledger of all exports.'],
-  [/\/leases\/\*$/, ['Functions', 'Operator'], 'The leases of all accounts, one object each.'],
+  [/\/leases\/\*$/, ['Functions', 'Keeper'], 'The leases of all accounts, one object each.'],
   [/\/query-results\/\*$/, ['Tables'], 'The results of all queries of the workgroup.'],
-  [/:table\/[^/]+\/\*$/, ['Functions', 'Tables', 'Operator'], 'A list of the tables would be too long.'],
-  [/:secret:[^*]+\/\*\/\w+-\?{6}$/, ['Functions', 'Operator'], 'A list of the accounts would be too long.'],
-  [/:stack\/[^*]+\/\*$/, ['Tables', 'Operator'], 'The id of this stack, which only its creation tells.'],
+  [
+    /:table\/[^/]+\/\*$/,
+    ['Functions', 'Tables', 'Operator', 'Keeper'],
+    'A list of the tables would be too long.',
+  ],
+  [/:secret:[^*]+\/\*\/\w+-\?{6}$/, ['Functions', 'Keeper'], 'A list of the accounts would be too long.'],
+  [
+    /:stack\/[^*]+\/\*$/,
+    ['Tables', 'Operator', 'Keeper'],
+    'The id of this stack, which only its creation tells.',
+  ],
   [/^<\w+\.Arn>:\*$/, ['Workflow', 'ReadyChecks'], 'The versions of one function of this stack.'],
   [/:(execution|mapRun):.+:\*$/, ['Workflow', 'Operator'], 'The executions are named at run time.'],
+  [/:log-group:\*$/, ['Operator'], 'The group is looked for by the beginning of its name.'],
+  [/^\*$/, ['Operator'], 'Alarms, schedules and limits of the AWS account are listed.'],
   [/^\*$/, ['Workflow', 'ReadyChecks'], 'Log deliveries and X-Ray traces have no resource to name.'],
   [/^\*$/, ['Tables'], 'Lists of workgroups have no resource. Drivers write catalogs in any case.'],
 ];

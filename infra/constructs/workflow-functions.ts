@@ -107,7 +107,7 @@ interface WorkflowFunctionsProps {
 /** One Lambda function per step, each with its own role. All log to one group, which saves resources. */
 export class WorkflowFunctions extends Construct {
   readonly functions: Readonly<Record<StepName, LambdaFunction>>;
-  private readonly logGroup: LogGroup;
+  readonly logGroup: LogGroup;
   private readonly network: Pick<FunctionProps, 'vpc' | 'vpcSubnets' | 'securityGroups'> = {};
 
   constructor(scope: Construct, id: string, props: WorkflowFunctionsProps) {

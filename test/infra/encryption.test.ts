@@ -93,7 +93,7 @@ describe('with the key', () => {
     expect(allowed(`Functions${step}Role`)).toEqual(actions);
   });
 
-  it('whoever queries the tables can read them and the results, and whoever operates can do so', () => {
+  it('whoever queries the tables, runs the exports or keeps them can decrypt what they read', () => {
     const policies = resourcesOf(stack, 'AWS::IAM::ManagedPolicy');
     const keyOf = (id: string) =>
       permissionsOf(policies.get(id)?.Properties.PolicyDocument.Statement).filter((line) =>
@@ -101,8 +101,9 @@ describe('with the key', () => {
       );
     expect(keyOf('TablesReader')).toEqual([DECRYPT('s3'), GENERATE('s3')]);
     const both = (service: string) => [DECRYPT(service), GENERATE(service)];
-    const operates = [...both('s3'), ...both('secretsmanager'), DECRYPT('states')];
-    expect(keyOf('Operator')).toEqual(operates.sort());
+    const looks = [`kms:DescribeKey ${ARN}`, DECRYPT('s3'), DECRYPT('sqs'), DECRYPT('states')];
+    expect(keyOf('Operator')).toEqual(looks.sort());
+    expect(keyOf('Keeper')).toEqual([...both('s3'), ...both('secretsmanager')].sort());
   });
 
   it('schedules can send to the dead-letter queue', () => {

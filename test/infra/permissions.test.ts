@@ -101,6 +101,12 @@ function withMachine(line: string): string {
   return line.replace(/\{"Fn::Select":\[6,\{"Fn::Split":\[":","<WorkflowStateMachine>"\]\}\]\}/, 'NAME');
 }
 
+/** The permissions of a managed policy. */
+function managed(id: string): string[] {
+  const policy = resourcesOf(stack, 'AWS::IAM::ManagedPolicy').get(id);
+  return permissionsOf(policy?.Properties.PolicyDocument.Statement);
+}
+
 describe('permissions', () => {
   it.each(Object.entries(PERMISSIONS))('let %s do what its calls need and no more', (step, actions) => {
     expect(allowed(`Functions${step}Role`)).toEqual([...LOGGING, ...actions].sort());
@@ -206,22 +212,45 @@ describe('permissions', () => {
     );
   });
 
-  it('let whoever has the managed policy operate the exports, and read no token', () => {
-    const policy = resourcesOf(stack, 'AWS::IAM::ManagedPolicy').get('Operator');
-    const ofExecution = ['DescribeExecution', 'StopExecution', 'GetExecutionHistory', 'ListMapRuns'];
+  const READS_STORED = [...READS_FILES, `s3:GetObject ${TABLES}`, ...READS_SCHEMAS];
+
+  it('let an operator run the exports and look at them, and neither read a secret nor write an object', () => {
+    const ofExecution = ['DescribeExecution', 'StopExecution', 'GetExecutionHistory'];
+    const ofExport = [...ofExecution, 'ListMapRuns', 'RedriveExecution'];
     const mapRuns = EXECUTIONS.replace('execution', 'mapRun');
-    expect(permissionsOf(policy?.Properties.PolicyDocument.Statement).map(withMachine)).toEqual(
+    const logs = 'arn:<AWS::Partition>:logs:<AWS::Region>:<AWS::AccountId>:log-group:*';
+    expect(managed('Operator').map(withMachine)).toEqual(
       [
         ...FINDS_STACK,
+        ...READS_STORED,
         'states:ListExecutions <WorkflowStateMachine>',
         'states:StartExecution <WorkflowStateMachine>',
-        ...ofExecution.map((action) => `states:${action} ${EXECUTIONS}:*`),
+        ...ofExport.map((action) => `states:${action} ${EXECUTIONS}:*`),
         `states:DescribeExecution ${EXECUTIONS}/*:*`,
+        `states:GetExecutionHistory ${EXECUTIONS}/*:*`,
         `states:DescribeMapRun ${mapRuns}/*:*`,
         `states:ListExecutions ${mapRuns}/*:*`,
-        ...READS_FILES,
-        ...[TABLES, LEASES].flatMap((objects) => [`s3:GetObject ${objects}`, `s3:PutObject ${objects}`]),
-        ...READS_SCHEMAS,
+        's3:GetEncryptionConfiguration <ExportsBucket.Arn>',
+        's3:ListBucketVersions <ExportsBucket.Arn>',
+        'sqs:DeleteMessage <SchedulesDeadLetterQueue.Arn>',
+        'sqs:ReceiveMessage <SchedulesDeadLetterQueue.Arn>',
+        'logs:FilterLogEvents <FunctionsLogs.Arn>',
+        `logs:DescribeLogGroups ${logs}`,
+        ...['cloudwatch:DescribeAlarms', 'lambda:GetAccountSettings', 'scheduler:ListSchedules'].map(
+          (action) => `${action} *`,
+        ),
+      ].sort(),
+    );
+  });
+
+  it('let a keeper write credentials, leases and tables, and neither start an export nor read a token', () => {
+    expect(managed('Keeper')).toEqual(
+      [
+        ...FINDS_STACK,
+        ...READS_STORED,
+        's3:ListBucketVersions <ExportsBucket.Arn>',
+        ...['PutObject', 'GetObjectVersion', 'DeleteObject'].map((action) => `s3:${action} ${TABLES}`),
+        ...['GetObject', 'PutObject'].map((action) => `s3:${action} ${LEASES}`),
         ...['GetSecretValue', 'PutSecretValue'].map((action) => `secretsmanager:${action} ${CREDENTIALS}`),
       ].sort(),
     );

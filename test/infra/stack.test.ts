@@ -229,6 +229,7 @@ it('the outputs are what commands and people need to find, under the names that 
     [OUTPUTS.deadLetterQueue]: '<SchedulesDeadLetterQueue>',
     [OUTPUTS.alarmTopic]: '<AlarmTopic>',
     [OUTPUTS.operatorPolicy]: '<Operator>',
+    [OUTPUTS.keeperPolicy]: '<Keeper>',
     [OUTPUTS.database]: 'exports_test',
     [OUTPUTS.workgroup]: '<TablesWorkgroup>',
     [OUTPUTS.readerPolicy]: '<TablesReader>',
