@@ -84,12 +84,12 @@ async function readAccount(
   { store, now, ...target }: Dependencies,
 ): Promise<CheckedAccount> {
   const { request } = parseRequest({ ...Object(input), scheduled_at: start.toISOString() }, now());
-  const own = await readWindows(store, request, splitRequest(request));
+  const own = await readWindows(store, request, now(), splitRequest(request));
   const missing = lateDays(request, own, start, target);
   if (missing.length === 0) return { request, missing };
   // Windows of another run may have brought the days. A list is a snapshot, of which any later one will do.
   const end_date = request.kind === 'list' ? '9999' : request.end_date;
-  const { deliveries } = await readRecords(store, request, { ...request, end_date });
+  const { deliveries } = await readRecords(store, request, now(), { ...request, end_date });
   return { request, missing: lateDays(request, deliveries, start, target) };
 }
 

@@ -1,5 +1,6 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
+import { countAdvertisers } from './decisions/newcomers.ts';
 import { idsOf, sayLastAnswers } from './decisions/report-answer.ts';
 import { MAX_LOST_ANSWERS, MAX_REPORTS, MIN_WAIT, throttleWait } from './decisions/waits.ts';
 import { truncate } from './decisions/warnings.ts';
@@ -7,7 +8,7 @@ import { readAdvertisers } from './deliveries/advertisers.ts';
 import { createReport as postReport } from './platform/reports.ts';
 import { callPlatform, createPlatformAccess, type PlatformAccess } from './token/call-platform.ts';
 import { count } from './workflow/count.ts';
-import { AnswerLost, AnswerUnreadable, ReportStuck } from './workflow/errors.ts';
+import { AccessRefused, AnswerLost, AnswerUnreadable, ReportStuck } from './workflow/errors.ts';
 import type { ReportRequest } from './workflow/request/request.ts';
 import { READS } from './workflow/settings.ts';
 import type { ReportRef, Window } from './workflow/state-parts.ts';
@@ -26,6 +27,7 @@ interface Dependencies extends PlatformAccess {
  *
  * @throws ReportStuck if all replacements are used up
  * @throws AnswerLost, AnswerUnreadable for the second lost answer
+ * @throws AccessRefused if the list of advertisers was damaged or removed
  */
 export async function createReport(
   { caught, ...state }: ReportWindow,
@@ -35,9 +37,12 @@ export async function createReport(
   if (reports.length >= MAX_REPORTS)
     // It begins with the last answers, because an export shows only its first 400 bytes.
     throw new ReportStuck(`No report could be delivered: ${sayLastAnswers(reports)}.`, idsOf(reports));
-  const { advertiser_ids: all } = advertisers
-    ? await readAdvertisers(store, advertisers.key)
-    : { advertiser_ids: [] };
+  const all = advertisers ? await readAdvertisers(store, advertisers.key) : [];
+  if (!all)
+    throw new AccessRefused(
+      `The list of advertisers ${advertisers?.key} was damaged or removed. A new run writes the list again.`,
+      { account: request.account },
+    );
   const called = await callPlatform(state, access, (...platform) =>
     postReport(...platform, askFor(request, window), window, all),
   ).catch((error: unknown) => acceptLostAnswer(error, lost_answers, access));
@@ -79,7 +84,7 @@ function leaveOut(
   const warning = `the platform refused ${count(refused.length, 'advertiser')} of its own list, so the report is without: ${refused.join(', ')}`;
   return {
     ...state,
-    advertisers: { ...counted, refused: refused.length },
+    advertisers: { ...counted, refused: countAdvertisers(refused) },
     warnings: [...new Set([...state.warnings, truncate(warning, MAX_WARNING)])],
   };
 }

@@ -1,9 +1,9 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { type ReadLines, readLines, storedLines } from './copy/stored-pages.ts';
+import { countAdvertisers } from './decisions/newcomers.ts';
 import { MIN_WAIT } from './decisions/waits.ts';
-import { type AdvertiserList, readAdvertisers } from './deliveries/advertisers.ts';
-import { listWindows } from './deliveries/records.ts';
+import { type AdvertiserList, compareWithDelivered, readAdvertisers } from './deliveries/advertisers.ts';
 import { listPages } from './platform/lists.ts';
 import {
   callPlatform,
@@ -13,17 +13,12 @@ import {
 } from './token/call-platform.ts';
 import { ADVERTISERS } from './token/scope.ts';
 import { AnswerUnreadable, RequestRefused } from './workflow/errors.ts';
-import { advertisersKey, advertisersPrefix, FAILURE, windowOf } from './workflow/keys.ts';
+import { advertisersKey, advertisersPrefix } from './workflow/keys.ts';
 import { uuid } from './workflow/request/fields.ts';
 import { PAGE_LIMIT } from './workflow/request/list.ts';
-import type { ReportRequest } from './workflow/request/request.ts';
 import { READS, readSettingObject } from './workflow/settings.ts';
-import type { Newcomers } from './workflow/state-parts.ts';
 import { type ExportPlan, PlanOfAll } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
-
-/** Ids in the state. The object has all. */
-const MAX_NAMED = 20;
 
 /** The platform's list of advertisers. The contract shows neither its wrapper nor its items (4.6). */
 interface List {
@@ -41,8 +36,9 @@ interface Dependencies extends PlatformAccess, Pick<Common, 'millisecondsLeft'> 
 
 /**
  * Lists the account's advertisers once for all windows, and writes their ids if they are others than in the
- * last list. Advertisers that the last list did not have are newcomers. If the platform interrupts the list,
- * or one call is not enough, the plan has a `listing`: the state machine waits, and the next call goes on.
+ * last list, or if the last list is damaged. Advertisers that no delivered report was asked for are newcomers.
+ * If the platform interrupts the list, or one call is not enough, the plan has a `listing`: the state machine
+ * waits, and the next call goes on.
  *
  * @throws RequestRefused if there is none, AnswerUnreadable if their ids cannot be found, TokenRefused
  * @throws PlatformUnavailable, RateLimited, OutOfTime, DownloadRefused
@@ -69,22 +65,19 @@ async function storeList(
 ): Promise<ExportPlan> {
   const { token: _, listing: __, ...rest } = plan;
   const { execution, request } = plan;
-  const [key, earlier] = (await store.list(advertisersPrefix(request))).reverse();
+  const key = (await store.list(advertisersPrefix(request))).at(-1);
   const last = key === undefined ? undefined : await readAdvertisers(store, key);
-  // A try that was killed after it wrote the list of this run.
-  const isOwn = last?.execution === execution;
-  const before = isOwn && earlier !== undefined ? await readAdvertisers(store, earlier) : last;
-  const gone = warnOfGone(ids, before);
-  const next = { ...rest, warnings: [...new Set([...plan.warnings, ...gone])] };
-  if (key !== undefined && last?.advertiser_ids.join() === ids.join()) {
-    const newcomers = isOwn ? last.newcomers : undefined;
-    return { ...next, advertisers: { key, count: ids.length, newcomers } };
-  }
-  const newcomers = last && (await findNewcomers(ids, last, request, store));
+  const damaged =
+    key !== undefined && !last ? [`the list ${key} is damaged, so this run wrote it again`] : [];
+  const { newcomers, gone } = await compareWithDelivered(ids, request, store, now());
+  const all = [...plan.warnings, ...damaged, ...warnOfGone(gone)];
+  const next = { ...rest, warnings: [...new Set(all)], newcomers };
+  if (key !== undefined && last?.join() === ids.join())
+    return { ...next, advertisers: { key, count: ids.length } };
   const own = advertisersKey(request, now());
-  const list: AdvertiserList = { version: '1', execution, advertiser_ids: [...ids], newcomers };
+  const list: AdvertiserList = { version: '1', execution, advertiser_ids: [...ids] };
   await store.putJson(own, list);
-  return { ...next, advertisers: { key: own, count: ids.length, newcomers } };
+  return { ...next, advertisers: { key: own, count: ids.length } };
 }
 
 /** @returns what this call read, and what the next call needs if that is not all */
@@ -142,31 +135,13 @@ function warnOfPages({ pages, total }: ReadLines): string[] {
 }
 
 /** A report without an advertiser replaces the days that had it. */
-function warnOfGone(ids: readonly string[], last: AdvertiserList | undefined): string[] {
-  const now = new Set(ids);
-  const gone = last?.advertiser_ids.filter((id) => !now.has(id)) ?? [];
+function warnOfGone(gone: readonly string[]): string[] {
   if (gone.length === 0) return [];
-  const named = gone.slice(0, MAX_NAMED).join(', ');
+  const { count, advertiser_ids } = countAdvertisers(gone);
+  const named = advertiser_ids.join(', ');
   return [
-    `advertisers that the platform does not list any more: ${gone.length}, so the days of this run are without ${named}`,
+    `advertisers that the platform does not list any more: ${count}, so the days of this run are without ${named}`,
   ];
-}
-
-/** @returns undefined if there are none */
-async function findNewcomers(
-  ids: readonly string[],
-  last: AdvertiserList,
-  request: ReportRequest,
-  store: Dependencies['store'],
-): Promise<Newcomers | undefined> {
-  const before = new Set(last.advertiser_ids);
-  const all = ids.filter((id) => !before.has(id));
-  if (all.length === 0) return undefined;
-  const oldest = (await listWindows(store, request)).find((key) => !key.endsWith(FAILURE)) ?? '';
-  const { start_date: end_date } = request;
-  const { start_date = end_date } = windowOf(oldest) ?? {};
-  const history = start_date < end_date ? { start_date, end_date } : undefined;
-  return { count: all.length, advertiser_ids: all.slice(0, MAX_NAMED), ...(history && { history }) };
 }
 
 export const handler = createHandler(READS.ListAdvertisers, PlanOfAll, listAdvertisers, (settings) => ({

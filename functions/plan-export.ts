@@ -12,7 +12,7 @@ import type { Window } from './workflow/state-parts.ts';
 import { type ExportPlan, PlanExportInput } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 
-interface Dependencies extends RequestTarget, Pick<Common, 'log'> {
+interface Dependencies extends RequestTarget, Pick<Common, 'log' | 'now'> {
   readonly store: RecordStore & Pick<ObjectStore, 'putJson'>;
 }
 

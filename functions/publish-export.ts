@@ -64,8 +64,7 @@ export async function publishExport(
   };
 }
 
-function describeNewcomers({ advertisers, request: { name, account } }: PublishExportInput) {
-  const { newcomers } = advertisers ?? {};
+function describeNewcomers({ newcomers, request: { name, account } }: PublishExportInput) {
   if (!newcomers) return {};
   const { history } = newcomers;
   return { newcomers: { ...newcomers, ...(history && { command: runCommand(name, account, history) }) } };

@@ -1,21 +1,68 @@
+import pMap from 'p-map';
 import * as z from 'zod/mini';
 import type { ObjectStore } from '../aws/objects.ts';
+import { countAdvertisers } from '../decisions/newcomers.ts';
 import { parseJson } from '../workflow/json.ts';
-import { Newcomers } from '../workflow/state-parts.ts';
+import { MANIFEST } from '../workflow/keys.ts';
+import { uuid } from '../workflow/request/fields.ts';
+import type { ReportRequest } from '../workflow/request/request.ts';
+import type { Newcomers } from '../workflow/state-parts.ts';
+import { parseManifest } from './manifest.ts';
+import { listWindows, oldestDay, PARALLEL } from './records.ts';
 
 /** The object that ListAdvertisers writes if the list is another one than before. */
 export const AdvertiserList = z.object({
   version: z.literal('1'),
   execution: z.string(),
-  advertiser_ids: z.array(z.string()),
-  newcomers: z.optional(Newcomers),
+  advertiser_ids: z.array(uuid).check(z.minLength(1)),
 });
 export type AdvertiserList = z.infer<typeof AdvertiserList>;
 
-/** @throws ZodError if somebody removed the object; AccessRefused, ServiceUnavailable */
+/** @returns undefined if the object is damaged or absent @throws AccessRefused, ServiceUnavailable */
 export async function readAdvertisers(
   store: Pick<ObjectStore, 'getText'>,
   key: string,
-): Promise<AdvertiserList> {
-  return AdvertiserList.parse(parseJson((await store.getText(key)) ?? ''));
+): Promise<readonly string[] | undefined> {
+  return parseAdvertisers(await store.getText(key));
+}
+
+/** @returns undefined if the text is no list of advertisers */
+export function parseAdvertisers(text: string | undefined): readonly string[] | undefined {
+  return AdvertiserList.safeParse(parseJson(text ?? '')).data?.advertiser_ids;
+}
+
+/**
+ * Compares a list with the lists that delivered manifests name. Advertisers that none of these has are
+ * newcomers; those of the newest one that the list lacks are gone. A list that was stored by a run that
+ * delivered nothing does not count, so the next run finds the same.
+ *
+ * @throws AccessRefused, ServiceUnavailable
+ */
+export async function compareWithDelivered(
+  ids: readonly string[],
+  request: ReportRequest,
+  store: Pick<ObjectStore, 'list' | 'getText'>,
+  now: Date,
+): Promise<{ readonly newcomers?: Newcomers; readonly gone: readonly string[] }> {
+  const isManifest = (key: string) => key.endsWith(`/${MANIFEST}`);
+  const findList = async (key: string) => parseManifest(await store.getText(key), key, now)?.advertisers?.key;
+  // Nearly always, the last window has the same list, and no other manifest is read.
+  const last = (await listWindows(store, request)).findLast(isManifest);
+  const lastList = last && (await findList(last));
+  if (lastList && (await readAdvertisers(store, lastList))?.join() === ids.join()) return { gone: [] };
+  const keys = await listWindows(store, request, { start_date: '' });
+  const named = await pMap(keys.filter(isManifest), findList, { concurrency: PARALLEL });
+  const listKeys = new Set(named.filter((key) => key !== undefined));
+  const read = async (key: string) => (await readAdvertisers(store, key)) ?? [];
+  // The keys of lists are in the order of their times.
+  const lists = await pMap([...listKeys].sort(), read, { concurrency: PARALLEL });
+  const known = new Set(lists.flat());
+  const listed = new Set(ids);
+  const added = known.size > 0 ? ids.filter((id) => !known.has(id)) : [];
+  const gone = (lists.findLast((list) => list.length > 0) ?? []).filter((id) => !listed.has(id));
+  if (added.length === 0) return { gone };
+  const { start_date: end_date } = request;
+  const start_date = oldestDay(keys) ?? end_date;
+  const history = start_date < end_date ? { start_date, end_date } : undefined;
+  return { newcomers: { ...countAdvertisers(added), ...(history && { history }) }, gone };
 }

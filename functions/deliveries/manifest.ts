@@ -5,7 +5,9 @@ import { purchaseQuery } from '../platform/purchases.ts';
 import { reportBody } from '../platform/reports.ts';
 import { ServiceUnavailable } from '../workflow/errors.ts';
 import { type JsonObject, parseJson } from '../workflow/json.ts';
-import { manifestKey } from '../workflow/keys.ts';
+import { MANIFEST, manifestKey } from '../workflow/keys.ts';
+import { isPossibleRange, isPossibleRequest, isPossibleTime } from '../workflow/possible.ts';
+import { isTimeZone } from '../workflow/request/dates.ts';
 import { ExportRequest } from '../workflow/request/request.ts';
 import { Advertisers, Curated, StoredObject, Window } from '../workflow/state-parts.ts';
 import type { SavedWindow } from '../workflow/states.ts';
@@ -47,23 +49,40 @@ export const Manifest = z.object({
 });
 export type Manifest = z.infer<typeof Manifest>;
 
-/** Only {@link writeManifest} writes one. @returns undefined if the text is no manifest */
-export function parseManifest(text: string | undefined): Manifest | undefined {
-  const manifest = parseJson(text ?? '');
-  return Needed.safeParse(manifest).success ? (manifest as Manifest) : undefined;
+/**
+ * Only {@link writeManifest} writes one.
+ *
+ * @param key of the manifest
+ * @returns undefined if the text is no manifest, or tells what cannot be true
+ */
+export function parseManifest(text: string | undefined, key: string, now: Date): Manifest | undefined {
+  const { data: manifest } = Manifest.safeParse(parseJson(text ?? ''));
+  return manifest && canBeTrue(manifest, key, now) ? manifest : undefined;
 }
 
-/** The fields that tell a delivery. */
-const Needed = z.pick(Manifest, {
-  version: true,
-  key: true,
-  start_date: true,
-  end_date: true,
-  copied_at: true,
-  published_at: true,
-  checksum: true,
-  request: true,
-});
+/** It is about the window of its key, and its times are not to come. */
+function canBeTrue(manifest: Manifest, key: string, now: Date): boolean {
+  const { account, export: name, kind, start_date, end_date, content, time_zone } = manifest;
+  const { export_request: asked } = manifest;
+  const window = { start_date, end_date, content };
+  const times = [createdAt(manifest), manifest.copied_at, manifest.published_at];
+  const isAsked =
+    !asked ||
+    (isPossibleRequest(asked) &&
+      asked.account === account &&
+      asked.name === name &&
+      asked.kind === kind &&
+      asked.start_date <= start_date &&
+      asked.end_date >= end_date);
+  return (
+    manifestKey({ account, name }, window) === key &&
+    manifest.key.startsWith(key.slice(0, -MANIFEST.length)) &&
+    isPossibleRange(window, kind) &&
+    isAsked &&
+    (time_zone === undefined || isTimeZone(time_zone)) &&
+    times.every((time) => isPossibleTime(time, now))
+  );
+}
 
 /** When a window's report was created. A list or a query has no report: it is made when it is copied. */
 export function createdAt({ report_created_at, copied_at }: Manifest): string {
@@ -98,7 +117,8 @@ interface Publishing extends RequestTarget {
 }
 
 /**
- * Writes a window's manifest, unless another execution has written one that names a newer report.
+ * Writes a window's manifest, unless another execution has written one that names a newer report. It replaces
+ * one that is damaged.
  *
  * @returns the newer manifest, if nothing was written
  * @throws AccessRefused; ServiceUnavailable also if another execution writes at the same time
@@ -108,11 +128,11 @@ export async function writeManifest(
   table_problem: string | undefined,
   publishing: Publishing,
 ): Promise<Manifest | undefined> {
-  const { store } = publishing;
+  const { store, now } = publishing;
   const key = manifestKey(state.request, state.window);
   const manifest = createManifest(state, table_problem, publishing);
   const old = await store.getTagged(key);
-  const other = parseManifest(old?.text);
+  const other = parseManifest(old?.text, key, now());
   if (other && Date.parse(createdAt(other)) > Date.parse(createdAt(manifest))) return other;
   if (await store.putJson(key, manifest, old ?? 'absent')) return undefined;
   throw new ServiceUnavailable(`Another execution wrote ${key} at the same time.`, { key });

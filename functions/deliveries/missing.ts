@@ -7,6 +7,7 @@ import { judgeDays, TO_EXPORT } from './judge.ts';
 import { type RecordStore, readRecords } from './records.ts';
 
 interface Conditions extends RequestTarget, OnlyMissing {
+  readonly now: () => Date;
   readonly store: RecordStore;
 }
 
@@ -20,9 +21,9 @@ interface Conditions extends RequestTarget, OnlyMissing {
 export async function findMissing(
   request: ExportRequest,
   windows: readonly Window[],
-  { store, since, timeZone, ...target }: Conditions,
+  { store, now, since, timeZone, ...target }: Conditions,
 ): Promise<Required<Pick<ExportPlan, 'windows' | 'already_delivered'>>> {
-  const { deliveries: all, plans, failures } = await readRecords(store, request, request);
+  const { deliveries: all, plans, failures } = await readRecords(store, request, now(), request);
   const deliveries = all.filter(({ published_at }) => Date.parse(published_at) >= since.getTime());
   const hash = requestHash(request, target);
   const attempts = [...plans, ...failures];

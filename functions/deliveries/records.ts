@@ -10,13 +10,15 @@ import {
   isOfTotal,
   MANIFEST,
   manifestKey,
+  planKey,
   plannedRange,
   plansPrefix,
   windowOf,
 } from '../workflow/keys.ts';
+import { isPossibleRequest, isPossibleTime } from '../workflow/possible.ts';
 import { addDays, type DateRange, MAX_WINDOW_DAYS } from '../workflow/request/dates.ts';
 import { ExportRequest } from '../workflow/request/request.ts';
-import type { FailureReport } from '../workflow/state-parts.ts';
+import { FailureReport } from '../workflow/state-parts.ts';
 import type { Attempt, Delivery } from './judge.ts';
 import { createdAt, hashOf, type Manifest, parseManifest } from './manifest.ts';
 
@@ -61,7 +63,7 @@ export type Plan = z.infer<typeof Plan>;
 /** Everything that tells what was asked of an export, and what became of it. */
 export interface ExportRecords {
   readonly deliveries: readonly StoredDelivery[];
-  /** The keys of manifests that cannot be read. Their windows count as not delivered. */
+  /** The keys of manifests, failure reports and plans that cannot be read, or tell what cannot be true. */
   readonly damaged: readonly string[];
   readonly failures: readonly StoredFailure[];
   readonly plans: readonly StoredPlan[];
@@ -70,7 +72,7 @@ export interface ExportRecords {
 }
 
 /** Objects that are read at the same time. More would share the CPU of a small function. */
-const PARALLEL = 10;
+export const PARALLEL = 10;
 
 const ALWAYS: DateRange = { start_date: '', end_date: '9999' };
 
@@ -82,25 +84,26 @@ const ALWAYS: DateRange = { start_date: '', end_date: '9999' };
 export async function readRecords(
   store: RecordStore,
   request: ExportId & { readonly kind?: string },
+  now: Date,
   range: DateRange = ALWAYS,
 ): Promise<ExportRecords> {
   const [keys, plans] = await Promise.all([
     listWindows(store, request, request.kind === 'purchases' ? ALWAYS : range),
-    readPlans(store, request, range),
+    readPlans(store, request, now, range),
   ]);
   const wanted = keys.filter((key) => overlap(windowOf(key), range));
   const failed = wanted.filter((key) => key.endsWith(`/${FAILURE}`));
   // A plan may begin long before the range.
-  const failures = new Set([...failed, ...plans.map((plan) => failureKey(request, plan))]);
+  const failureKeys = new Set([...failed, ...plans.records.map((plan) => failureKey(request, plan))]);
   const manifests = wanted.filter((key) => key.endsWith(`/${MANIFEST}`));
-  const deliveries = await readAll(manifests, (key) => readDelivery(store, key));
-  const read = new Set(deliveries.map((each) => manifestKey(request, each)));
+  const deliveries = await readDeliveries(store, manifests, now);
+  const failures = await readAll(store, failureKeys, (text, key) => parseFailure(text, key, now));
   return {
-    deliveries,
-    damaged: manifests.filter((key) => !read.has(key)),
-    failures: await readAll(failures, (key) => readFailure(store, key)),
-    plans,
-    oldest: windowOf(wanted.find((key) => !key.endsWith(`/${FAILURE}`)) ?? '')?.start_date,
+    deliveries: deliveries.records,
+    damaged: [...deliveries.damaged, ...failures.damaged, ...plans.damaged],
+    failures: failures.records,
+    plans: plans.records,
+    oldest: oldestDay(wanted),
   };
 }
 
@@ -108,63 +111,102 @@ export async function readRecords(
 export async function readWindows(
   store: Pick<RecordStore, 'getText' | 'head'>,
   request: Pick<ExportRequest, 'account' | 'name'>,
+  now: Date,
   windows: readonly DateRange[],
 ): Promise<readonly StoredDelivery[]> {
-  return readAll(
-    windows.map((window) => manifestKey(request, window)),
-    (key) => readDelivery(store, key),
-  );
+  const keys = windows.map((window) => manifestKey(request, window));
+  return (await readDeliveries(store, keys, now)).records;
 }
 
+interface ReadRecords<T> {
+  readonly records: T[];
+  /** The keys of objects that are there, and are not such records. */
+  readonly damaged: string[];
+}
+
+/** @param parse returns undefined if the text is no such record, or tells what cannot be true */
 async function readAll<T>(
+  store: Pick<RecordStore, 'getText'>,
   keys: Iterable<string>,
-  read: (key: string) => Promise<T | undefined>,
-): Promise<T[]> {
-  return pMap(keys, async (key) => (await read(key)) ?? pMapSkip, { concurrency: PARALLEL });
+  parse: (text: string, key: string) => Promise<T | undefined> | T | undefined,
+): Promise<ReadRecords<T>> {
+  const damaged: string[] = [];
+  const read = async (key: string) => {
+    const text = await store.getText(key);
+    if (text === undefined) return pMapSkip;
+    const record = await parse(text, key);
+    if (record === undefined) damaged.push(key);
+    return record ?? pMapSkip;
+  };
+  return { records: await pMap(keys, read, { concurrency: PARALLEL }), damaged: damaged.sort() };
 }
 
 /** The keys of windows of at most 45 days that may share a day with a range. */
 export async function listWindows(
   store: Pick<RecordStore, 'list'>,
   request: ExportId,
-  { start_date }: DateRange = ALWAYS,
+  { start_date }: Pick<DateRange, 'start_date'> = ALWAYS,
 ): Promise<string[]> {
   const prefix = `${exportPrefix(request)}start_date=`;
   const keys = await store.list(prefix, start_date && `${prefix}${addDays(start_date, -MAX_WINDOW_DAYS)}`);
   return keys.filter((key) => !isOfTotal(key));
 }
 
-async function readPlans(store: RecordStore, request: ExportId, range: DateRange): Promise<StoredPlan[]> {
-  const keys = await store.list(plansPrefix(request));
+/** The first day of the oldest window that has a file or a manifest. @param keys sorted */
+export function oldestDay(keys: readonly string[]): string | undefined {
+  return windowOf(keys.find((key) => !key.endsWith(`/${FAILURE}`)) ?? '')?.start_date;
+}
+
+async function readPlans(
+  store: RecordStore,
+  id: ExportId,
+  now: Date,
+  range: DateRange,
+): Promise<ReadRecords<StoredPlan>> {
+  const keys = await store.list(plansPrefix(id));
   const wanted = keys.filter((key) => overlap(plannedRange(key), range));
-  return readAll(wanted, async (key) => {
-    const { data } = Plan.safeParse(parseJson((await store.getText(key)) ?? ''));
-    if (!data) return undefined;
-    const { execution, since: at, started_at = at, request_hash, request } = data;
+  return readAll(store, wanted, (text, key) => {
+    const plan = parsePlan(text, key, now);
+    if (!plan) return undefined;
+    const { execution, since: at, started_at = at, request_hash, request } = plan;
     const { start_date, end_date } = request;
     return { start_date, end_date, at, started_at, execution, request_hash, request };
   });
 }
 
-async function readDelivery(
+/** @returns undefined if the text is no plan, or tells what cannot be true */
+export function parsePlan(text: string, key: string, now: Date): Plan | undefined {
+  const { data: plan } = Plan.safeParse(parseJson(text));
+  if (!plan) return undefined;
+  const { since, started_at = since, request } = plan;
+  const isTrue =
+    planKey(request, request) === key &&
+    isPossibleRequest(request) &&
+    [since, started_at].every((time) => isPossibleTime(time, now));
+  return isTrue ? plan : undefined;
+}
+
+async function readDeliveries(
   store: Pick<RecordStore, 'getText' | 'head'>,
-  key: string,
-): Promise<StoredDelivery | undefined> {
-  const manifest = parseManifest(await store.getText(key));
-  const folder = key.slice(0, -MANIFEST.length);
-  if (!manifest?.key.startsWith(folder)) return undefined;
-  const { start_date, end_date, published_at, execution, export_request } = manifest;
-  return {
-    start_date,
-    end_date,
-    request_hash: hashOf(manifest),
-    created_at: createdAt(manifest),
-    published_at,
-    execution,
-    ...(export_request && { asked: export_request }),
-    ...(await findObject(manifest, store)),
-    manifest,
-  };
+  keys: readonly string[],
+  now: Date,
+): Promise<ReadRecords<StoredDelivery>> {
+  return readAll(store, keys, async (text, key) => {
+    const manifest = parseManifest(text, key, now);
+    if (!manifest) return undefined;
+    const { start_date, end_date, published_at, execution, export_request } = manifest;
+    return {
+      start_date,
+      end_date,
+      request_hash: hashOf(manifest),
+      created_at: createdAt(manifest),
+      published_at,
+      execution,
+      ...(export_request && { asked: export_request }),
+      ...(await findObject(manifest, store)),
+      manifest,
+    };
+  });
 }
 
 /** Also of windows without days, which a query for purchases may have. */
@@ -185,12 +227,13 @@ async function findObject(
   return version_id !== undefined || found.crc32 === checksum.value ? {} : { lost: true };
 }
 
-async function readFailure(store: RecordStore, key: string): Promise<StoredFailure | undefined> {
+function parseFailure(text: string, key: string, now: Date): StoredFailure | undefined {
   const range = windowOf(key);
-  const text = await store.getText(key);
-  const report: Partial<FailureReport> = Object(parseJson(text ?? ''));
-  const { failed_at: at, execution, error = '', faults = [], todo = '' } = report;
-  if (!range || at === undefined || execution === undefined) return undefined;
-  const happened = [report.happened ?? '', ...faults].join(' ');
-  return { ...range, at, execution, failed: true, key, error, happened, todo };
+  const { data: report } = FailureReport.safeParse(parseJson(text));
+  if (!range || !report || !isPossibleTime(report.failed_at, now)) return undefined;
+  const { account, export: name, execution, error, happened, faults = [], todo } = report;
+  if (account !== undefined && name !== undefined && failureKey({ account, name }, range) !== key)
+    return undefined;
+  const words = [happened, ...faults].join(' ');
+  return { ...range, at: report.failed_at, execution, failed: true, key, error, happened: words, todo };
 }

@@ -1,5 +1,7 @@
 import * as z from 'zod/mini';
 import { parseJson } from './json.ts';
+import { isPossibleTime } from './possible.ts';
+import { isCalendarDate } from './request/dates.ts';
 
 /** A report that says something about a day. */
 const Version = {
@@ -48,9 +50,16 @@ export type ShownDays = Readonly<Record<string, ShownDay>>;
 /** The key of the Parquet file's metadata. */
 export const DAYS = 'days';
 
-const Days = z.record(z.string(), ShownDay);
+const Days = z.record(z.string().check(z.refine(isCalendarDate)), ShownDay);
 
-/** @param text of the metadata @returns undefined if something else wrote it */
-export function readShownDays(text: string): ShownDays | undefined {
-  return Days.safeParse(parseJson(text)).data;
+/**
+ * A report from a later time would keep its days for ever.
+ *
+ * @param text of the metadata
+ * @returns undefined if something else wrote it, or it tells what cannot be true
+ */
+export function readShownDays(text: string, now = new Date()): ShownDays | undefined {
+  const { data: days } = Days.safeParse(parseJson(text));
+  const reports = Object.values(days ?? {}).flatMap((day) => [day, day.held ?? []].flat());
+  return reports.every(({ created_at }) => isPossibleTime(created_at, now)) ? days : undefined;
 }

@@ -28,12 +28,13 @@ export const TokenRef = z.object({
 });
 export type TokenRef = z.infer<typeof TokenRef>;
 
-/** Advertisers that a list has, and the one before it did not. */
-export const Newcomers = z.object({
-  count: z.number(),
-  /** The first of them. */
-  advertiser_ids: z.array(z.string()),
-  /** From the first exported day to the run that found them. Absent if there are no days before it. */
+/** Advertisers, of which a state and a manifest name the first. */
+export const CountedAdvertisers = z.object({ count: z.number(), advertiser_ids: z.array(z.string()) });
+export type CountedAdvertisers = z.infer<typeof CountedAdvertisers>;
+
+/** Advertisers of a run's list that no list of a delivered manifest has. */
+export const Newcomers = z.extend(CountedAdvertisers, {
+  /** From the first exported day to the run that lists them. Absent if there are no days before it. */
   history: z.optional(Days),
 });
 export type Newcomers = z.infer<typeof Newcomers>;
@@ -45,8 +46,7 @@ export const Advertisers = z.object({
   /** Without the refused ones. */
   count: z.number(),
   /** Advertisers that the platform refused to report about. Absent: none. */
-  refused: z.optional(z.number()),
-  newcomers: z.optional(Newcomers),
+  refused: z.optional(CountedAdvertisers),
 });
 export type Advertisers = z.infer<typeof Advertisers>;
 
@@ -140,6 +140,10 @@ export const TableChanges = z.object({
 });
 export type TableChanges = z.infer<typeof TableChanges>;
 
+function isTexts(value: unknown): boolean {
+  return isObject(value) && Object.values(value).every((text) => typeof text === 'string');
+}
+
 /** The facts that CurateReport found in the file, and the days that it wrote into the export's table. */
 export const Curated = z.object({
   /** Absent if no row has a date. */
@@ -148,7 +152,7 @@ export const Curated = z.object({
   /** The newest day that has rows and was over when the report was created. Absent if there is none. */
   newest_day: z.optional(z.string()),
   /** By metric. A string keeps all digits of a decimal. A record of Zod would drop `__proto__`. */
-  sums: z.optional(z.custom<Readonly<Record<string, string>>>(isObject)),
+  sums: z.optional(z.custom<Readonly<Record<string, string>>>(isTexts)),
   /** Absent if the table has not been written. */
   table: z.optional(
     z.extend(TableChanges, {

@@ -68,6 +68,7 @@ export const ExportPlan = z.object({
   advertisers: z.optional(z.nullable(Advertisers)),
   /** Absent before and after ListAdvertisers. */
   listing: z.optional(Listing),
+  newcomers: z.optional(Newcomers),
   /** With `only_missing`: the number of windows that an earlier execution delivered. */
   already_delivered: z.optional(z.number()),
 });

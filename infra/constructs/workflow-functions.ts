@@ -219,6 +219,8 @@ function grantPermissions(functions: WorkflowFunctions['functions'], props: Work
     ListAdvertisers(step) {
       callPlatform(step);
       bucket.grantRead(step, lists);
+      // They name the lists that were delivered.
+      bucket.grant(step, manifests, ['s3:GetObject']);
       bucket.grant(step, lists, ['s3:PutObject']);
       storePages(step);
     },

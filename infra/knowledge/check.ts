@@ -23,7 +23,7 @@ import { UsageError } from './errors.ts';
 import { type ExportPlace, type FoundExport, findExports } from './exports.ts';
 import { openLedger } from './ledger-days.ts';
 import { type AskedDays, deliveryOf, judgeRange } from './missing-days.ts';
-import { type Month, readMonths, shownReader } from './months.ts';
+import { type Month, readTable, tableReader } from './months.ts';
 import { exportDaysCommand, rebuildCommand } from './next-command.ts';
 import { findSchema } from './tables.ts';
 
@@ -45,7 +45,7 @@ type Asked = ExportPlace & AskedDays;
  * Compares what a table shows with the files that its days are from, their manifests, the ledger and the
  * platform's own totals.
  *
- * @throws UsageError if the export has no table of days; TableProblem, AccessRefused, ServiceUnavailable
+ * @throws UsageError if the export has no table of days; AccessRefused, ServiceUnavailable
  */
 export async function checkExports(name: string, asked: Asked, bucket: ReadableBucket, now: Date) {
   const found = await findExports(name, asked, bucket, now, asked.from);
@@ -68,14 +68,14 @@ interface Work {
 async function checkExport(checking: Omit<Work, 'database' | 'folder'>, asked: Asked, now: Date) {
   const { found, schema, bucket } = checking;
   const { account, name } = found.request;
-  const { days, ...range } = await judgeRange(found, shownReader(bucket), asked, now);
+  const { days, damaged, ...range } = await judgeRange(found, tableReader(bucket), asked, now);
   await using scratch = await mkdtempDisposable(join(tmpdir(), 'check-'));
   const folder = scratch.path;
   const since = new Map([[`${account}.${name}`, range.start_date]]);
-  using database = await openLedger(bucket, since, now, folder, schema.columns.length);
-  const work = { ...checking, database, folder };
+  using ledger = await openLedger(bucket, since, now, folder, schema.columns.length);
+  const work = { ...checking, database: ledger.database, folder };
   const byMonth = Map.groupBy(days, ({ day }) => day.slice(0, 'YYYY-MM'.length));
-  const months = await readMonths(bucket, { ...schema, account }, (month) => byMonth.has(month));
+  const { months } = await readTable(bucket, { ...schema, account }, (month) => byMonth.has(month));
   const { checked, differing, differences } = await compareDays(work, months, range);
   for (const { day } of days.filter(({ state }) => state === 'not_in_table')) {
     differences.push(...compare(rangeOf(day), 'report', { manifest: 'delivered', table: null }));
@@ -92,7 +92,15 @@ async function checkExport(checking: Omit<Work, 'database' | 'folder'>, asked: A
     const commandOf = mend === 'run' ? exportDaysCommand : rebuildCommand;
     return commandOf(found.request, { start_date: some[0]?.start_date ?? '', end_date }, asked, false);
   });
-  return { account, name, months: counted, differences, commands };
+  return {
+    account,
+    name,
+    months: counted,
+    differences,
+    commands,
+    /** The keys of objects that cannot be read, or tell what cannot be true. */
+    damaged: [...found.damaged, ...damaged, ...ledger.damaged.map(({ key }) => key)],
+  };
 }
 
 /** Compares the days that the table shows with their files and the ledger, and files with their manifests. */

@@ -10,6 +10,7 @@ import { tableOf } from '../../functions/workflow/table.ts';
 import { type ConfiguredExport, requestOf } from '../config/exports.ts';
 import type { Folder } from './bucket.ts';
 import { configName, loadConfig } from './config.ts';
+import { describeDamage } from './damage.ts';
 import { hintAtLocal } from './deployment.ts';
 import { UsageError } from './errors.ts';
 import type { AccountTable } from './months.ts';
@@ -21,7 +22,10 @@ import { checkOneAccount, checkRequest, inputOf, suggest } from './request.ts';
 export const PARALLEL = 4;
 
 /** An export of the config or of a local run, and its records. */
-export type FoundExport = NonNullable<Awaited<ReturnType<typeof readExport>>>;
+export type FoundExport = Extract<
+  Awaited<ReturnType<typeof readExport>>,
+  { readonly request: ExportRequest }
+>;
 
 /** An export of one name, and where to look for it. */
 export interface ExportPlace extends Folder {
@@ -51,9 +55,10 @@ export async function findExport(
 
 /**
  * The exports of this name: one for each account that has it. Without a name, all of the config, or all that
- * runs of a folder have asked for or delivered. Sorted by account and name.
+ * runs of a folder have asked for or delivered. Sorted by account and name. Leaves out exports whose request
+ * is not known.
  *
- * @throws UsageError if there is none of this name
+ * @throws UsageError if there is none of this name, or if damaged records hide the request of each
  */
 export async function findExports(
   name: string | undefined,
@@ -62,6 +67,29 @@ export async function findExports(
   now: Date,
   from?: string,
 ): Promise<FoundExport[]> {
+  const { exports, unreadable } = await findAllExports(name, place, bucket, now, from);
+  if (name !== undefined && exports.length === 0 && unreadable.length > 0)
+    throw new UsageError([
+      `no manifest of ${name} can be read: run it with --input`,
+      ...unreadable.flatMap(({ damaged }) => damaged.map(describeDamage)),
+    ]);
+  return exports;
+}
+
+/** An export of a folder whose request nobody knows, because all records that name it are damaged. */
+export interface UnreadableExport extends ExportId {
+  /** The keys of its damaged records. */
+  readonly damaged: readonly string[];
+}
+
+/** Like {@link findExports}, with the exports that it leaves out because their records are damaged. */
+export async function findAllExports(
+  name: string | undefined,
+  place: ExportPlace,
+  bucket: RecordStore,
+  now: Date,
+  from?: string,
+): Promise<{ readonly exports: FoundExport[]; readonly unreadable: readonly UnreadableExport[] }> {
   const { account, local, out } = place;
   const isWanted = (each: ExportId) =>
     (name ?? each.name) === each.name && (account ?? each.account) === each.account;
@@ -71,9 +99,16 @@ export async function findExports(
     name === undefined ? loadConfig().exports.filter(isWanted) : findConfigured(name, place, all);
   const ids = here.length > 0 || (local && name === undefined) ? here : configured();
   const idOf = (each: ExportId) => `${each.account}/${each.name}`;
-  const read = async (id: ExportId) => (await readExport(id, place, bucket, now, from)) ?? pMapSkip;
+  const unreadable: UnreadableExport[] = [];
+  const read = async ({ account, name }: ExportId) => {
+    const records = await readExport({ account, name }, place, bucket, now, from);
+    if ('request' in records) return records;
+    const { damaged } = records;
+    if (damaged.length > 0) unreadable.push({ account, name, damaged });
+    return pMapSkip;
+  };
   const sorted = ids.toSorted((one, other) => (idOf(one) < idOf(other) ? -1 : 1));
-  return pMap(sorted, read, { concurrency: PARALLEL });
+  return { exports: await pMap(sorted, read, { concurrency: PARALLEL }), unreadable };
 }
 
 /** The exports of this name in the config. @throws UsageError if there is none, before AWS is asked */
@@ -95,7 +130,7 @@ export function findConfigured(
   ]);
 }
 
-/** @returns undefined if its request is not known */
+/** @returns only the keys of damaged records if its request is not known */
 async function readExport(
   { account, name }: ExportId,
   place: ExportPlace,
@@ -107,9 +142,9 @@ async function readExport(
   const { local, out } = place;
   const entry = exports.find((each) => each.account === account && each.name === name);
   const configured = entry && requestOfLongestRun(entry, now);
-  const records = await readRecent(bucket, { account, name }, configured, from);
+  const records = await readRecent(bucket, { account, name }, now, configured, from);
   const request = configured ?? (local ? lastAsked(records) : undefined);
-  if (!request) return undefined;
+  if (!request) return { damaged: records.damaged };
   const target = local
     ? (lastTarget(records) ?? targetOf(await lastPlatform(out)))
     : { platform: platformName(base_url), revision };

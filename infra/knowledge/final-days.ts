@@ -27,7 +27,7 @@ export interface MonthFinality extends Readonly<Record<(typeof KINDS)[number], n
 
 /** @param ledger of the export's table @returns nothing if the table shows none of the days */
 export function judgeMonths(
-  { days }: JudgedRange,
+  { days }: Pick<JudgedRange, 'days'>,
   ledger: ReadonlyMap<string, LedgerDay>,
   { account, name }: ExportId,
   config: FinalAfter,

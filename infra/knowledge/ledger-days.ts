@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import pMap, { pMapSkip } from 'p-map';
 import { type Database, openDatabase, type Row } from '../../functions/tables/database.ts';
-import { duckType, parquet } from '../../functions/tables/merge.ts';
-import { damaged } from '../../functions/tables/report.ts';
+import { duckType, parquet, timestamp } from '../../functions/tables/merge.ts';
+import { latestTime } from '../../functions/workflow/possible.ts';
 import { addDays, dateIn } from '../../functions/workflow/request/dates.ts';
 import { literal } from '../../functions/workflow/sql.ts';
 import { CLOSED, LEDGER, LEDGER_COLUMNS, TABLES_PREFIX } from '../../functions/workflow/table.ts';
@@ -77,12 +77,12 @@ FROM (
 GROUP BY ALL ORDER BY month`;
 
 /**
- * Loads the ledger, whose objects are small, as the table `ledger` of a new database.
+ * Loads the ledger, whose objects are small, as the table `ledger` of a new database. Leaves out objects that
+ * cannot be read, or tell what cannot be true.
  *
  * @param since the first day of each export, by `account.name`; others are left out
  * @param folder takes the objects, and must outlive the database
  * @param columns see openDatabase
- * @throws TableProblem if an object is damaged
  */
 export async function openLedger(
   bucket: Pick<ReadableBucket, 'list' | 'toFile'>,
@@ -90,7 +90,7 @@ export async function openLedger(
   now: Date,
   folder: string,
   columns?: number,
-): Promise<Database> {
+): Promise<OpenLedger> {
   const keys = await bucket.list(`${TABLES_PREFIX}${LEDGER}/`);
   const yearAgo = addDays(dateIn('UTC', now), -KEEP_CLOSED_DAYS).slice(0, 'YYYY-MM'.length);
   const all = new Set(keys);
@@ -101,25 +101,65 @@ export async function openLedger(
     const isClosed = all.has(`${part}.closed.parquet`);
     if (from === undefined || (month < from && !(isClosed && month >= yearAgo))) return pMapSkip;
     const path = await bucket.toFile(key, join(folder, basename(key)));
-    return path === undefined ? pMapSkip : { key, path };
+    return path === undefined ? pMapSkip : { key, path, id, month };
   };
   const files = await pMap(keys, find, { concurrency: PARALLEL });
   const database = await openDatabase(folder, new AbortController().signal, columns);
   const typed = LEDGER_COLUMNS.map(({ name, type }) => `${name} ${duckType(type)}`);
   await database.query(`CREATE TABLE ${LEDGER} (${typed})`);
-  for (const { key, path } of files)
-    await database.query(`INSERT INTO ${LEDGER} BY NAME FROM ${parquet(path)}`).catch((error: Error) => {
-      database[Symbol.dispose]();
-      throw damaged(key, error);
-    });
-  return database;
+  const damaged: DamagedLedger[] = [];
+  for (const { key, path, id, month } of files)
+    if (!(await load(database, path, id, month, now))) damaged.push({ key, id });
+  return { database, damaged, [Symbol.dispose]: () => database[Symbol.dispose]() };
+}
+
+/** An object of the ledger that is left out. */
+interface DamagedLedger {
+  readonly key: string;
+  /** `account.name` of its export. */
+  readonly id: string;
+}
+
+interface OpenLedger extends Disposable {
+  readonly database: Database;
+  readonly damaged: readonly DamagedLedger[];
+}
+
+/**
+ * Loads an object of the ledger.
+ *
+ * @returns false if it has not the ledger's columns, has rows of another export or month, or times to come
+ */
+async function load(database: Database, path: string, id: string, month: string, now: Date) {
+  const columns = LEDGER_COLUMNS.map(({ name, type }) => `${name} ${duckType(type)}`);
+  const latest = timestamp(latestTime(now).toISOString());
+  const isTrue = [
+    `account || '.' || export = ${literal(id)}`,
+    `strftime(date, '%Y-%m') = ${literal(month)}`,
+    `report_created_at <= ${latest}`,
+    `copied_at <= ${latest}`,
+  ].join(' AND ');
+  try {
+    const described = await database.query(`DESCRIBE FROM ${parquet(path)}`);
+    const found = described.map(({ column_name, column_type }) => `${column_name} ${column_type}`);
+    if (found.join() !== columns.join()) return false;
+    const [wrong] = await database.query(
+      `SELECT count(*) AS rows FROM ${parquet(path)} WHERE (${isTrue}) IS NOT TRUE`,
+    );
+    if (wrong?.rows !== '0') return false;
+    await database.query(`INSERT INTO ${LEDGER} BY NAME FROM ${parquet(path)}`);
+    return true;
+  } catch (error) {
+    // DuckDB's own error: the file is damaged.
+    if (error instanceof Error && error.name === 'Error') return false;
+    throw error;
+  }
 }
 
 /**
  * Reads the ledger, and no table.
  *
  * @param config says when days are final
- * @throws like {@link openLedger}
  */
 export async function readLedger(
   bucket: ReadableBucket,
@@ -128,7 +168,8 @@ export async function readLedger(
   now: Date,
 ) {
   await using folder = await mkdtempDisposable(join(tmpdir(), 'ledger-'));
-  using ledger = await openLedger(bucket, since, now, folder.path);
+  using opened = await openLedger(bucket, since, now, folder.path);
+  const { database: ledger, damaged } = opened;
   const today = latestToday(`DATE ${literal(dateIn('UTC', now))}`);
   const read = async (sql: string) =>
     Map.groupBy(await ledger.query(sql), ({ table_name, account }) => `${table_name}/${account}`);
@@ -150,6 +191,10 @@ export async function readLedger(
       curve: rowsOf(points) as unknown as readonly CurvePoint[],
       closed: rowsOf(closes).map(toClosed) as readonly ClosedMonth[],
       compared: rowsOf(compared) as unknown as readonly ComparedMetric[],
+      /** The keys of its objects that cannot be read, or tell what cannot be true. */
+      damaged: damaged
+        .filter(({ id }) => id === `${account}.${table}`)
+        .map(({ key }) => key) as readonly string[],
     };
   };
 }

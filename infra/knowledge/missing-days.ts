@@ -13,7 +13,7 @@ import type { ExportRequest, ReportRequest } from '../../functions/workflow/requ
 import type { ReportVersion } from '../../functions/workflow/shown-days.ts';
 import { UsageError } from './errors.ts';
 import type { FoundExport } from './exports.ts';
-import type { ShownReader } from './months.ts';
+import type { TableReader } from './months.ts';
 
 /** Days that a person asked for, instead of all. */
 export interface AskedDays {
@@ -67,7 +67,7 @@ export const REASONS: Readonly<Record<MissingRange['reason'], string>> = {
 };
 
 /** @param options their range is for a report only @throws UsageError if there are no such days */
-export async function judgeRange(found: FoundExport, readShown: ShownReader, options: AskedDays, now: Date) {
+export async function judgeRange(found: FoundExport, readTable: TableReader, options: AskedDays, now: Date) {
   const { request, deliveries, plans, failures, hash, table } = found;
   const { name, kind } = request;
   if (kind === 'purchases') throw new UsageError([`${name} is a query for purchases, so it has no days`]);
@@ -77,13 +77,15 @@ export async function judgeRange(found: FoundExport, readShown: ShownReader, opt
   const { start_date, end_date } =
     kind === 'report' ? findRange(found, options, now) : (deliveries.toSorted(byNewest)[0] ?? request);
   const days = daysOf({ start_date, end_date });
-  const shown = table && (await readShown(table, days));
+  const { shown, damaged = [] } = table ? await readTable(table, days) : {};
   const attempts = [...plans, ...failures];
   const states = judgeDays(days, { deliveries, attempts, shown, hash, timeZone });
   const own = deliveries
     .filter(({ lost, request_hash }) => !lost && request_hash === hash)
     .toSorted(byNewest);
   const problemOf = (day: string, state: DayState) => {
+    const lost = damaged.find(({ month }) => day.startsWith(month));
+    if (state === 'not_in_table' && lost) return `${lost.key} cannot be read`;
     if (state === 'not_in_table') return own.find((each) => covers(each, day))?.manifest.table_problem;
     if (state !== 'older_request') return undefined;
     const older = deliveryOf(day, shown?.[day], deliveries);
@@ -100,7 +102,13 @@ export async function judgeRange(found: FoundExport, readShown: ShownReader, opt
       problem: problemOf(day, state),
     };
   });
-  return { start_date, end_date, days: judged };
+  return {
+    start_date,
+    end_date,
+    days: judged,
+    /** The keys of objects of the table. */
+    damaged: damaged.map(({ key }) => key),
+  };
 }
 
 /** The delivery of the report that a table shows on a day. */
@@ -117,7 +125,7 @@ export function deliveryOf(
 
 export function groupMissing(
   { request: { account, name }, damaged }: Pick<FoundExport, 'request' | 'damaged'>,
-  { start_date, end_date, days }: JudgedRange,
+  { start_date, end_date, days, damaged: damagedMonths }: JudgedRange,
 ) {
   const alike = Map.groupBy(days, ({ state, problem }) => `${state} ${problem}`);
   const ranges = [...alike.values()].flatMap((each) =>
@@ -142,8 +150,8 @@ export function groupMissing(
     /** Days. */
     counts: forEach((lack) => lacking[lack].reduce((sum, { days }) => sum + days, 0)),
     ...lacking,
-    /** The keys of manifests that cannot be read. */
-    damaged,
+    /** The keys of objects that cannot be read, or tell what cannot be true. */
+    damaged: [...damaged, ...damagedMonths],
   };
 }
 

@@ -5,6 +5,7 @@ import { MIN_CURVE_DAYS } from '../catalog/ledger.ts';
 import type { DocumentedColumn, DocumentedTable } from '../catalog/table-words.ts';
 import { type Folder, openToRead } from './bucket.ts';
 import { loadConfig } from './config.ts';
+import { describeDamage } from './damage.ts';
 import { readDeployment } from './deployment.ts';
 import type { CurvePoint, LedgerDay } from './ledger-days.ts';
 import { LACKS } from './missing-days.ts';
@@ -39,14 +40,16 @@ export type PageCurve = NonNullable<ReturnType<typeof describeCurve>>;
 
 export type PageMetric = ReturnType<typeof chooseMetrics>[number];
 
-/** @throws UsageError if the folder has no runs, or no stack was deployed from here; TableProblem */
+/** @throws UsageError if the folder has no runs, or no stack was deployed from here */
 export async function readPage(folder: Folder, now: Date) {
   await using bucket = await openToRead(folder);
-  const read = await readExports(undefined, folder, bucket, now);
+  const { exports: read, unreadable } = await readExports(undefined, folder, bucket, now);
   const tables = documentTables(read.map(({ found }) => found));
   const byName = new Map(tables.map((table) => [table.table, table]));
   const exports = read.map((each) => describeExport(each, byName, folder, now));
   return {
+    /** What is lost with each damaged record of the exports that cannot be shown for it. */
+    damaged: unreadable.flatMap(({ damaged }) => damaged.map(describeDamage)) as readonly string[],
     /** ISO 8601, UTC. */
     made_at: now.toISOString(),
     /** The folder of local runs, or the stack with its Region and AWS account. */
@@ -64,8 +67,8 @@ function describeExport(
   folder: Folder,
   now: Date,
 ) {
-  const { account, name, newest_day, found, missing, newcomers, failure, ledger, running, last, months } =
-    each;
+  const { account, name, newest_day, found, missing, newcomers, refused, failure, ledger } = each;
+  const { running, last, months, damaged } = each;
   const { deliveries, request } = found;
   const newest = latest(deliveries.map((delivery) => ({ ...delivery, at: delivery.published_at })));
   const lastRun = deliveries.filter(({ execution }) => execution === newest?.execution);
@@ -86,7 +89,9 @@ function describeExport(
     missing,
     months,
     kind: request.kind,
-    remedies: [...remedies, ...(newcomers ? [newcomers] : [])] as readonly Remedy[],
+    remedies: [remedies, newcomers ?? [], refused ?? []].flat() as readonly Remedy[],
+    /** What cannot be read, and what is lost with it. */
+    damaged: damaged.map(describeDamage) as readonly string[],
     /** The days that `missing` judges, by date. */
     days: days as readonly PageDay[],
     /** The dictionary of its table. */

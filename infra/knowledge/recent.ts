@@ -3,10 +3,10 @@ import { requestOf } from '../../functions/deliveries/manifest.ts';
 import {
   type ExportRecords,
   listWindows,
+  parsePlan,
   type RecordStore,
   readRecords,
 } from '../../functions/deliveries/records.ts';
-import { parseJson } from '../../functions/workflow/json.ts';
 import {
   type ExportId,
   FAILURE,
@@ -31,20 +31,22 @@ const MARGIN_DAYS = 31;
 export async function readRecent(
   store: RecordStore,
   id: ExportId,
+  now: Date,
   request?: ExportRequest,
   from = '9999',
 ): Promise<ExportRecords & { readonly since: string }> {
-  const since = [await findRecent(store, id, request), from].sort()[0] ?? '';
-  const records = await readRecords(store, id, { start_date: since, end_date: '9999' });
+  const since = [await findRecent(store, id, now, request), from].sort()[0] ?? '';
+  const records = await readRecords(store, id, now, { start_date: since, end_date: '9999' });
   const asked = request ?? lastAsked(records);
   const isEarlier = asked !== undefined && addDays(asked.start_date, -MARGIN_DAYS) < since;
-  return isEarlier ? readRecent(store, id, asked, from) : { ...records, since };
+  return isEarlier ? readRecent(store, id, now, asked, from) : { ...records, since };
 }
 
 /** @returns empty if nothing was exported yet */
 async function findRecent(
   store: Pick<RecordStore, 'list' | 'getText'>,
   id: ExportId,
+  now: Date,
   request: DateRange | undefined,
 ): Promise<string> {
   const plans = (await store.list(plansPrefix(id))).flatMap((key) => {
@@ -52,13 +54,13 @@ async function findRecent(
     return range ? [{ key, ...range }] : [];
   });
   // Nearly all exports have a window of the last month, whatever the clock of their runs.
-  const lately = addDays(dateIn('UTC', new Date()), -MARGIN_DAYS);
+  const lately = addDays(dateIn('UTC', now), -MARGIN_DAYS);
   const [asked = lately] = [request, ...plans].flatMap((range) => range?.start_date ?? []).sort();
-  const listed = windowsOf(await listWindows(store, id, { start_date: asked, end_date: '9999' }));
+  const listed = windowsOf(await listWindows(store, id, { start_date: asked }));
   const windows = listed.length > 0 ? listed : windowsOf(await listWindows(store, id));
   const newest = windows.at(-1);
   const open = await Promise.all(
-    plans.map(async (plan) => ((await isOpen(store, plan, windows)) ? [plan] : [])),
+    plans.map(async (plan) => ((await isOpen(store, plan, now, windows)) ? [plan] : [])),
   );
   const [first] = [newest, request, ...open.flat()].flatMap((range) => range?.start_date ?? []).sort();
   // Whole months, because a month is judged by all of its days.
@@ -78,13 +80,14 @@ function windowsOf(keys: readonly string[]): DateRange[] {
 async function isOpen(
   store: Pick<RecordStore, 'getText'>,
   { key, ...plan }: DateRange & { readonly key: string },
+  now: Date,
   windows: readonly DateRange[],
 ): Promise<boolean> {
   const isBeyond = ({ start_date, end_date }: DateRange) =>
     start_date < plan.end_date && end_date > plan.end_date;
   const isPassed = (day: string) => windows.some((window) => covers(window, day));
   if (!windows.some(isBeyond) || !daysOf(plan).every(isPassed)) return true;
-  const { started_at = '' } = Object(parseJson((await store.getText(key)) ?? ''));
+  const { started_at = '' } = parsePlan((await store.getText(key)) ?? '', key, now) ?? {};
   return started_at > addDays(plan.end_date, MARGIN_DAYS);
 }
 

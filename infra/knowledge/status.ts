@@ -1,24 +1,25 @@
 import pMap from 'p-map';
 import { addDays } from '../../functions/workflow/request/dates.ts';
+import { findAdvertiserGaps } from './advertisers.ts';
 import type { Folder, ReadableBucket } from './bucket.ts';
 import { loadConfig } from './config.ts';
 import { UsageError } from './errors.ts';
 import { findLastRun } from './executions/last-run.ts';
 import { adviseLocally } from './executions/outcome.ts';
-import { type FoundExport, findExports, latestFailure, PARALLEL } from './exports.ts';
+import { type FoundExport, findAllExports, latestFailure, PARALLEL } from './exports.ts';
 import { judgeMonths, type MonthFinality } from './final-days.ts';
 import { readLedger } from './ledger-days.ts';
 import { groupMissing, judgeRange } from './missing-days.ts';
-import { shownReader } from './months.ts';
-import { findNewcomers } from './newcomers.ts';
+import { tableReader } from './months.ts';
 import { lastPlatform } from './platform.ts';
 
 /** An export, as its records and its running executions describe it. */
-export type ReadExport = Awaited<ReturnType<typeof readExports>>[number];
+export type ReadExport = Awaited<ReturnType<typeof readExports>>['exports'][number];
 
 /**
  * Reads all exports, or the exports of one name, in the order of their accounts and names. An export of the
- * config that never ran in a folder is read only if it is named.
+ * config that never ran in a folder is read only if it is named. Exports whose request nobody knows, because
+ * their records are damaged, are apart.
  *
  * @param name may have the account before it: `acme/daily`
  * @throws UsageError if there is no such export
@@ -31,8 +32,13 @@ export async function readExports(
 ) {
   const { local, out } = folder;
   const [wanted, account] = name?.split('/').reverse() ?? [];
-  const all = await findExports(wanted, { ...folder, ...(account && { account }) }, bucket, now);
-  if (local && all.length === 0)
+  const { exports: all, unreadable } = await findAllExports(
+    wanted,
+    { ...folder, ...(account && { account }) },
+    bucket,
+    now,
+  );
+  if (local && all.length + unreadable.length === 0)
     throw new UsageError([`no run has begun in --out ${out}: repeat its command, or name another folder`]);
   const running = local ? [] : await (await import('./executions/deployed.ts')).listRunning();
   const platform = local ? await lastPlatform(out) : {};
@@ -43,7 +49,8 @@ export async function readExports(
     const judged =
       kind === 'purchases'
         ? undefined
-        : await judgeRange(withoutRunning(found, executions), shownReader(bucket), {}, now);
+        : await judgeRange(withoutRunning(found, executions), tableReader(bucket), {}, now);
+    const gaps = judged && (await findAdvertiserGaps(found, judged.days, bucket, folder));
     const end = found.deliveries.map(({ end_date }) => end_date).sort();
     const failure = latestFailure(found, kind === 'report' ? judged?.days : undefined);
     return {
@@ -58,8 +65,10 @@ export async function readExports(
       judged,
       /** As `missing` shows them, without the plans of executions that run. */
       missing: judged && groupMissing(found, judged),
-      /** Undefined also for a request that names its advertisers. */
-      newcomers: judged && (await findNewcomers(found, judged.days, bucket, folder)),
+      /** Nothing for a request that names its advertisers. */
+      newcomers: gaps?.newcomers,
+      refused: gaps?.refused,
+      gaps,
       /** The latest one that is not settled. A local run has the advice of this machine. */
       failure: failure && local ? adviseLocally(failure, { ...platform, account, out }) : failure,
     };
@@ -70,14 +79,18 @@ export async function readExports(
     found.table && judged ? [[`${account}.${name}`, judged.start_date] as const] : [],
   );
   const readDays = await readLedger(bucket, new Map(since), config, now);
-  return exports.map(({ judged, ...each }) => {
+  const described = exports.map(({ judged, gaps, ...each }) => {
     const ledger = readDays(each.found.table?.table ?? '', each.account);
     const isReport = each.found.table?.kind === 'report';
     /** The months of a report with a table. */
     const months: readonly MonthFinality[] =
       judged && isReport ? judgeMonths(judged, ledger.days, each, config, folder) : [];
-    return { ...each, days: judged?.days, ledger, months };
+    const records = each.missing?.damaged ?? each.found.damaged;
+    /** The keys of objects that cannot be read, or tell what cannot be true. */
+    const damaged: readonly string[] = [...records, ...(gaps?.damaged ?? []), ...ledger.damaged];
+    return { ...each, days: judged?.days, ledger, months, damaged };
   });
+  return { exports: described, unreadable };
 }
 
 /** Leaves out the plans of executions that run: their days are no trouble yet. */

@@ -15,6 +15,7 @@ import { count, formatNumber } from './format.ts';
 import { breakable, copyable, dated, fold, type Html, html, isolate, styleSheet } from './html.ts';
 import {
   drawCompared,
+  drawDamage,
   drawDays,
   drawDictionary,
   drawFailure,
@@ -31,7 +32,7 @@ import {
 const MAX_OPEN = 3;
 
 /** One HTML document, which needs nothing else: no script, no font, no request. */
-export function renderPage({ exports, place, made_at, query }: PageContents): string {
+export function renderPage({ exports, damaged, place, made_at, query }: PageContents): string {
   const css = readFileSync(new URL('page.css', import.meta.url), 'utf8');
   const hash = createHash('sha256').update(css).digest('base64');
   const policy = `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'`;
@@ -54,6 +55,7 @@ export function renderPage({ exports, place, made_at, query }: PageContents): st
 ${exports.length > 1 && compareExports(exports)}
 </header>
 <main>
+${damaged.length > 0 && drawDamage(damaged)}
 ${exports.map((each, at) => drawExport(each, `export-${at + 1}`, exports.length))}
 </main>
 ${exports.some(({ metrics }) => metrics.length > 0) && html`<footer><p class=note>The numbers of each day in a terminal:</p>${copyable(query)}</footer>`}
@@ -82,7 +84,7 @@ function describeExport(each: PageExport): string {
 }
 
 /** The days of an older request are shown, so they are no trouble. */
-function findTrouble({ missing, failure, last, delivered_at }: PageExport): string[] {
+function findTrouble({ missing, failure, last, delivered_at, damaged }: PageExport): string[] {
   const { counts, days = 0 } = missing ?? {};
   const lacking = LACKS.flatMap((lack) => {
     const many = counts?.[lack] ?? 0;
@@ -93,6 +95,7 @@ function findTrouble({ missing, failure, last, delivered_at }: PageExport): stri
   return [
     ...(failure ? [`${last?.outcome === 'failed' ? 'The last' : 'An earlier'} run failed`] : []),
     ...lacking,
+    ...(damaged.length > 0 ? [`${count(damaged.length, 'damaged object')}`] : []),
     ...(delivered_at === undefined && !failure ? ['No delivery yet'] : []),
   ];
 }
@@ -146,12 +149,13 @@ ${drawParts(each)}</section>
 
 function drawParts(each: PageExport): Html {
   const { account, kind, days, remedies, months, metrics, curve, closed, failure, table } = each;
-  const { warnings, compared } = each;
+  const { warnings, compared, damaged } = each;
   // A list shows one snapshot only.
   const calendar = kind === 'report' && days.length > 0 && drawCalendar(days);
   const recent = days.slice(-RECENT_DAYS);
   return html`${drawFacts(each)}
 ${failure && drawFailure(failure)}
+${damaged.length > 0 && drawDamage(damaged)}
 ${warnings.length > 0 && fold(count(warnings.length, 'warning'), html`<ul class=ranges>${warnings.map((text) => html`<li>${breakable(text)}`)}</ul>`)}
 ${(calendar || remedies.length > 0) && html`<h3>Days</h3>\n${calendar}${drawRemedies(remedies)}`}
 ${months.length + closed.length > 0 && html`<h3>Final days</h3>\n${drawMonths(months, closed)}`}

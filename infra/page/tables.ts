@@ -7,7 +7,7 @@ import type { ClosedMonth, ComparedMetric } from '../knowledge/ledger-days.ts';
 import type { PageDay, PageExport, PageMetric } from '../knowledge/page-contents.ts';
 import type { Remedy } from '../knowledge/remedies.ts';
 import { count, formatNumber, monthName, nameUnit } from './format.ts';
-import { type Content, copyable, dated, fold, type Html, html, isolate } from './html.ts';
+import { breakable, type Content, copyable, dated, fold, type Html, html, isolate } from './html.ts';
 
 /** Rows of a table that are shown at once; a click shows the others. */
 const MAX_ROWS = 8;
@@ -114,6 +114,13 @@ export function drawFailure(failure: NonNullable<PageExport['failure']>): Html {
 <p>${failure.todo}</p>
 ${failure.command !== undefined && drawCommand(failure.command)}
 </div>`;
+}
+
+/** Objects that cannot be read, and what is lost with each. */
+export function drawDamage(damaged: readonly string[]): Html {
+  return html`<div class=failure>
+<p><b class=bad>Damaged</b></p>
+${damaged.map((text) => html`<p>${breakable(text)}</p>\n`)}</div>`;
 }
 
 export function drawDictionary(

@@ -92,7 +92,7 @@ describe('CreateReport', () => {
       });
       const { advertisers, warnings, status } = await create();
       expect(status).toBe('pending');
-      expect(advertisers).toEqual({ key: KEY, count: 2, refused: 1 });
+      expect(advertisers).toEqual({ key: KEY, count: 2, refused: { count: 1, advertiser_ids: [two] } });
       expect(warnings).toEqual([
         `the platform refused 1 advertiser of its own list, so the report is without: ${two}`,
       ]);
@@ -105,9 +105,24 @@ describe('CreateReport', () => {
     it('54: names the first of very many refused advertisers', async () => {
       const all = Array.from({ length: 50 }, (_, at) => one.replace(/..$/, String(at + 10)));
       const { create } = await startForAll({ refusedAdvertisers: all.slice(1), advertiserIds: all });
-      const [warning = ''] = (await create()).warnings;
+      const { warnings, advertisers } = await create();
+      const [warning = ''] = warnings;
+      expect(advertisers?.refused).toEqual({ count: 49, advertiser_ids: all.slice(1, 21) });
       expect(warning).toMatch(/^the platform refused 49 advertisers of its own list.*…$/);
       expect(warning.length).toBeLessThanOrEqual(1_000);
+    });
+
+    it.each([
+      ['damaged', '{"version":"1","execution":"e","advertiser_ids":["x"]}'],
+      ['half written', '{"version":"1","exec'],
+      ['removed', undefined],
+    ])('70: asks for no report if the list of advertisers was %s', async (_, text) => {
+      const { create, asked, objects } = await startForAll({});
+      objects.clear();
+      if (text !== undefined) objects.set(KEY, text);
+      const happened = expect.stringContaining(`${KEY} was damaged or removed. A new run writes the list`);
+      await expect(create()).rejects.toMatchObject({ name: 'AccessRefused', happened });
+      expect(asked()).toEqual([]);
     });
 
     it.each([

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { listAdvertisers } from '../../functions/list-advertisers.ts';
+import { manifestKey } from '../../functions/workflow/keys.ts';
 import type { PlanOfAll } from '../../functions/workflow/states.ts';
 import type { SandboxOptions } from '../../infra/sandbox/settings.ts';
+import { manifestOf } from '../infra/knowledge/manifests.ts';
 import { callsTo } from '../support/journal.ts';
 import { startStep } from '../support/steps.ts';
 
@@ -24,12 +26,13 @@ async function startListing(options: SandboxOptions = {}) {
   };
   const list = (changes: Partial<PlanOfAll> = {}, list = {}) =>
     listAdvertisers({ ...plan, ...changes }, { ...started.access, millisecondsLeft: () => 900_000, list });
-  const window = (start_date: string, end_date: string, file = 'report.json') =>
-    started.objects.set(
-      `exports/account=acme/export=daily/start_date=${start_date}/end_date=${end_date}/${file}`,
-      '[]',
-    );
-  return { ...started, list, window };
+  /** Leaves the manifest of a window, whose report was asked for a list. */
+  const deliver = (start_date: string, end_date: string, key: string) => {
+    const asked = { ...plan.request, start_date, end_date };
+    const manifest = { ...manifestOf(asked), advertisers: { key, count: 3 } };
+    started.objects.set(manifestKey(asked, asked), JSON.stringify(manifest));
+  };
+  return { ...started, list, deliver };
 }
 
 describe('ListAdvertisers', () => {
@@ -49,49 +52,94 @@ describe('ListAdvertisers', () => {
     });
   });
 
-  it('54: names a newcomer and the days without it in the run that finds it, also if its first try was killed', async () => {
-    const { list, window, sandbox, objects, clock } = await startListing();
+  const LATER = KEY.replace('00-00-000', '01-00-000');
+
+  it('54: names a newcomer and the days without it until a run has delivered its list', async () => {
+    const { list, deliver, sandbox, objects, clock } = await startListing();
     await list();
-    window('2020-01-01', '2026-01-01', '_failure.json');
-    window('2026-09-01', '2026-10-16');
-    window('2026-10-16', '2026-11-01');
-    window('2026-11-01', '2026-11-02');
+    objects.set(
+      'exports/account=acme/export=daily/start_date=2020-01-01/end_date=2026-01-01/_failure.json',
+      '',
+    );
+    deliver('2026-09-01', '2026-10-16', KEY);
+    deliver('2026-10-16', '2026-11-01', KEY);
     sandbox.options.addedAdvertisers = [NEW];
     clock.pass(60);
-    const key = KEY.replace('00-00-000', '01-00-000');
-    const newcomers = {
-      count: 1,
-      advertiser_ids: [NEW],
-      history: { start_date: '2026-09-01', end_date: '2026-11-01' },
-    };
-    expect(await list({ execution: 'e-2' })).toMatchObject({ advertisers: { key, count: 4, newcomers } });
-    expect((await list({ execution: 'e-2' })).advertisers).toEqual({ key, count: 4, newcomers });
-    expect((await list({ execution: 'e-3' })).advertisers).toEqual({ key, count: 4, newcomers: undefined });
-    expect([...objects.keys()].filter((each) => each.includes('_advertisers'))).toEqual([KEY, key]);
+    const history = { start_date: '2026-09-01', end_date: '2026-11-01' };
+    const newcomers = { count: 1, advertiser_ids: [NEW], history };
+    const advertisers = { key: LATER, count: 4 };
+    expect(await list({ execution: 'e-2' })).toMatchObject({ advertisers, newcomers });
+    // The run failed, or its step was killed after it wrote the list.
+    expect(await list({ execution: 'e-3' })).toMatchObject({ advertisers, newcomers });
+    deliver('2026-11-01', '2026-11-02', LATER);
+    expect(await list({ execution: 'e-4' })).toMatchObject({ advertisers, newcomers: undefined });
+    expect([...objects.keys()].filter((each) => each.includes('_advertisers'))).toEqual([KEY, LATER]);
   });
 
-  it('names the first twenty of many newcomers, and no history before the first export', async () => {
-    const { list, sandbox, clock } = await startListing();
-    await list();
-    const added = Array.from({ length: 21 }, (_, at) => NEW.replace(/04$/, String(at + 10)));
-    sandbox.options.addedAdvertisers = added;
-    clock.pass(60);
-    const { advertisers } = await list();
-    expect(advertisers?.newcomers).toEqual({ count: 21, advertiser_ids: added.slice(0, 20) });
-  });
-
-  it('names no newcomer if an advertiser has only gone, and warns that its rows go too', async () => {
-    const { list, sandbox, clock } = await startListing({ addedAdvertisers: [NEW] });
+  it('54: names no newcomer that any manifest has, whatever its window', async () => {
+    const { list, deliver, sandbox, clock } = await startListing({ addedAdvertisers: [NEW] });
     await list();
     sandbox.options.addedAdvertisers = [];
     clock.pass(60);
-    const { advertisers, warnings } = await list({ execution: 'e-2' });
-    expect(advertisers).toEqual({ key: KEY.replace('00-00-000', '01-00-000'), count: 3 });
-    const gone = `advertisers that the platform does not list any more: 1, so the days of this run are without ${NEW}`;
-    expect(warnings.slice(1)).toEqual([gone]);
-    // A try that was killed after it wrote the list says so again, and the next run does not.
-    expect((await list({ execution: 'e-2' })).warnings.slice(1)).toEqual([gone]);
+    await list();
+    deliver('2025-09-01', '2025-10-01', KEY);
+    deliver('2026-10-16', '2026-11-01', LATER);
+    sandbox.options.addedAdvertisers = [NEW];
+    expect((await list()).newcomers).toBeUndefined();
+  });
+
+  it('names the first twenty of many newcomers, and no history before the first export', async () => {
+    const { list, deliver, sandbox, clock } = await startListing();
+    await list();
+    deliver('2026-11-01', '2026-11-02', KEY);
+    const added = Array.from({ length: 21 }, (_, at) => NEW.replace(/04$/, String(at + 10)));
+    sandbox.options.addedAdvertisers = added;
+    clock.pass(60);
+    expect((await list()).newcomers).toEqual({ count: 21, advertiser_ids: added.slice(0, 20) });
+  });
+
+  it('names no newcomer before the first delivery', async () => {
+    const { list, sandbox } = await startListing();
+    await list();
+    sandbox.options.addedAdvertisers = [NEW];
+    expect((await list()).newcomers).toBeUndefined();
+  });
+
+  it('warns of an advertiser that has gone until a run has delivered the list without it', async () => {
+    const { list, deliver, sandbox, clock } = await startListing({ addedAdvertisers: [NEW] });
+    await list();
+    deliver('2026-10-31', '2026-11-01', KEY);
+    sandbox.options.addedAdvertisers = [];
+    clock.pass(60);
+    const warning = `advertisers that the platform does not list any more: 1, so the days of this run are without ${NEW}`;
+    const { advertisers, newcomers, warnings } = await list();
+    expect({ advertisers, newcomers }).toEqual({
+      advertisers: { key: LATER, count: 3 },
+      newcomers: undefined,
+    });
+    expect(warnings.slice(1)).toEqual([warning]);
+    expect((await list({ execution: 'e-2' })).warnings.slice(1)).toEqual([warning]);
+    deliver('2026-11-01', '2026-11-02', LATER);
     expect((await list({ execution: 'e-3' })).warnings.slice(1)).toEqual([]);
+  });
+
+  it.each([
+    ['half of a list', '{"version":"1","execution":"e-1","advert'],
+    ['another document', '{"version":"1"}'],
+    ['a list of nobody', '{"version":"1","execution":"e-1","advertiser_ids":[]}'],
+    ['a list of other things', '{"version":"1","execution":"e-1","advertiser_ids":["x"]}'],
+  ])('70: writes the list again if the last one is damaged: %s', async (_, text) => {
+    const { list, deliver, objects, clock } = await startListing();
+    objects.set(KEY, text);
+    deliver('2026-10-31', '2026-11-01', KEY);
+    clock.pass(60);
+    const { advertisers, newcomers, warnings } = await list();
+    expect({ advertisers, newcomers }).toEqual({
+      advertisers: { key: LATER, count: 3 },
+      newcomers: undefined,
+    });
+    expect(warnings.slice(1)).toEqual([`the list ${KEY} is damaged, so this run wrote it again`]);
+    expect(JSON.parse(objects.get(LATER) ?? '').advertiser_ids).toHaveLength(3);
   });
 
   it.each([

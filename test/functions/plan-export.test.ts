@@ -25,7 +25,12 @@ async function plan(changes: object = {}) {
   };
   const changed = JSON.parse(JSON.stringify({ ...request, ...changes }));
   const input = { request: changed, execution: 'e', started_at };
-  const planned = (await planExport(input, { log, store, ...target })) as ExportPlan;
+  const planned = (await planExport(input, {
+    log,
+    store,
+    now: () => new Date(started_at),
+    ...target,
+  })) as ExportPlan;
   return { planned, listed, lines, plans };
 }
 

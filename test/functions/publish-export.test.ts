@@ -84,12 +84,12 @@ describe('PublishExport', () => {
   it('54: names newcomers, and the command that exports the days before with them', async () => {
     const history = { start_date: '2025-01-01', end_date: '2026-10-01' };
     const newcomers = { count: 1, advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e'], history };
-    const advertisers = { key: 'k', count: 4, newcomers };
+    const advertisers = { key: 'k', count: 4 };
     const command = 'npx ad-report-export run daily --account acme --from 2025-01-01 --to 2026-10-01';
     const results = [delivered('2026-10-01'), delivered('2026-10-02')];
-    const { result } = await publish(results, { advertisers });
+    const { result } = await publish(results, { advertisers, newcomers });
     expect(result.newcomers).toEqual({ ...newcomers, command });
-    const { result: without } = await publish(results, { advertisers: { key: 'k', count: 4 } });
+    const { result: without } = await publish(results, { advertisers });
     expect(without).not.toHaveProperty('newcomers');
   });
 

@@ -25,7 +25,12 @@ describe("61: PlanExport plans the platform's total", () => {
       head: async () => undefined,
       putJson: async () => true,
     };
-    return (await planExport(input, { log: keepLog().log, store, ...target })) as ExportPlan;
+    return (await planExport(input, {
+      log: keepLog().log,
+      now: () => new Date(NOW),
+      store,
+      ...target,
+    })) as ExportPlan;
   }
 
   it('as a window beside each window of rows', async () => {

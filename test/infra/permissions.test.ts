@@ -64,7 +64,8 @@ const PERMISSIONS: Readonly<Record<StepName, readonly string[]>> = {
   ],
   ListAdvertisers: [
     ...READ_TOKENS,
-    // The list of the run before, and the first day that was exported.
+    // The lists that manifests name, and the first day that was exported.
+    `s3:GetObject ${MANIFESTS}`,
     's3:ListBucket <ExportsBucket.Arn>',
     ...['GetObject', 'GetObjectVersion', 'PutObject'].map((action) => `s3:${action} ${LISTS}`),
     ...['GetObject', 'GetObjectVersion', 'PutObject'].map((action) => `s3:${action} ${PAGES}`),

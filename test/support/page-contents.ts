@@ -5,7 +5,7 @@ import type { PageContents, PageDay, PageExport } from '../../infra/knowledge/pa
 /** Contents of a page with these exports. */
 export function pageContents(exports: readonly PageExport[] = []): PageContents {
   const query = 'npm run export -- query --saved days --local';
-  return { made_at: '2026-11-22T02:31:12.521Z', place: 'out', query, exports };
+  return { made_at: '2026-11-22T02:31:12.521Z', place: 'out', query, exports, damaged: [] };
 }
 
 /** An export with the fields that are given: without any, it was never delivered. */
@@ -18,6 +18,7 @@ export function pageExport(fields: Partial<PageExport> = {}): PageExport {
     newest_day: undefined,
     missing: days.length > 0 ? missingOf(days) : undefined,
     remedies: [],
+    damaged: [],
     months: [],
     days,
     metrics: [],

@@ -148,7 +148,7 @@ export function roundedFaults(value: unknown, path = ''): string[] {
 }
 
 /** The date must be a calendar date too, because a period is counted from it. */
-function isInstant(text: string): boolean {
+export function isInstant(text: string): boolean {
   const form = z.iso.datetime({ offset: true });
   return form.safeParse(text).success && isCalendarDate(text.slice(0, 'YYYY-MM-DD'.length));
 }

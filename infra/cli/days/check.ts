@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { describeDays } from '../../../functions/workflow/request/dates.ts';
 import { openToRead } from '../../knowledge/bucket.ts';
 import { type CheckedExport, checkExports, type Difference } from '../../knowledge/check.ts';
+import { describeDamage } from '../../knowledge/damage.ts';
 import type { ExportPlace } from '../../knowledge/exports.ts';
 import type { AskedDays } from '../../knowledge/missing-days.ts';
 import { DELIVERED, FAILED } from '../exit-status.ts';
@@ -23,14 +24,15 @@ export function createCommand(): Command {
     .action(async (name: string, options: CheckOptions) => {
       await using bucket = await openToRead(options);
       const exports = await checkExports(name, options, bucket, new Date());
-      const differs = exports.some(({ differences }) => differences.length > 0);
+      const differs = exports.some(({ differences, damaged }) => differences.length + damaged.length > 0);
       if (options.json) printDocument({ outcome: differs ? 'differs' : 'ok', exports });
       else printLines(exports.flatMap(describeCheck));
       process.exitCode = differs ? FAILED : DELIVERED;
     });
 }
 
-function describeCheck({ account, name, months, differences, commands }: CheckedExport): string[] {
+function describeCheck(checked: CheckedExport): string[] {
+  const { account, name, months, differences, commands, damaged } = checked;
   return [
     ...months.map(({ month, agree, differ, not_checked }) => {
       const counts = Object.entries({ agree, differ, 'not checked': not_checked });
@@ -39,6 +41,7 @@ function describeCheck({ account, name, months, differences, commands }: Checked
     }),
     ...differences.map((each) => `  ${describeDifference(each)}`),
     ...commands.map((command) => `  ${command}`),
+    ...damaged.map((key) => `  ${describeDamage(key)}`),
   ];
 }
 

@@ -10,12 +10,13 @@ import { literal } from '../../../functions/workflow/sql.ts';
 import { CLOSED, closedKey, ledgerKey } from '../../../functions/workflow/table.ts';
 import { type Bucket, openBucket, openToRead } from '../../knowledge/bucket.ts';
 import { loadConfig } from '../../knowledge/config.ts';
+import { describeDamage } from '../../knowledge/damage.ts';
 import { UsageError } from '../../knowledge/errors.ts';
 import { type ExportPlace, type FoundExport, findExports } from '../../knowledge/exports.ts';
 import { describeFinality, judgeMonths } from '../../knowledge/final-days.ts';
 import { readLedger } from '../../knowledge/ledger-days.ts';
 import { judgeRange } from '../../knowledge/missing-days.ts';
-import { shownReader } from '../../knowledge/months.ts';
+import { tableReader } from '../../knowledge/months.ts';
 import { commandFor } from '../../knowledge/next-command.ts';
 import { DELIVERED, FAILED } from '../exit-status.ts';
 import { printDocument, printLines } from '../layout.ts';
@@ -74,8 +75,10 @@ async function close(month: string, name: string | undefined, options: CloseOpti
   const readDays = await readLedger(reading, new Map(since), config, now);
   const closeOne = async (each: FoundExport) => {
     const { account, name } = each.request;
-    const judged = await judgeRange(each, shownReader(reading), { from, to }, now);
-    const { days, closed } = readDays(name, account);
+    const judged = await judgeRange(each, tableReader(reading), { from, to }, now);
+    const { days, closed, damaged } = readDays(name, account);
+    if (damaged.length > 0)
+      return { account, name, outcome: 'refused', todo: ['is not closed:', ...damaged.map(describeDamage)] };
     const closeAs = (how: { readonly again?: boolean; readonly anyway?: boolean }) =>
       `  ${commandFor(['close', month, name], { account, ...how }, options)}`;
     const before = {

@@ -2,7 +2,9 @@ import { Command } from 'commander';
 import { count } from '../../../functions/workflow/count.ts';
 import { addDays, describeDays } from '../../../functions/workflow/request/dates.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
+import { type AdvertiserGaps, findAdvertiserGaps } from '../../knowledge/advertisers.ts';
 import { type Folder, openToRead } from '../../knowledge/bucket.ts';
+import { describeDamage } from '../../knowledge/damage.ts';
 import { type ExportPlace, findConfigured, findExport } from '../../knowledge/exports.ts';
 import {
   type AskedDays,
@@ -13,7 +15,7 @@ import {
   LACKS,
   type MissingDays,
 } from '../../knowledge/missing-days.ts';
-import { shownReader } from '../../knowledge/months.ts';
+import { tableReader } from '../../knowledge/months.ts';
 import { findRemedies } from '../../knowledge/remedies.ts';
 import { printDocument, printLines } from '../layout.ts';
 import { type CommonOptions, examples, option } from '../options.ts';
@@ -35,20 +37,30 @@ export function createCommand(): Command {
       await using bucket = await openToRead(options);
       const now = new Date();
       const found = await findExport(name, options, bucket, now, options.from);
-      const missing = groupMissing(found, await judgeRange(found, shownReader(bucket), options, now));
+      const judged = await judgeRange(found, tableReader(bucket), options, now);
+      const gaps = await findAdvertiserGaps(found, judged.days, bucket, options);
+      const { damaged, ...lacking } = groupMissing(found, judged);
+      const missing = { ...lacking, ...gaps, damaged: [...damaged, ...gaps.damaged] };
       if (options.json) printDocument(missing);
       else printLines(describeMissing(missing, found.request, options));
     });
 }
 
-function describeMissing(missing: MissingDays, request: ExportRequest, folder: Folder): string[] {
-  const { account, name } = missing;
+function describeMissing(
+  missing: MissingDays & AdvertiserGaps,
+  request: ExportRequest,
+  folder: Folder,
+): string[] {
+  const { account, name, newcomers, refused, damaged } = missing;
+  const remedies = [findRemedies(missing, request, folder), newcomers ?? [], refused ?? []].flat();
   return [
     `${account}/${name}, ${describeDays(missing)}: ${describeCounts(missing)}`,
     ...LACKS.flatMap((lack) => missing[lack]).map(
       (each) => `  ${describeDays(each)}  ${describeReason(each)}`,
     ),
-    ...findRemedies(missing, request, folder).flatMap(({ aim, command }) => [aim, `  ${command}`]),
+    ...[newcomers, refused].flatMap((lacked) => (lacked ? [`  ${lacked.words}`] : [])),
+    ...damaged.map((key) => `  ${describeDamage(key)}`),
+    ...remedies.flatMap(({ aim, command }) => [aim, `  ${command}`]),
   ];
 }
 
@@ -57,7 +69,7 @@ function describeMissing(missing: MissingDays, request: ExportRequest, folder: F
  * without clicks`.
  */
 export function describeCounts(missing: MissingDays): string {
-  const { counts, days, older_request: older, damaged } = missing;
+  const { counts, days, older_request: older } = missing;
   const [first, ...others] = LACKS.filter((lack) => counts[lack] > 0);
   const lacks = first && [
     `${counts[first]} of ${count(days, 'day')} ${counts[first] === 1 ? 'is' : 'are'} ${LACK_WORDS[first]}`,
@@ -66,12 +78,7 @@ export function describeCounts(missing: MissingDays): string {
   const last = older.at(-1);
   const until = last ? [`until ${addDays(last.end_date, -1)}`] : [];
   const lacking = new Set(older.flatMap(({ problem = [] }) => problem));
-  return [
-    lacks ? lacks.join(', ') : describeComplete(days),
-    ...until,
-    ...lacking,
-    ...(damaged.length > 0 ? [`(manifests that cannot be read: ${damaged.join(', ')})`] : []),
-  ].join(' ');
+  return [lacks ? lacks.join(', ') : describeComplete(days), ...until, ...lacking].join(' ');
 }
 
 function describeComplete(days: number): string {

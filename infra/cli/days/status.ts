@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import type { StoredFailure } from '../../../functions/deliveries/records.ts';
 import { type Folder, openToRead } from '../../knowledge/bucket.ts';
+import { describeDamage } from '../../knowledge/damage.ts';
 import { describeEnd, toMinute } from '../../knowledge/executions/last-run.ts';
 import { describeClose, describeFinality } from '../../knowledge/final-days.ts';
 import { LACKS } from '../../knowledge/missing-days.ts';
@@ -24,12 +25,25 @@ export function createCommand(): Command {
 
 async function status(name: string | undefined, options: CommonOptions): Promise<void> {
   await using bucket = await openToRead(options);
-  const exports = await readExports(name, options, bucket, new Date());
-  if (options.json) printDocument({ outcome: 'ok', exports: exports.map(toDocument) });
-  else
-    printLines(
-      exports.flatMap((one, index) => [...(index > 0 ? [''] : []), ...describeStatus(one, options)]),
-    );
+  const { exports, unreadable } = await readExports(name, options, bucket, new Date());
+  const hidden = unreadable.map(({ name, ...one }) => ({ ...one, export: name }));
+  if (options.json)
+    printDocument({
+      outcome: 'ok',
+      exports: exports.map(toDocument),
+      ...(hidden.length > 0 && { unreadable: hidden }),
+    });
+  else {
+    const texts = [
+      ...exports.map((one) => describeStatus(one, options)),
+      ...unreadable.map(({ account, name, damaged }) => [`${account}/${name}`, ...damaged.map(drawDamage)]),
+    ];
+    printLines(texts.flatMap((lines, index) => [...(index > 0 ? [''] : []), ...lines]));
+  }
+}
+
+function drawDamage(key: string): string {
+  return `  ${'damaged'.padEnd(12)}${describeDamage(key)}`;
 }
 
 function toDocument({ name, found: _, days: __, missing, ledger, ...one }: ReadExport) {
@@ -41,7 +55,8 @@ export function describeStatus(
   one: Omit<ReadExport, 'found' | 'days'>,
   folder: Partial<Folder> = {},
 ): string[] {
-  const { account, name, running, last, newest_day, missing, months, ledger, newcomers, failure } = one;
+  const { account, name, running, last, newest_day, missing, months, ledger } = one;
+  const { newcomers, refused, failure, damaged } = one;
   // No day of its request is over, so none is missing.
   const isUnused = newest_day === undefined && missing?.not_delivered.length === 0;
   const isLacking = missing && LACKS.some((lack) => missing.counts[lack] > 0);
@@ -59,9 +74,12 @@ export function describeStatus(
       .filter(({ days }, at, all) => days > 0 || at === all.length - 1)
       .map((each): [string, string] => [each.month, describeClose(each)]),
     ['newcomers', newcomers?.words],
+    ['refused', refused?.words],
+    ...damaged.map((key): [string, string] => ['damaged', describeDamage(key)]),
     ['failure', failure && describeLastFailure(failure)],
     ['see', isLacking ? commandFor(['missing', name], { account }, folder) : undefined],
     ['export', newcomers?.command],
+    ['export', refused?.command],
     ['see', explained && !folder.local ? commandFor(['explain', explained.execution]) : undefined],
   ];
   return [

@@ -46,7 +46,7 @@ async function planRequest(input: unknown, options: PlanOptions) {
   const { base_url: baseUrl, revision } = loadConfig();
   const target = targetOf(options.local ? await lastPlatform(options.out) : { baseUrl, revision });
   const { windows, already_delivered } = store
-    ? await findMissing(request, all, { ...target, ...onlyMissing, store })
+    ? await findMissing(request, all, { ...target, ...onlyMissing, store, now: () => now })
     : { windows: all };
   const rounds = Math.ceil(windows.length / request.max_parallel);
   // With the platform's totals.

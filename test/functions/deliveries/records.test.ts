@@ -12,6 +12,7 @@ import { windowOf } from '../../support/steps.ts';
 const request = { ...windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']).request, ...october(1, 7) };
 const target = { platform: 'api.platform.example/v1', revision: '2026-09-01' };
 const PUBLISHED = '2026-11-21T06:00:00.000Z';
+const NOW = new Date(PUBLISHED);
 const OBJECT = { crc32: 'AA', version_id: 'v1' };
 
 /** A window from one day of October to another one. */
@@ -43,7 +44,7 @@ describe('readRecords', () => {
     const bucket = createBucketOf([window], changes);
     bucket.objects.clear();
     if (object) bucket.objects.set(objectKey(request, window), object);
-    const { deliveries } = await readRecords(bucket.store, request);
+    const { deliveries } = await readRecords(bucket.store, request, NOW);
     expect(deliveries.map(({ lost, removed }) => ({ lost, removed }))).toEqual([expected]);
   });
 
@@ -51,17 +52,18 @@ describe('readRecords', () => {
     const { store, reads, texts } = createBucketOf([october(1, 3), october(5, 9), october(20, 30)]);
     const broken = [manifestKey(request, october(6, 7)), failureKey(request, october(7, 8))];
     for (const key of broken) texts.set(key, '{');
-    const { deliveries, failures } = await readRecords(store, request, october(6, 8));
+    const { deliveries, failures, damaged } = await readRecords(store, request, NOW, october(6, 8));
     expect([deliveries.map(({ start_date }) => start_date), failures]).toEqual([['2026-10-05'], []]);
+    expect(damaged).toEqual(broken);
     expect(reads).toEqual([manifestKey(request, october(5, 9)), ...broken]);
   });
 
   it('lists no windows that end before a range', async () => {
     const { store, lists } = createBucketOf([]);
-    await readRecords(store, request, { start_date: '2026-03-01', end_date: '2026-03-02' });
+    await readRecords(store, request, NOW, { start_date: '2026-03-01', end_date: '2026-03-02' });
     const prefix = 'exports/account=acme/export=daily/';
     expect(lists).toEqual([[`${prefix}start_date=`, `${prefix}start_date=2026-01-15`], [`${prefix}_plans/`]]);
-    await readRecords(store, { ...request, kind: 'purchases' }, october(1, 2));
+    await readRecords(store, { ...request, kind: 'purchases' }, NOW, october(1, 2));
     expect(lists[2]).toEqual([`${prefix}start_date=`, '']);
   });
 
@@ -73,9 +75,10 @@ describe('readRecords', () => {
     const since = '2026-10-09T06:00:00Z';
     texts.set(planKey(request, range), JSON.stringify({ ...run, since, request_hash: 'h', request: asked }));
     const words = { error: 'LoginRequired', happened: 'No.', faults: ['It ended.'] };
-    const report = { ...run, failed_at: PUBLISHED, ...words };
+    const ids = { report_ids: [], request_ids: [] };
+    const report = { ...run, failed_at: PUBLISHED, ...words, ...ids, todo: 'Log in.', runbook: 'LINK' };
     texts.set(failureKey(request, range), JSON.stringify(report));
-    const { plans, failures } = await readRecords(store, request, october(6, 8));
+    const { plans, failures } = await readRecords(store, request, NOW, october(6, 8));
     expect(plans).toMatchObject([{ ...range, at: since, execution: 'e', request_hash: 'h', request: asked }]);
     const happened = 'No. It ended.';
     expect(failures).toMatchObject([
@@ -86,7 +89,7 @@ describe('readRecords', () => {
   it('takes a list to be made when it was copied', async () => {
     const copied_at = '2026-10-02T00:00:00Z';
     const { store } = createBucketOf([window], { report_created_at: undefined, copied_at });
-    expect((await readRecords(store, request)).deliveries).toMatchObject([{ created_at: copied_at }]);
+    expect((await readRecords(store, request, NOW)).deliveries).toMatchObject([{ created_at: copied_at }]);
   });
 
   it('finds the request of a manifest of version 0.1.0, which names no hash', async () => {
@@ -94,13 +97,14 @@ describe('readRecords', () => {
     const old = { request_hash: undefined, export_request: undefined, request: body };
     const { store } = createBucketOf([window], old);
     const own = requestHash({ ...request, options: { currency: 'USD' } }, target);
-    expect((await readRecords(store, request)).deliveries).toMatchObject([{ request_hash: own }]);
+    expect((await readRecords(store, request, NOW)).deliveries).toMatchObject([{ request_hash: own }]);
   });
 });
 
 describe('findMissing', () => {
   const windows = [october(1, 3), october(3, 5), october(5, 7)];
-  const conditions = { ...target, since: new Date(0), timeZone: 'UTC' };
+  const now = () => NOW;
+  const conditions = { ...target, now, since: new Date(0), timeZone: 'UTC' };
 
   it.each<[string, Window[], Window[]]>([
     ['the windows', [october(3, 5)], [october(1, 3), october(5, 7)]],
@@ -132,7 +136,7 @@ describe('findMissing', () => {
     ['2026-11-21T05:59:59.999Z', 0],
   ])('ignores what was published before an instant: of %s, %i count', async (published_at, count) => {
     const { store } = createBucketOf([october(1, 3)], { published_at });
-    const found = await findMissing(request, windows, { ...target, store, since: new Date(PUBLISHED) });
+    const found = await findMissing(request, windows, { ...target, now, store, since: NOW });
     expect(found).toMatchObject({ already_delivered: count });
   });
 

@@ -242,6 +242,33 @@ test.each([
   expect(await collect(server.url)).toEqual([]);
 });
 
+test.each([
+  [{ total: 50 }],
+  [{ totalElements: '50' }],
+  [{ campaigns_count: 50 }],
+  [{ meta: { pagination: { total_items: 50 } } }],
+  [{ hits: { total: { value: 50 } } }],
+  [{ count: 2, num_found: 50 }],
+])('60: %o counts the items of a list', async (wrapper) => {
+  await using server = await answering((query) => [200, { ...wrapper, items: pageOf(query, 2) }]);
+  const { happened } = await errorOf(AnswerUnreadable, collect(server.url));
+  expect(happened).toContain('it counts 50 items, and its pages have 2');
+});
+
+test('60: the header X-Total-Count counts the items of a list', async () => {
+  await using server = await listen((seen, response) =>
+    json(response, 200, queryOf(seen).offset === '0' ? ids(0, 2) : [], { 'x-total-count': '50' }),
+  );
+  const { happened } = await errorOf(AnswerUnreadable, collect(server.url));
+  expect(happened).toContain('it counts 50 items, and its pages have 2');
+});
+
+test('60: a count of something else is no count of items', async () => {
+  const other = { quota: { total: 600 }, total_pages: 7, count: 1, limit: 5_000 };
+  await using server = await answering((query) => [200, { ...other, items: pageOf(query, 2) }]);
+  expect(await collect(server.url)).toEqual(ids(0, 2));
+});
+
 test('60: a first answer that counts items and has none fails', async () => {
   await using server = await answering(() => [200, { campaigns: null, total: 30 }]);
   const { happened } = await errorOf(AnswerUnreadable, collect(server.url));

@@ -49,10 +49,10 @@ interface Delivery {
   readonly replacedBy?: string;
 }
 
-/** Opens a folder with the buckets of local runs, or of AWS. */
-export async function openFolder() {
+/** Opens a folder with the buckets of local runs, or of AWS, until the test ends. */
+export async function openFolder(onEnd: (close: () => Promise<void>) => void = onTestFinished) {
   const { directory: out, endpoint, client, close } = await startTestS3({ buckets: [BUCKET] });
-  onTestFinished(close);
+  onEnd(close);
   const put = (Key: string, Body: string, ContentType = 'application/json') =>
     client.send(
       new PutObjectCommand({ Bucket: BUCKET, ExpectedBucketOwner: ACCOUNT, Key, Body, ContentType }),
@@ -90,7 +90,8 @@ export async function deliver({ put }: Folder, delivery: Delivery): Promise<void
     ...common,
     request: sentRequest(request, window),
     time_zone: request.kind === 'report' ? request.time_zone : undefined,
-    export_request: request,
+    // A window of November belongs to an export that ends with it.
+    export_request: window.end_date > request.end_date ? { ...request, end_date: window.end_date } : request,
     request_hash: requestHash(request, { platform, revision }),
     ...(request.kind === 'report' && {
       report_id: delivery.report_id ?? `r-${created}`,
@@ -101,7 +102,9 @@ export async function deliver({ put }: Folder, delivery: Delivery): Promise<void
     copied_at: timeOf(created),
     published_at: timeOf(created),
     table_problem: delivery.table_problem,
-    ...(delivery.held !== undefined && { table: { held: delivery.held } }),
+    ...(delivery.held !== undefined && {
+      table: { name, days: 0, kept: 0, restated: 0, held: delivery.held },
+    }),
   };
   await put(`${prefix}/_manifest.json`, JSON.stringify(manifest));
 }

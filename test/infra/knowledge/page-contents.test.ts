@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { ledgerKey } from '../../../functions/workflow/table.ts';
@@ -154,16 +154,4 @@ it('names no look-back that ends at an age at which too few days were read', asy
   await writeParquet(join(folder.out, BUCKET, key), ledgerRows('acme', 'daily', 'daily', facts));
   const { exports } = await readPage({ local: true, out: folder.out }, new Date('2026-12-03T12:00:00Z'));
   expect(exports[0]?.curve?.look_back).toBe(2);
-});
-
-it('names the object of the ledger that is damaged', async () => {
-  const folder = await openFolder();
-  const { out } = folder;
-  await deliver(folder, { request, days: [1, 2], created: 1, rows: rowsOf([1, 2], 1) });
-  const key = ledgerKey({ account: 'acme', name: 'daily' }, '2026-10');
-  await mkdir(join(out, BUCKET, 'tables/ledger'), { recursive: true });
-  await writeFile(join(out, BUCKET, key), 'a text');
-  await expect(readPage({ local: true, out }, NOW)).rejects.toThrow(
-    `${key} is damaged or was not written by`,
-  );
 });

@@ -37,8 +37,8 @@ function createHistory(windows: readonly DateRange[]) {
     const place = { local: true, out: temporaryDirectory() } as const;
     mkdirSync(join(place.out, 'bucket/exports/account=acme/export=daily'), { recursive: true });
     await using folder = await openToRead(place);
-    const [found] = await readExports('daily', place, { ...folder, ...store }, NOW);
-    return found?.found;
+    const { exports } = await readExports('daily', place, { ...folder, ...store }, NOW);
+    return exports[0]?.found;
   };
   return { texts, reads, read };
 }
@@ -51,10 +51,11 @@ function daily(days: number): DateRange[] {
 /** The first judged day, and the states of the days. */
 async function judge(found: Awaited<ReturnType<ReturnType<typeof createHistory>['read']>>) {
   const shown = shownDay({ created_at: `${TODAY}T06:00:00Z`, request_hash: found?.hash ?? '' });
-  const readShown = async (_: unknown, days: readonly string[]) =>
-    Object.fromEntries(days.map((day) => [day, shown]));
+  const readTable = async (_: unknown, days: readonly string[]) => {
+    return { shown: Object.fromEntries(days.map((day) => [day, shown])), damaged: [] };
+  };
   if (!found) throw new Error('nothing was found');
-  const { start_date, days } = await judgeRange(found, readShown, {}, NOW);
+  const { start_date, days } = await judgeRange(found, readTable, {}, NOW);
   return { start_date, states: [...new Set(days.map(({ state }) => state))] };
 }
 

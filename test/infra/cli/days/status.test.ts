@@ -9,6 +9,7 @@ import { type ExportRequest, parseRequest } from '../../../../functions/workflow
 import { describeStatus } from '../../../../infra/cli/days/status.ts';
 import { requestOf as configuredRequest } from '../../../../infra/config/exports.ts';
 import { readConfig } from '../../../../infra/config/read-config.ts';
+import { describeDamage } from '../../../../infra/knowledge/damage.ts';
 import type { LackingDays, MissingDays } from '../../../../infra/knowledge/missing-days.ts';
 import { runCommand } from '../../../support/cli.ts';
 import { shownDay, writeParquet } from '../../../support/ledger-rows.ts';
@@ -84,6 +85,7 @@ describe('status', () => {
         newest_day: '2026-10-09',
         months: [],
         closed: [],
+        damaged: [],
         days: expect.objectContaining({
           not_delivered: [
             expect.objectContaining({ reason: 'other_request' }),
@@ -108,6 +110,7 @@ describe('status', () => {
         running: [],
         months: [],
         closed: [],
+        damaged: [],
         days: expect.objectContaining({ not_delivered: [expect.objectContaining({ reason: 'absent' })] }),
       },
     ]);
@@ -139,9 +142,9 @@ describe('status', () => {
       [key]: Buffer.from(content),
     });
     const [daily, monthly] = await readStatus();
-    expect([daily.newest_day, daily.days.damaged, monthly.days.damaged]).toEqual(['2026-10-05', [key], []]);
+    expect([daily.newest_day, daily.damaged, monthly.damaged]).toEqual(['2026-10-05', [key], []]);
     const { stdout } = await runCommand(['status', 'daily-campaigns']);
-    expect(stdout).toContain(` days are not delivered (manifests that cannot be read: ${key})\n`);
+    expect(stdout).toContain(`  damaged     ${describeDamage(key)}\n`);
   });
 
   it.each([
@@ -153,7 +156,7 @@ describe('status', () => {
     const request = { ...asked, start_date: addDays(asked.end_date, -1) };
     const target = { platform: platformName(base_url), revision };
     const { request_hash, ...manifest } = manifestOf(request, 'daily-0', target);
-    const plan = { version: '1', execution: NAME, since: '2099-01-01T00:00:00Z', request_hash, request };
+    const plan = { version: '1', execution: NAME, since: new Date().toISOString(), request_hash, request };
     const { start_date: day, report_created_at: created_at } = manifest;
     const shown = shownDay({ created_at, request_hash });
     const file = join(temporaryDirectory(), 'month.parquet');
@@ -225,6 +228,7 @@ it('the text has a line for each fact, and ends with the commands that tell more
       days: new Map(),
       curve: [],
       compared: [],
+      damaged: [],
       closed: [CLOSED, { ...CLOSED, month: '2026-10', days: 0 }],
     },
     newcomers: {
@@ -234,6 +238,14 @@ it('the text has a line for each fact, and ends with the commands that tell more
       ranges: [],
       command: 'npm run export -- run daily',
     },
+    refused: {
+      advertiser_ids: ['b'],
+      words: '1 day is without 1 advertiser that the platform refused: b',
+      aim: 'To export them:',
+      ranges: [],
+      command: 'npm run export -- run refused',
+    },
+    damaged: ['k/_manifest.json'],
     failure: {
       ...range('2026-11-01', '2026-11-02', 1),
       at: '2026-11-20T07:30:00Z',
@@ -255,19 +267,26 @@ it('the text has a line for each fact, and ends with the commands that tell more
     '  2026-09     closed on 2026-10-09; since the close: 4 days, spend +312.20, clicks -3',
     '  2026-10     closed on 2026-10-09, unchanged since',
     '  newcomers   2 days are without 1 new advertiser: a',
+    '  refused     1 day is without 1 advertiser that the platform refused: b',
+    `  damaged     ${describeDamage('k/_manifest.json')}`,
     '  failure     2026-11-20 07:30 UTC, ReportStuck: It hung. What to do: Ask.',
   ];
   const missing = '  see         npm run export -- missing daily --account acme';
-  const others = ['  export      npm run export -- run daily', '  see         npm run export -- explain e-1'];
+  const others = [
+    '  export      npm run export -- run daily',
+    '  export      npm run export -- run refused',
+    '  see         npm run export -- explain e-1',
+  ];
   expect(describeStatus(status)).toEqual([...lines, missing, ...others]);
   expect(describeStatus(status, { local: true, out: 'o' })).toEqual([
     ...lines,
     `${missing} --local --out o`,
-    others[0],
+    ...others.slice(0, 2),
   ]);
   const none = { last: undefined, newest_day: undefined, newcomers: undefined, failure: undefined };
+  const fine = { refused: undefined, damaged: [] };
   const unused = { running: [], months: [], ledger: { ...status.ledger, closed: [] }, ...none };
-  expect(describeStatus({ ...status, ...unused, missing: lacking({}) })).toEqual([
+  expect(describeStatus({ ...status, ...unused, ...fine, missing: lacking({}) })).toEqual([
     'acme/daily',
     '  last run    none has ended',
     '  newest day  nothing is delivered yet',

@@ -1,0 +1,39 @@
+import { type DateRange, daysBetween, isCalendarDate, isTimeZone, MAX_WINDOW_DAYS } from './request/dates.ts';
+import { isInstant } from './request/fields.ts';
+import type { ExportRequest } from './request/request.ts';
+
+/** What a record of ours cannot say, whoever wrote it: a reader would freeze or invent days. */
+
+/**
+ * Milliseconds that a time may lie ahead of the reader's clock: a month. A laptop's clock may be days slow, and
+ * a local run with --speed leaves times of the next days.
+ */
+const MAX_AHEAD = 31 * 24 * 60 * 60 * 1000;
+
+/** @param time in ISO 8601 */
+export function isPossibleTime(time: string, now: Date): boolean {
+  return isInstant(time) && Date.parse(time) <= latestTime(now).getTime();
+}
+
+export function latestTime(now: Date): Date {
+  return new Date(now.getTime() + MAX_AHEAD);
+}
+
+/** Only a query for purchases may have no days, or more than a report. */
+export function isPossibleRange(
+  { start_date, end_date }: DateRange,
+  kind: ExportRequest['kind'],
+  maxDays = MAX_WINDOW_DAYS,
+): boolean {
+  if (!isCalendarDate(start_date) || !isCalendarDate(end_date)) return false;
+  const days = daysBetween(start_date, end_date);
+  return kind === 'purchases' ? days >= 0 : days > 0 && days <= maxDays;
+}
+
+export function isPossibleRequest(request: ExportRequest): boolean {
+  const timeZone = request.kind === 'report' ? request.time_zone : undefined;
+  return (
+    isPossibleRange(request, request.kind, Number.POSITIVE_INFINITY) &&
+    (timeZone === undefined || isTimeZone(timeZone))
+  );
+}
