@@ -140,14 +140,27 @@ describe('what follows an export', () => {
     ]);
   });
 
-  it('may wait for the manifest of a window', async () => {
-    const bucket = join(folder, OUT);
-    const waiting = [FIRST, { ...FIRST, end_date: '2026-10-07' }].map(
-      ({ start_date, end_date }) =>
-        `print(is_delivered("${bucket}", "${workflow.request().account}", "daily-campaigns", "${start_date}", "${end_date}"))`,
-    );
-    const stdin = [programIn('python'), ...waiting].join('\n');
-    expect(await python(['-'], { stdin })).toBe('True\nFalse\n');
+  it('may wait for the newest day of a look-back', async () => {
+    const bucket = temporaryDirectory();
+    const exported = join(bucket, 'exports/account=acme/export=daily');
+    const lookBack = join(exported, 'start_date=2026-10-25/end_date=2026-11-22');
+    const unfinished = join(exported, 'start_date=2026-10-26/end_date=2026-11-23');
+    for (const window of [lookBack, unfinished]) await mkdir(window, { recursive: true });
+    await writeFile(join(lookBack, '_manifest.json'), '{}');
+    await writeFile(join(unfinished, 'report.json'), '[]');
+    const waitFor = async (day: string, name = 'daily') => {
+      const call = `print(is_delivered("${bucket}", "acme", "${name}", "${day}"))`;
+      return (await python(['-'], { stdin: `${programIn('python')}\n${call}` })).trim();
+    };
+    expect(await waitFor('2026-11-21')).toBe('True');
+    expect(await waitFor('2026-11-22')).toBe('False');
+    expect(await waitFor('2026-10-24')).toBe('False');
+    expect(await waitFor('2026-11-21', 'another')).toBe('False');
+  });
+
+  it('may wait for a day of a window that a run delivered', async () => {
+    const call = `print(is_delivered("${join(folder, OUT)}", "${workflow.request().account}", "daily-campaigns", "${FIRST.start_date}"))`;
+    expect(await python(['-'], { stdin: `${programIn('python')}\n${call}` })).toBe('True\n');
   });
 });
 
