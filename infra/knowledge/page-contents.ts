@@ -3,6 +3,7 @@ import type { StoredFailure } from '../../functions/deliveries/records.ts';
 import { dateIn, daysBetween } from '../../functions/workflow/request/dates.ts';
 import { MIN_CURVE_DAYS } from '../catalog/ledger.ts';
 import type { DocumentedColumn, DocumentedTable } from '../catalog/table-words.ts';
+import type { ConfiguredExport } from '../config/exports.ts';
 import { type Folder, openToRead } from './bucket.ts';
 import { loadConfig } from './config.ts';
 import { describeDamage } from './damage.ts';
@@ -54,6 +55,8 @@ export async function readPage(folder: Folder, now: Date) {
     made_at: now.toISOString(),
     /** The folder of local runs, or the stack with its Region and AWS account. */
     place: folder.local ? folder.out : (await readDeployment()).place,
+    /** It shows the runs of this machine. */
+    is_local: folder.local === true,
     /** The command that lists the numbers. */
     query: commandFor(['query'], { saved: 'days' }, folder),
     /** Worst first: failed, then the exports whose days lack something, then the others by name. */
@@ -79,6 +82,10 @@ function describeExport(
     return { date: day, state: isEmpty ? 'empty' : state, rows, ...ledger.days.get(day) };
   });
   const metrics: readonly PageMetric[] = table ? chooseMetrics(table, account, days) : [];
+  const entry = loadConfig().exports.find((each) => each.account === account && each.name === name);
+  const behind = newest_day === undefined ? undefined : Math.max(0, daysBetween(newest_day, today) - 1);
+  // Only an export that follows the date can be late. A backfill ends where it was asked to.
+  const isLate = entry !== undefined && periodsOf(entry).length > 0;
   const remedies = missing ? findRemedies(missing, request, folder) : [];
   return {
     account,
@@ -101,13 +108,21 @@ function describeExport(
     /** Absent if no day is final that was read early on. */
     curve: describeCurve(each, metrics),
     closed: ledger.closed,
-    compared: ledger.compared,
+    /** In the order of `metrics`. */
+    compared: ledger.compared.toSorted(
+      (one, other) => placeOf(one.metric, metrics) - placeOf(other.metric, metrics),
+    ),
     /** When the newest manifest was written, in ISO 8601. */
     delivered_at: newest?.published_at,
     /** The warnings of the last execution that delivered something. */
     warnings: [...new Set(lastRun.flatMap(({ manifest }) => manifest.warnings))] as readonly string[],
-    /** Whole days from the end of the newest day to `made_at`, in the export's time zone. */
-    days_behind: newest_day === undefined ? undefined : Math.max(0, daysBetween(newest_day, today) - 1),
+    /**
+     * Whole days from the end of the newest day to `made_at`, in the export's time zone. Absent if nothing says
+     * that there should be newer days.
+     */
+    days_behind: behind === 0 || isLate ? behind : undefined,
+    /** Of its days: a list has none. */
+    time_zone: request.kind === 'report' ? (request.time_zone ?? 'UTC') : undefined,
     failure: failure && describeFailure(failure, folder),
   };
 }
@@ -135,7 +150,7 @@ function chooseMetrics(table: DocumentedTable, account: string, days: readonly P
 const ENOUGH_CAUGHT = 0.99;
 
 function describeCurve({ account, name, ledger }: ReadExport, metrics: readonly PageMetric[]) {
-  const points = ledger.curve.filter(({ metric }) => metrics.some(({ name }) => name === metric));
+  const points = metrics.flatMap(({ name }) => ledger.curve.filter(({ metric }) => metric === name));
   if (points.length === 0) return undefined;
   // At an early age, some days may not have been read.
   const isUnknown = ({ metric, days }: CurvePoint) =>
@@ -143,7 +158,7 @@ function describeCurve({ account, name, ledger }: ReadExport, metrics: readonly 
   const late = points.filter((each) => isUnknown(each) || (each.caught ?? 1) < ENOUGH_CAUGHT);
   const after = Math.max(0, ...late.map(({ age }) => age));
   const entry = loadConfig().exports.find((each) => each.account === account && each.name === name);
-  const periods = [entry?.period, ...(entry?.runs ?? []).map(({ request }) => request.period)];
+  const periods = entry ? periodsOf(entry) : [];
   const lengths = periods.flatMap((period) => /^last_(\d+)_days$/.exec(String(period))?.[1] ?? []);
   return {
     points,
@@ -152,6 +167,17 @@ function describeCurve({ account, name, ledger }: ReadExport, metrics: readonly 
     /** The days of the longest look-back in the config, if it has one. */
     configured: lengths.length > 0 ? Math.max(...lengths.map(Number)) : undefined,
   };
+}
+
+/** The periods of the export and its runs, such as `last_28_days`. */
+function periodsOf({ period, runs }: ConfiguredExport): unknown[] {
+  return [period, ...runs.map(({ request }) => request.period)].filter((each) => each !== undefined);
+}
+
+/** The place of a metric among the drawn ones. Others come last. */
+function placeOf(metric: string, metrics: readonly PageMetric[]): number {
+  const at = metrics.findIndex(({ name }) => name === metric);
+  return at === -1 ? metrics.length : at;
 }
 
 /** A failure is worst, then come the days that lack something. */

@@ -33,9 +33,14 @@ const FEW_MONTHS = 6;
 export function drawCalendar(days: readonly PageDay[]): Html {
   const months = [...Map.groupBy(days, ({ date }) => date.slice(0, 7))];
   const label = `A calendar of the days from ${days[0]?.date} to ${days.at(-1)?.date}. Which days lack something, and why, is said below.`;
-  const few = months.length <= FEW_MONTHS && ' few';
+  const few = isShort(days) && ' few';
   return html`<div class="months${few}" role=img aria-label="${label}"><div class=weekdays><b>&nbsp;</b><ol><li>Mon<li><li>Wed<li><li>Fri</ol></div>${months.map(drawMonth)}</div>
 ${drawLegend(days)}`;
+}
+
+/** Whether the calendar leaves room beside it. */
+export function isShort(days: readonly PageDay[]): boolean {
+  return new Set(days.map(({ date }) => date.slice(0, 7))).size <= FEW_MONTHS;
 }
 
 /** The end tags of items may be left out, which makes the page of many exports a fifth smaller. */

@@ -19,7 +19,7 @@ const MAX_LINES = 3;
 export function drawChart({ name, unit }: PageMetric, days: readonly PageDay[]): Html {
   const values = days.map((day) => day.values?.[name] ?? undefined);
   const sum = values.reduce((total: number, value) => total + (value ?? 0), 0);
-  const caption = html`<b>${isolate(name)}</b> <span class=unit>${nameUnit(unit)} per day</span> <span class=sum>${formatNumber(sum, unit)}</span>`;
+  const caption = html`<b>${isolate(name)}</b> <span class=unit>${`${nameUnit(unit)} per day`.trim()}</span> <span class=sum>${formatNumber(sum, unit)}</span>`;
   const label = `${name} for each day from ${days[0]?.date}. The table below says the same.`;
   return drawBars(caption, label, values, (at) => dayName(days[at]?.date ?? ''));
 }
@@ -33,7 +33,7 @@ export function drawCurve(name: string, points: readonly CurvePoint[]): Html {
     if (share === undefined) return [];
     return `${formatNumber(Math.round(share * 10) / 10)} % after ${count(age, 'day')}`;
   });
-  const caption = html`<b>${isolate(name)}</b> <span class=unit>in % of its final value, by age in days</span>`;
+  const caption = html`<b>${isolate(name)}</b> <span class=unit>in %</span>`;
   const values = ages.map((age) => shares.get(age));
   return drawBars(caption, `${name}: ${said.join(', ')}`, values, (at) => String(ages[at]));
 }

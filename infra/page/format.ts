@@ -17,10 +17,15 @@ export function formatNumber(value: number, unit = 'count'): string {
   return (isMoney(unit) ? cents : exact).format(value);
 }
 
-/** `(EUR)` beside the metric's name. Counts have none. */
+/** A difference of sums, whose cents may be zero although it is not. */
+export function formatDifference(value: number, unit?: string): string {
+  const text = formatNumber(value, unit);
+  return value !== 0 && Number(text.replaceAll(',', '')) === 0 ? 'less than 0.01' : text;
+}
+
+/** `(EUR)` beside the metric's name. Counts, and money of an unknown currency, have none. */
 export function nameUnit(unit = 'count'): string {
-  if (!isMoney(unit)) return '';
-  return unit === 'money' ? '(currency not set)' : `(${unit})`;
+  return isMoney(unit) && unit !== 'money' ? `(${unit})` : '';
 }
 
 function isMoney(unit: string): boolean {

@@ -9,7 +9,7 @@ import {
   type PageExport,
   RECENT_DAYS,
 } from '../knowledge/page-contents.ts';
-import { drawCalendar } from './calendar.ts';
+import { drawCalendar, isShort } from './calendar.ts';
 import { drawChart, drawCurve } from './chart.ts';
 import { count, formatNumber } from './format.ts';
 import { breakable, copyable, dated, fold, type Html, html, isolate, styleSheet } from './html.ts';
@@ -32,7 +32,7 @@ import {
 const MAX_OPEN = 3;
 
 /** One HTML document, which needs nothing else: no script, no font, no request. */
-export function renderPage({ exports, damaged, place, made_at, query }: PageContents): string {
+export function renderPage({ exports, damaged, place, is_local, made_at, query }: PageContents): string {
   const css = readFileSync(new URL('page.css', import.meta.url), 'utf8');
   const hash = createHash('sha256').update(css).digest('base64');
   const policy = `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'`;
@@ -56,7 +56,7 @@ ${exports.length > 1 && compareExports(exports)}
 </header>
 <main>
 ${damaged.length > 0 && drawDamage(damaged)}
-${exports.map((each, at) => drawExport(each, `export-${at + 1}`, exports.length))}
+${exports.map((each, at) => drawExport(each, `export-${at + 1}`, { many: exports.length, isLocal: is_local }))}
 </main>
 ${exports.some(({ metrics }) => metrics.length > 0) && html`<footer><p class=note>The numbers of each day in a terminal:</p>${copyable(query)}</footer>`}
 </body>
@@ -130,7 +130,11 @@ function compareExports(exports: readonly PageExport[]): Html {
 }
 
 /** @param id is inside of the details, so that a link to it opens them */
-function drawExport(each: PageExport, id: string, many: number): Html {
+function drawExport(
+  each: PageExport,
+  id: string,
+  { many, isLocal }: { readonly many: number; readonly isLocal: boolean },
+): Html {
   const { account, name } = each;
   const verdict = many > 1 && html`<span class=verdict>${describeExport(each)}</span>`;
   const heading = html`<h2><span class=account>${isolate(account)}/</span>${isolate(name)}</h2>${verdict}`;
@@ -138,30 +142,35 @@ function drawExport(each: PageExport, id: string, many: number): Html {
     return html`<section class=fine>
 <details><summary>${heading}</summary>
 <div id="${id}">
-${drawParts(each)}</div></details>
+${drawParts(each, isLocal)}</div></details>
 </section>
 `;
   return html`<section id="${id}">
 ${heading}
-${drawParts(each)}</section>
+${drawParts(each, isLocal)}</section>
 `;
 }
 
-function drawParts(each: PageExport): Html {
+function drawParts(each: PageExport, isLocal: boolean): Html {
   const { account, kind, days, remedies, months, metrics, curve, closed, failure, table } = each;
   const { warnings, compared, damaged } = each;
   // A list shows one snapshot only.
   const calendar = kind === 'report' && days.length > 0 && drawCalendar(days);
   const recent = days.slice(-RECENT_DAYS);
   return html`${drawFacts(each)}
-${failure && drawFailure(failure)}
+${failure && drawFailure(failure, isLocal)}
 ${damaged.length > 0 && drawDamage(damaged)}
 ${warnings.length > 0 && fold(count(warnings.length, 'warning'), html`<ul class=ranges>${warnings.map((text) => html`<li>${breakable(text)}`)}</ul>`)}
-${(calendar || remedies.length > 0) && html`<h3>Days</h3>\n${calendar}${drawRemedies(remedies)}`}
-${months.length + closed.length > 0 && html`<h3>Final days</h3>\n${drawMonths(months, closed)}`}
+<div class="days${isShort(days) && ' short'}">
+${calendar && html`<div>\n<h3>Days</h3>\n${calendar}</div>`}
+<div>
+${remedies.length > 0 && html`<h3>What to do</h3>\n${drawRemedies(remedies, isLocal)}`}
+${months.length + closed.length > 0 && html`<h3>Final days</h3>\n${drawMonths(months, closed, isLocal)}`}
+</div>
+</div>
 ${
   metrics.length > 0 &&
-  html`<h3>The last ${count(recent.length, 'day')}</h3>
+  html`<h3>The last ${recent.length === 1 ? 'day' : count(recent.length, 'day')}</h3>
 <div class=metrics>${metrics.map((metric) => drawChart(metric, recent))}</div>
 ${drawDays(metrics, recent)}`
 }
@@ -178,15 +187,20 @@ function drawRestatements({ points, look_back, configured }: PageCurve): Html {
   const have = configured === undefined ? '' : `; you have last_${configured}_days`;
   const ofMetrics = Map.groupBy(points, ({ metric }) => metric);
   return html`<p><b>last_${look_back}_days</b> would have caught 99 % of the changes of ${count(days, 'final day')}${have}.</p>
+<p class=note>Of its final value, each metric showed at an age of so many days:</p>
 <div class=metrics>${[...ofMetrics].map(([name, own]) => drawCurve(name, own))}</div>`;
 }
 
 function drawFacts(each: PageExport): Html {
-  const { newest_day, delivered_at, days_behind = 0, kind, days, running, last } = each;
-  const behind = days_behind === 0 ? 'up to date' : `${count(days_behind, 'day')} behind`;
+  const { newest_day, delivered_at, days_behind, kind, days, running, last, time_zone } = each;
+  const behind = days_behind === 0 ? ' (up to date)' : ` (${count(days_behind ?? 0, 'day')} behind)`;
   const items = kind === 'list' ? days.at(-1)?.rows : undefined;
   return drawPairs([
-    [kind === 'list' ? 'Snapshot of' : 'Newest day', newest_day && `${newest_day} (${behind})`],
+    [
+      kind === 'list' ? 'Snapshot of' : 'Newest day',
+      newest_day && newest_day + (days_behind === undefined ? '' : behind),
+    ],
+    ['Time zone of the days', time_zone],
     ['Items', items === undefined ? undefined : formatNumber(items)],
     ['Last delivery', delivered_at === undefined ? 'none yet' : `${toMinute(delivered_at)} UTC`],
     ['Running', running.length > 0 ? running.join(', ') : undefined],

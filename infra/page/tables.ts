@@ -6,7 +6,7 @@ import { describeClose, describeFinality, type MonthFinality } from '../knowledg
 import type { ClosedMonth, ComparedMetric } from '../knowledge/ledger-days.ts';
 import type { PageDay, PageExport, PageMetric } from '../knowledge/page-contents.ts';
 import type { Remedy } from '../knowledge/remedies.ts';
-import { count, formatNumber, monthName, nameUnit } from './format.ts';
+import { count, formatDifference, formatNumber, monthName, nameUnit } from './format.ts';
 import { breakable, type Content, copyable, dated, fold, type Html, html, isolate } from './html.ts';
 
 /** Rows of a table that are shown at once; a click shows the others. */
@@ -37,30 +37,39 @@ export function tabulate(
 }
 
 /** The days that lack something, and the command that mends them. */
-export function drawRemedies(remedies: readonly Remedy[]): Html {
+export function drawRemedies(remedies: readonly Remedy[], isLocal: boolean): Html {
   const drawRange = (range: Remedy['ranges'][number]) =>
     html`<p><b>${dated(describeDays(range))}</b> ${count(range.days, 'day')}: ${range.reason}</p>`;
   const items = remedies.map(
-    ({ ranges, command }) => html`<li>${ranges.map(drawRange)}${drawCommand(command)}</li>\n`,
+    ({ ranges, aim, command }) =>
+      html`<li>${ranges.map(drawRange)}${drawCommand(command, isLocal, aim)}</li>\n`,
   );
   return html`<ul class=ranges>${items}</ul>`;
 }
 
-/** One line for the final months, and one for each of the others with the command that verifies it. */
-export function drawMonths(months: readonly MonthFinality[], closed: readonly ClosedMonth[]): Html {
-  const nameOf = ({ month }: { readonly month: string }) => `${monthName(month)} ${month.slice(0, 4)}`;
-  const draw = (name: string, words: Content, more?: Content) =>
-    html`<li><p><b>${name}</b> ${words}</p>${more}</li>\n`;
-  const isFinal = (each: MonthFinality) => describeFinality(each) === 'final';
-  const final = months.filter(isFinal).map(nameOf).join(', ');
-  const drawOther = (each: MonthFinality) => {
-    const { command, from = '' } = each.verify ?? {};
-    const note = html`<p class=note>To read the unverified days again, from ${dated(from)} on:</p>`;
-    return draw(nameOf(each), describeFinality(each), command && [note, drawCommand(command)]);
-  };
-  const others = months.filter((each) => !isFinal(each)).map(drawOther);
-  const closes = closed.map((each) => draw(nameOf(each), dated(describeClose(each))));
-  return html`<ul class=ranges>${final && draw(final, 'final')}${others}${closes}</ul>`;
+/** A line for each month, and one for months in a row of which the same is to be said. */
+export function drawMonths(
+  months: readonly MonthFinality[],
+  closed: readonly ClosedMonth[],
+  isLocal: boolean,
+): Html {
+  const lines: { names: string[]; words: string; verify: MonthFinality['verify'] }[] = [];
+  for (const month of [...new Set([...months, ...closed].map((each) => each.month))].sort()) {
+    const finality = months.find((each) => each.month === month);
+    const close = closed.find((each) => each.month === month);
+    const facts = [finality && describeFinality(finality), close && describeClose(close)];
+    const words = facts.filter((fact) => fact !== undefined).join(', ');
+    const name = `${monthName(month)} ${month.slice(0, 4)}`;
+    const before = lines.at(-1);
+    if (before?.words === words && !before.verify && !finality?.verify) before.names.push(name);
+    else lines.push({ names: [name], words, verify: finality?.verify });
+  }
+  const drawn = lines.map(({ names, words, verify }) => {
+    const aim = verify && `To read the unverified days again, from ${verify.from} on:`;
+    const command = verify && drawCommand(verify.command, isLocal, aim);
+    return html`<li><p><b>${names.join(', ')}</b> ${dated(words)}</p>${command}</li>\n`;
+  });
+  return html`<ul class=ranges>${drawn}</ul>`;
 }
 
 /** The newest day first; older days are folded. A correction is beside the value that it led to. */
@@ -73,46 +82,59 @@ export function drawDays(metrics: readonly PageMetric[], days: readonly PageDay[
       ...metrics.map((metric) => drawValue(metric, day)),
       day.corrections ? count(day.corrections, 'time') : '',
     ]);
-  const heads = metrics.map(({ name, unit }) => html`${isolate(name)} ${nameUnit(unit)}`);
+  const heads = metrics.map(({ name, unit }) => html`<bdi>${breakable(name)}</bdi> ${nameUnit(unit)}`);
   const columns = ['Day', 'Rows', ...heads, 'Corrected'];
   const numbers = columns.map((_, at) => at).slice(1, -1);
   const table = { title: 'Day by day', columns, numbers, optional: [1, columns.length - 1] };
   const others = rows.slice(MAX_ROWS);
   const continued = { ...table, title: `${table.title}, continued` };
-  return html`${tabulate(table, rows.slice(0, MAX_ROWS))}${others.length > 0 && fold(`${others.length} more`, tabulate(continued, others))}`;
+  const isChanged = days.some((day) => metrics.some((metric) => changeOf(metric, day)));
+  return html`${isChanged && html`<p class=note>Grey: what changed since the first report of the day.</p>\n`}${tabulate(table, rows.slice(0, MAX_ROWS))}${others.length > 0 && fold(`${others.length} more`, tabulate(continued, others))}`;
 }
 
 /** @param shown the metrics of the page, with their units */
 export function drawCompared(compared: readonly ComparedMetric[], shown: readonly PageMetric[]): Html {
   const rows = compared.map(({ metric, days, platform_total, difference }) => {
     const { unit } = shown.find(({ name }) => name === metric) ?? {};
-    return [isolate(metric), days, formatNumber(platform_total, unit), formatNumber(difference)];
+    return [
+      html`<bdi>${breakable(metric)}</bdi>`,
+      days,
+      formatNumber(platform_total, unit),
+      formatDifference(difference, unit),
+    ];
   });
   const columns = ['Metric', 'Days', "The platform's total", 'Rows less total'];
   return tabulate({ title: "The platform's own total", columns, numbers: [1, 2, 3] }, rows);
 }
 
-function drawValue({ name, unit }: PageMetric, { values, first }: PageDay): Content {
+/** How far a day is from what its first report said. */
+function changeOf({ name }: Pick<PageMetric, 'name'>, { values, first }: PageDay) {
   const now = values?.[name];
+  return now == null ? 0 : now - (first?.[name] ?? now);
+}
+
+function drawValue({ name, unit }: PageMetric, day: PageDay): Content {
+  const now = day.values?.[name];
   if (now == null) return '–';
-  const change = now - (first?.[name] ?? now);
+  const change = changeOf({ name }, day);
   return [
     change !== 0 && html`<small>${change > 0 && '+'}${formatNumber(change, unit)}</small> `,
     formatNumber(now, unit),
   ];
 }
 
-/** The reader of the page may have no terminal. */
-function drawCommand(command: string): Html {
-  return html`<p class=note>Send this to whoever runs the exports:</p>${copyable(command)}`;
+/** The reader of a stack's page may have no terminal. @param aim ends with a colon */
+function drawCommand(command: string, isLocal: boolean, aim = 'To see more:'): Html {
+  const send = isLocal ? aim : `${aim.replace(/:$/, '')}, send this to whoever runs the exports:`;
+  return html`<p class=note>${dated(send)}</p>${copyable(command)}`;
 }
 
-export function drawFailure(failure: NonNullable<PageExport['failure']>): Html {
+export function drawFailure(failure: NonNullable<PageExport['failure']>, isLocal: boolean): Html {
   return html`<div class=failure>
 <p><b class=bad>Failed: ${isolate(failure.error)}</b> ${dated(toMinute(failure.at))} UTC</p>
 <p>${failure.happened}</p>
 <p>${failure.todo}</p>
-${failure.command !== undefined && drawCommand(failure.command)}
+${failure.command !== undefined && drawCommand(failure.command, isLocal)}
 </div>`;
 }
 

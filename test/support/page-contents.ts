@@ -5,7 +5,14 @@ import type { PageContents, PageDay, PageExport } from '../../infra/knowledge/pa
 /** Contents of a page with these exports. */
 export function pageContents(exports: readonly PageExport[] = []): PageContents {
   const query = 'npm run export -- query --saved days --local';
-  return { made_at: '2026-11-22T02:31:12.521Z', place: 'out', query, exports, damaged: [] };
+  return {
+    made_at: '2026-11-22T02:31:12.521Z',
+    place: 'out',
+    is_local: true,
+    query,
+    exports,
+    damaged: [],
+  };
 }
 
 /** An export with the fields that are given: without any, it was never delivered. */
@@ -31,6 +38,7 @@ export function pageExport(fields: Partial<PageExport> = {}): PageExport {
     warnings: [],
     delivered_at: undefined,
     days_behind: undefined,
+    time_zone: undefined,
     failure: undefined,
     ...fields,
   };
@@ -58,6 +66,7 @@ export function fullExport(days: number, fields: Partial<PageExport> = {}): Page
     newest_day: '2026-11-21',
     delivered_at: '2026-11-22T02:20:11.000Z',
     days_behind: 1,
+    time_zone: 'Europe/Berlin',
     last: {
       execution: 'scheduled-1',
       outcome: 'failed',
@@ -100,5 +109,5 @@ export function pageDays(
 function remedy(day: string, reason: string) {
   const range = { start_date: day, end_date: addDays(day, 1) };
   const command = `npm run export -- run daily-campaigns --account acme --from ${day} --to ${range.end_date}`;
-  return { aim: '', ranges: [{ ...range, days: 1, reason }], command };
+  return { aim: 'To bring it:', ranges: [{ ...range, days: 1, reason }], command };
 }

@@ -31,10 +31,12 @@ describe('texts', () => {
 
 test('warnings of the last run, and differences from the platform, stand beside the days', () => {
   const spend = { metric: 'spend', days: 28, platform_total: 1234.5, difference: -0.004 };
+  const clicks = { metric: 'clicks', days: 28, platform_total: 7, difference: -1 };
   const metrics = [{ name: 'spend', unit: 'EUR' }];
-  const page = render({ compared: [spend], metrics, warnings: ['a <b>', 'c'] });
+  const page = render({ compared: [spend, clicks], metrics, warnings: ['a <b>', 'c'] });
   expect(page).toContain('<summary>2 warnings</summary><ul class=ranges><li>a &#60;b&#62;<li>c</ul>');
-  expect(page).toMatch(/<bdi>spend<\/bdi><td[^>]*>28<td[^>]*>1,234.50<td[^>]*>-0.004\n/);
+  expect(page).toMatch(/<bdi>spend<\/bdi><td[^>]*>28<td[^>]*>1,234.50<td[^>]*>less than 0.01\n/);
+  expect(page).toMatch(/<bdi>clicks<\/bdi><td[^>]*>28<td[^>]*>7<td[^>]*>-1\n/);
   expect(render({ compared: [], warnings: [] })).not.toMatch(/warnings|own total/);
 });
 
@@ -72,6 +74,27 @@ test.each<[string, ...Partial<PageExport>[]]>([
 ])('the first line says what is wrong: %s', (verdict, ...exports) => {
   const page = renderPage(pageContents(exports.map((fields) => pageExport(fields))));
   expect(page).toContain(`<h1>${verdict}</h1>`);
+});
+
+test('a command of a stack is for whoever runs the exports, and one of this machine is not', () => {
+  const exports = [
+    fullExport(3, { failure, remedies: [{ aim: 'To export them:', ranges: [], command: 'run' }] }),
+  ];
+  const page = pageContents(exports);
+  expect(renderPage(page)).toContain('<p class=note>To export them:</p><pre class=copy>run</pre>');
+  expect(renderPage(page)).not.toContain('whoever');
+  expect(renderPage({ ...page, is_local: false })).toContain(
+    '<p class=note>To export them, send this to whoever runs the exports:</p><pre class=copy>run</pre>',
+  );
+});
+
+test('the facts say the time zone of the days, and how far behind an export is that goes on', () => {
+  const facts = { newest_day: '2026-11-20', time_zone: 'Europe/Berlin' };
+  expect(render(facts)).toMatch(
+    /<dd><time>2026-11-20<.time><.dd>.*<dt>Time zone of the days<.dt><dd>Europe.Berlin</,
+  );
+  expect(render({ ...facts, days_behind: 1 })).toContain('<time>2026-11-20</time> (1 day behind)');
+  expect(render({ ...facts, days_behind: 0 })).toContain('<time>2026-11-20</time> (up to date)');
 });
 
 test('of more than three exports, those without trouble are folded', () => {
@@ -114,7 +137,7 @@ test('the calendar begins each month at its weekday, marks and names each day, a
   expect(render({ days: [{ date: '2026-11-01', state: 'present' }] })).toContain('1 delivered');
 });
 
-test('the months that are final are one line, and the others say what makes them so', () => {
+test('months are in their order, those in a row of which the same is said in one line', () => {
   const counts = { final: 28, changing: 0, unverified: 0, lacking: 0 };
   const verify = { command: 'run daily', from: '2026-11-28' };
   const page = render({
@@ -122,8 +145,15 @@ test('the months that are final are one line, and the others say what makes them
       { month: '2026-08', ...counts },
       { month: '2026-09', ...counts },
       { month: '2026-10', ...counts, unverified: 1, changing: 2, verify },
+      { month: '2026-11', ...counts },
     ],
+    closed: [{ month: '2026-11', closed_on: '2026-12-09', days: 0, changes: {} }],
   });
+  const lines = [...page.matchAll(/<li><p><b>(.*?)<.b>/g)].map(([, names]) => names);
+  expect(lines).toEqual(['Aug 2026, Sep 2026', 'Oct 2026', 'Nov 2026']);
+  expect(page).toContain(
+    '<b>Nov 2026</b> final, closed on <time>2026-12-09</time>, unchanged since</p></li>',
+  );
   expect(page).toContain('<li><p><b>Aug 2026, Sep 2026</b> final</p></li>');
   expect(page).toMatch(/<b>Oct 2026<.b> 1 day unverified, 2 days changing<.*<time>2026-11-28<.*run daily</s);
 });
@@ -188,6 +218,20 @@ describe('the numbers of each day', () => {
     const page = renderValues([value], unit);
     expect(page).toContain(`<span class=sum>${shown}</span>`);
     expect(page).toContain(`<td class="number">${shown}<td`);
+  });
+
+  test.each([
+    ['EUR', '(EUR) per day'],
+    ['money', 'per day'],
+    ['count', 'per day'],
+  ])('name the unit %s as %s', (unit, words) => {
+    expect(renderValues([1], unit)).toContain(`<span class=unit>${words}</span>`);
+  });
+
+  test('say what is grey, if something is', () => {
+    const legend = 'Grey: what changed since the first report of the day.';
+    expect(renderValues([0.3], 'EUR', { first: { spend: 0.1 }, corrections: 1 })).toContain(legend);
+    expect(renderValues([0.3])).not.toContain(legend);
   });
 
   test('say by how much a day was corrected, and how often', () => {
