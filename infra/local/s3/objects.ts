@@ -2,7 +2,18 @@ import { closeSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { type Answer, S3Error, xml } from './answers.ts';
 import type { Call } from './call.ts';
-import { listKeys, type ObjectMeta, objectPath, publish, readMeta, remove, temporaryPath } from './store.ts';
+import {
+  base64Crc,
+  listKeys,
+  type ObjectMeta,
+  objectPath,
+  publish,
+  readMeta,
+  remove,
+  temporaryPath,
+} from './store.ts';
+
+export { base64Crc };
 
 export async function putObject(call: Call): Promise<Answer> {
   objectPath(call);
@@ -128,11 +139,4 @@ export function checkCrc(header: Call['header'], crc: number): void {
   const claimed = header('x-amz-checksum-crc32');
   if (claimed !== undefined && claimed !== base64Crc(crc))
     throw new S3Error('BadDigest', 'The CRC32 you specified did not match the calculated checksum.');
-}
-
-/** A CRC32 in S3's form: four bytes, big endian, base64. */
-export function base64Crc(crc: number): string {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32BE(crc);
-  return bytes.toString('base64');
 }

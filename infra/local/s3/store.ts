@@ -1,7 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { glob, readdir } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { S3Error } from './answers.ts';
 
 export type ObjectPlace = {
@@ -30,6 +43,8 @@ export type ObjectMeta = {
   lastModified: string;
   /** Only in a bucket with versions. */
   versionId?: string;
+  /** When the file was written, in epoch ms by the clock of the disk. A rename keeps it, and a copy may not. */
+  mtimeMs: number;
 };
 
 /**
@@ -67,11 +82,14 @@ export function temporaryPath({ directory, bucket }: ObjectPlace): string {
   return join(folder, randomUUID());
 }
 
-/** Makes a finished temporary file visible at its key. Writes the metadata first. */
+/**
+ * Makes a finished temporary file visible at its key. Writes the metadata first: if the process is killed
+ * before the second rename, {@link readMeta} sees that it is not of the file that is there.
+ */
 export function publish(
   place: ObjectPlace & { readonly now: () => number },
   temporary: string,
-  described: Omit<ObjectMeta, 'etag' | 'lastModified' | 'versionId'>,
+  described: Omit<ObjectMeta, 'etag' | 'lastModified' | 'versionId' | 'mtimeMs'>,
   etagSuffix = '',
 ): ObjectMeta {
   const meta: ObjectMeta = {
@@ -80,6 +98,7 @@ export function publish(
     etag: `"${randomUUID()}${etagSuffix}"`,
     lastModified: new Date(place.now()).toISOString(),
     ...(place.versioned && { versionId: randomUUID() }),
+    mtimeMs: statSync(temporary).mtimeMs,
   };
   const [path, metadata] = [objectPath(place), metaPath(place)];
   for (const file of [path, metadata]) mkdirSync(dirname(file), { recursive: true });
@@ -100,14 +119,51 @@ export function publish(
 export function readMeta(place: ObjectPlace): ObjectMeta {
   const file = statSync(objectPath(place), { throwIfNoEntry: false });
   const meta = readMetaFile(metaPath(place));
-  if (file?.isFile() && meta?.bytes === file.size) return meta;
+  if (file?.isFile() && meta && isOf(meta, file, objectPath(place))) return meta;
   if (place.version !== undefined)
     throw new S3Error('NoSuchVersion', 'The specified version does not exist.');
   if (!file?.isFile()) throw new S3Error('NoSuchKey', 'The specified key does not exist.');
-  // Somebody put this file there by hand.
+  // Somebody put this file there by hand, or its writer was killed between its two renames, and this is the
+  // object that was to be replaced. Manifests may name its checksum.
+  const { size: bytes, mtimeMs } = file;
   const lastModified = file.mtime.toISOString();
-  const etag = `"${file.mtimeMs}"`;
-  return { bytes: file.size, etag, crc32: '', contentType: 'binary/octet-stream', lastModified };
+  const checksum = checksumOf(objectPath(place));
+  return {
+    bytes,
+    etag: `"${mtimeMs}"`,
+    crc32: checksum,
+    contentType: 'binary/octet-stream',
+    lastModified,
+    mtimeMs,
+  };
+}
+
+/** True if the metadata is of this file: its size fits, and its time or else its checksum. */
+function isOf({ bytes, mtimeMs, crc32: checksum }: ObjectMeta, file: Stats, path: string): boolean {
+  if (bytes !== file.size) return false;
+  return mtimeMs === file.mtimeMs || checksum === '' || checksum === checksumOf(path);
+}
+
+const CHUNK_BYTES = 1024 ** 2;
+
+function checksumOf(path: string): string {
+  const file = openSync(path, 'r');
+  try {
+    const chunk = Buffer.alloc(CHUNK_BYTES);
+    let value = 0;
+    for (let read = readSync(file, chunk); read > 0; read = readSync(file, chunk))
+      value = crc32(chunk.subarray(0, read), value);
+    return base64Crc(value);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** A CRC32 in S3's form: four bytes, big endian, base64. */
+export function base64Crc(crc: number): string {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(crc);
+  return bytes.toString('base64');
 }
 
 export function remove(place: ObjectPlace): void {

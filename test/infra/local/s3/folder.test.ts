@@ -1,10 +1,10 @@
-import { symlink, writeFile } from 'node:fs/promises';
+import { cp, readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PutObjectCommand } from '@aws-sdk/client-s3';
+import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
 import { asS3Error } from '../../../../infra/local/s3/answers.ts';
 import { ACCOUNT } from '../../../../infra/local/s3/server.ts';
-import { listKeys, newestChange } from '../../../../infra/local/s3/store.ts';
+import { listKeys, newestChange, readMeta } from '../../../../infra/local/s3/store.ts';
 import { BUCKET, filesIn, startTestS3, type TestS3 } from '../../../support/s3.ts';
 
 const at = { Bucket: BUCKET, ExpectedBucketOwner: ACCOUNT, Key: 'exports/account=acme/report.json' };
@@ -40,6 +40,39 @@ test('a folder that cannot be read is an error, and an absent one has no keys', 
   const list = (prefix: string) => listKeys(s3.directory, BUCKET, prefix);
   expect([await list('absent/'), await list('file/')]).toEqual([[], []]);
   await expect(list('loop/')).rejects.toMatchObject({ code: 'ELOOP' });
+});
+
+test('51: an object whose writer was killed between its two renames is the one before, and can be replaced', async () => {
+  await using s3 = await startTestS3();
+  const path = join(s3.directory, BUCKET, at.Key);
+  const read = async () => {
+    const { Body, ChecksumCRC32, ETag } = await s3.client.send(
+      new GetObjectCommand({ ...at, ChecksumMode: 'ENABLED' }),
+    );
+    return { text: await Body?.transformToString(), ChecksumCRC32, ETag };
+  };
+  await put(s3, at.Key, 'one');
+  const before = await read();
+  await rename(path, `${path}.before`);
+  // Of the same size.
+  await put(s3, at.Key, 'two');
+  await rename(`${path}.before`, path);
+  const killed = await read();
+  expect(killed).toMatchObject({ text: 'one', ChecksumCRC32: before.ChecksumCRC32 });
+  const { ETag: IfMatch } = killed;
+  await s3.client.send(new PutObjectCommand({ ...at, Body: 'six', IfMatch }));
+  expect(await read()).toMatchObject({ text: 'six' });
+});
+
+test('an object of a folder that was copied keeps its metadata, whatever its time on the disk', async () => {
+  await using s3 = await startTestS3();
+  await put(s3, at.Key, 'one');
+  const path = join(s3.directory, BUCKET, at.Key);
+  const before = readMeta({ directory: s3.directory, bucket: BUCKET, key: at.Key });
+  await cp(path, `${path}.copy`);
+  await rename(`${path}.copy`, path);
+  expect(await readFile(path, 'utf8')).toBe('one');
+  expect(readMeta({ directory: s3.directory, bucket: BUCKET, key: at.Key })).toEqual(before);
 });
 
 test('a full disk is an error that lasts, with its own code', () => {
