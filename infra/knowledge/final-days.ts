@@ -21,7 +21,7 @@ const KINDS = ['final', 'changing', 'unverified', 'lacking'] as const;
 export interface MonthFinality extends Readonly<Record<(typeof KINDS)[number], number>> {
   /** YYYY-MM */
   readonly month: string;
-  /** Reads the unverified days again. Before the date `from`, they cannot become final. */
+  /** Reads the unverified days again. From the date `from` on, the first of them can become final. */
   readonly verify?: { readonly command: string; readonly from: string };
 }
 
@@ -48,12 +48,9 @@ export function judgeMonths(
     if (!first || !last) return finality;
     const range = { start_date: first.day, end_date: addDays(last.day, 1) };
     const command = exportDaysCommand({ account, name }, range, folder, false);
-    const newest = unverified
-      .map(({ same_since }) => same_since ?? '')
-      .sort()
-      .at(-1);
-    // No report after the day was the last to say what it shows, so it can be read at once.
-    const from = newest ? addDays(newest, final_after_days) : range.end_date;
+    const [oldest] = unverified.flatMap(({ same_since }) => same_since ?? []).sort();
+    // No report after any of the days was the last to say what it shows, so they can be read at once.
+    const from = oldest ? addDays(oldest, final_after_days) : range.end_date;
     return { ...finality, verify: { command, from } };
   });
 }
