@@ -10,7 +10,7 @@ import { shortenTexts } from './decisions/warnings.ts';
 import { type Curation, curateList, curateRows } from './tables/curate-file.ts';
 import { openDatabase } from './tables/database.ts';
 import { curateTotal } from './tables/reconcile.ts';
-import { limitOf, notWritten, reasonOf, TableProblem } from './tables/report.ts';
+import { limitOf, notWritten, otherRequest, reasonOf, TableProblem } from './tables/report.ts';
 import { findRows } from './tables/report-file.ts';
 import { fieldsOfRow } from './tables/stage-report.ts';
 import { count } from './workflow/count.ts';
@@ -121,8 +121,7 @@ async function findTable(
     const schema = await catalog.getTable(table);
     if (!schema) return { warning: notWritten(table, 'the deployed config has no such table') };
     if (schema.requests[request.account] === hash) return { schema };
-    const reason = `the request differs from the one that account ${request.account} has in the deployed config`;
-    return { warning: notWritten(table, reason) };
+    return { warning: notWritten(table, otherRequest(request.account)) };
   } catch (error) {
     // A refusal by Glue or Lake Formation concerns the table only.
     const reason = reasonOf(error);

@@ -31,11 +31,13 @@ export interface Attempt extends DateRange {
  *
  * - `unannounced`: the table has read an own report, and the day is not delivered, or by older reports only
  * - `other_request`: not delivered, and a manifest of another request covers it; the day has no entry
- * - `older_request`: the same, but the table has an entry of the day
+ * - `older_request`: the same, but the table has an entry of the day; or it is delivered, and the table has
+ *   read a newer report of another form of the request
  * - `failed`: no manifest delivers it, but a failure report, of whatever request, covers it
  * - `absent`: no manifest delivers it, and no failure report covers it
  * - `unfinished`: it is delivered, and its newest report was created before the day was over
- * - `not_in_table`: it is delivered, and the table has not read its newest report
+ * - `not_in_table`: it is delivered, and the table has not read its newest report, or lacked a column of the
+ *   request when it did
  * - `held`: the table's entry names an own report as held
  * - `not_renewed`: an own plan still asks for it
  * - `present`: it is delivered, and in the table if there is one
@@ -102,7 +104,8 @@ export function judgeDays(days: readonly string[], facts: DayFacts): DayState[] 
     if (!delivery && isOthers(day)) return shown?.[day] ? 'older_request' : 'other_request';
     if (!delivery) return hasFailed(day) ? 'failed' : 'absent';
     if (timeZone && dateIn(timeZone, new Date(delivery.created_at)) <= day) return 'unfinished';
-    if (shown && (!read || isNewer(delivery, read))) return 'not_in_table';
+    if (!read && isShownNewer(shown?.[day], delivery)) return 'older_request';
+    if (shown && (!read || isNewer(delivery, read) || lacksColumns(shown[day], hash))) return 'not_in_table';
     if (shown?.[day]?.held?.request_hash === hash) return 'held';
     return unmet.has(day) ? 'not_renewed' : 'present';
   });
@@ -117,6 +120,16 @@ export function covers({ start_date, end_date }: DateRange, day: string): boolea
 function readOf(entry: ShownDay | undefined, hash: string): Pick<Delivery, 'created_at'> | undefined {
   if (entry?.held?.request_hash === hash) return entry.held;
   return entry?.request_hash === hash ? entry : undefined;
+}
+
+/** The table has read a newer report of the day, of whatever request. */
+function isShownNewer(entry: ShownDay | undefined, delivery: Delivery): boolean {
+  return [entry, entry?.held].some((read) => read !== undefined && isNewer(read, delivery));
+}
+
+/** The day shows an own report, without a column of its request. */
+function lacksColumns(entry: ShownDay | undefined, hash: string): boolean {
+  return entry?.request_hash === hash && entry.lacks !== undefined;
 }
 
 function newestOf(deliveries: readonly Delivery[]): Delivery | undefined {

@@ -7,7 +7,7 @@ import type { ExportRequest, ReportRequest } from '../workflow/request/request.t
 import type { ReportVersion, ShownDay } from '../workflow/shown-days.ts';
 import type { Curated, Window } from '../workflow/state-parts.ts';
 import type { SavedWindow } from '../workflow/states.ts';
-import { DATE_COLUMN, reportColumns, type TableSchema } from '../workflow/table.ts';
+import { type Column, DATE_COLUMN, reportColumns, type TableSchema } from '../workflow/table.ts';
 import { type Entry, type LedgerDay, mergeLedger, shownLines } from './ledger.ts';
 import type { Merging } from './merge.ts';
 import {
@@ -19,7 +19,15 @@ import {
   mergeMonth,
   type Offer,
 } from './month.ts';
-import { type DayFacts, list, notWritten, type ReportFacts, type ReportFile, reasonOf } from './report.ts';
+import {
+  type DayFacts,
+  list,
+  notWritten,
+  type ReportFacts,
+  type ReportFile,
+  reasonOf,
+  type Sums,
+} from './report.ts';
 import { stageReport } from './stage-report.ts';
 
 /** The rows and sums of a file, and what became of them in the table. */
@@ -48,16 +56,20 @@ export interface Work extends Merging, Pick<Offer, 'acceptEmpty'> {
 export async function curateRows(state: SavedWindow, work: Work): Promise<Curation> {
   const request = state.request as ReportRequest;
   const path = join(work.folder, 'rows.parquet');
+  const { schema } = work;
   const entry = entryOf(state, work);
   const staged = await stageWindow(request, state.window, work, path);
-  const facts = await checkAbsent(staged, entry.version, request, work);
+  const asked = new Set(columnsInFile(request, schema).map(({ name }) => name));
+  const facts = withoutUnasked(await checkAbsent(staged, entry.version, request, work), asked);
+  const inTable = new Set(schema?.columns.map(({ name }) => name));
+  const lacks = [...asked].filter((name) => !inTable.has(name));
   const { rows, first_date, last_date } = facts;
   const sums = Object.fromEntries(
     Object.entries(facts.sums).flatMap(([name, sum]) => (sum === null ? [] : [[name, sum]])),
   );
   const { created_at } = entry.version;
   const written = await writeDays(work, request, entry, facts, (offer, month, some) =>
-    mergeMonth(work, month, some, offer, path),
+    mergeMonth(work, month, some, { ...offer, lacks }, path),
   );
   // The newest day that has rows and was over when the report was created.
   const today = dateIn(request.time_zone ?? 'UTC', new Date(created_at));
@@ -80,6 +92,20 @@ export function entryOf(
   return { version, window, copied_at: object.copied_at, execution, time_zone };
 }
 
+/** The columns that a request asks for, but for the date: it is a column of its own, also as a dimension. */
+function columnsInFile(request: ReportRequest, schema: TableSchema | undefined): Column[] {
+  const date = (schema?.date_column ?? DATE_COLUMN).toLowerCase();
+  return reportColumns(request).filter(({ from }) => from.toLowerCase() !== date);
+}
+
+/** Leaves out the sums of metrics that only another form of the request asks for, so no row has a value. */
+function withoutUnasked(facts: ReportFacts, asked: ReadonlySet<string>): ReportFacts {
+  const isAsked = (name: string) => asked.has(name) || (facts.rows > 0 && facts.sums[name] !== null);
+  const pick = (sums: Sums) => Object.fromEntries(Object.entries(sums).filter(([name]) => isAsked(name)));
+  const days = facts.days.map((each) => ({ ...each, sums: pick(each.sums) }));
+  return { ...facts, sums: pick(facts.sums), days };
+}
+
 /** Reads the report of a window. @param path the Parquet file to write @returns also the days without rows */
 export async function stageWindow(
   request: ReportRequest,
@@ -87,9 +113,7 @@ export async function stageWindow(
   { database, file, schema }: Pick<Work, 'database' | 'file' | 'schema'>,
   path: string,
 ): Promise<ReportFacts> {
-  // The date is a column of its own, also if it is among the dimensions.
-  const date = (schema?.date_column ?? DATE_COLUMN).toLowerCase();
-  const columns = reportColumns(request).filter(({ from }) => from.toLowerCase() !== date);
+  const columns = columnsInFile(request, schema);
   const { granularity } = request;
   const facts = await stageReport(database, file, path, { window, schema, columns, granularity });
   // Makes room for the months.
@@ -167,10 +191,7 @@ async function writeDays(
       ...(written.get(each.day) ?? { ...each, outcome: 'not written' }),
     }),
   );
-  // mergeLedger itself changes the lines of a day that was taken over.
-  const others = shownLines(before).filter(
-    ({ day, version }) => compareReports(version, entry.version) !== 0 && !written.get(day)?.tookOver,
-  );
+  const others = shownLines(before).filter(({ version }) => compareReports(version, entry.version) !== 0);
   const unlogged =
     catalog &&
     (await eachMonth([...own, ...others], merging.signal, (month, some) =>

@@ -22,24 +22,21 @@ export interface LedgerDay extends DayFacts, Entry {
   /** See LEDGER_COLUMNS. */
   readonly outcome: 'shown' | 'kept' | 'held' | 'not written' | typeof TOTAL;
   readonly day_over: boolean;
-  /** See MergedDay. */
-  readonly tookOver?: ReportVersion | undefined;
 }
 
 /** The days that an object of a table shows, as far as it knows what the ledger says of them. */
 export function shownLines(shown: ShownDays): LedgerDay[] {
   return Object.entries(shown).flatMap(([day, { rows, ledger, ...version }]) => {
     if (!ledger) return [];
-    const { start_date, end_date, sums, took_over: tookOver, ...facts } = ledger;
+    const { start_date, end_date, sums, ...facts } = ledger;
     const window = { start_date, end_date };
-    return [{ day, rows, sums, version, window, ...facts, outcome: 'shown', tookOver }];
+    return [{ day, rows, sums, version, window, ...facts, outcome: 'shown' }];
   });
 }
 
 /**
  * Adds days of reports to the ledger of a month. The rows of other reports stay, and so do rows of the same
- * report about another table. If an older report takes over from another request, that request's newer rows
- * change from `shown` to `kept`.
+ * report about another table.
  *
  * @param days of this month, each report's day once
  * @throws see mergeObject
@@ -55,30 +52,14 @@ export async function mergeLedger(
   await mergeObject(merging, key, async (old) => {
     if (old && !hasColumns(old, LEDGER_COLUMNS)) throw damaged(key);
     const found = old ? selectOld(old, LEDGER_COLUMNS) : 'FROM fact LIMIT 0';
-    const isReplaced = findReplaced(request, days);
-    const merge = `WITH fact AS MATERIALIZED (${facts}), found AS MATERIALIZED (${found}),
-      known AS MATERIALIZED (SELECT * REPLACE (CASE WHEN ${isReplaced} THEN 'kept' ELSE outcome END AS outcome) FROM found),
+    const merge = `WITH fact AS MATERIALIZED (${facts}), known AS MATERIALIZED (${found}),
       added AS MATERIALIZED (FROM fact ANTI JOIN known ON ${isSame} AND ${stays})`;
-    const [counted] = await merging.database.query(
-      `${merge} SELECT count(*) AS changes FROM (SELECT 1 FROM added UNION ALL SELECT 1 FROM found WHERE ${isReplaced})`,
-    );
+    const [counted] = await merging.database.query(`${merge} SELECT count(*) AS changes FROM added`);
     if (counted?.changes === '0') return { result: undefined };
     const rows = `${merge} FROM (FROM known ANTI JOIN added AS fact ON ${isSame} UNION ALL FROM added)
       ORDER BY date, report_created_at, report_id, table_name, metric, outcome`;
     return { next: { rows }, result: undefined };
   });
-}
-
-/** SQL: a row that names a newer report as shown, whose place an older one of another request took. */
-function findReplaced(request: ExportRequest, days: readonly LedgerDay[]): string {
-  const conditions = days.flatMap(({ day, version, tookOver }) => {
-    if (!tookOver) return [];
-    const newer = `report_created_at > ${timestamp(version.created_at)}`;
-    return [`date = ${literal(day)} AND ${newer} AND report_created_at <= ${timestamp(tookOver.created_at)}`];
-  });
-  if (conditions.length === 0) return 'false';
-  const table = literal(tableOf(request) ?? '');
-  return `(outcome = 'shown' AND table_name = ${table} AND (${conditions.join(' OR ')}))`;
 }
 
 /**

@@ -91,12 +91,14 @@ async function write(database: Database, folder: string, { rows, days }: NewObje
  * The rows of an object with a table's columns, as SQL. Columns that it lacks are NULL.
  *
  * @param values expressions for columns whose values do not come from the object
+ * @param others names of more columns of the object
  * @throws TableProblem if one has another type
  */
 export function selectOld(
   { path, columns: found }: OldObject,
   columns: readonly TableColumn[],
   values: Readonly<Record<string, string>> = {},
+  others: readonly string[] = [],
 ): string {
   const absent = columns.filter(({ name }) => !found.has(name));
   const other = columns.find(
@@ -105,10 +107,11 @@ export function selectOld(
   );
   if (other)
     throw new TableProblem(
-      `column ${other.name} is ${other.type} now, but was written as ${found.get(other.name)?.toLowerCase()}; remove the table's objects and rebuild it`,
+      `column ${other.name} is ${other.type} now, but was written as ${found.get(other.name)?.toLowerCase()}; remove the table's objects and rebuild it. Run the command rebuild NAME before, too: it names the days that no file gives again, which would be lost`,
     );
   const nulls = absent.map(({ name, type }) => [name, `CAST(NULL AS ${duckType(type)})`]);
-  return `SELECT ${select(columns, { ...Object.fromEntries(nulls), ...values })} FROM ${parquet(path)}`;
+  const selected = [select(columns, { ...Object.fromEntries(nulls), ...values }), ...others.map(identifier)];
+  return `SELECT ${selected.join(', ')} FROM ${parquet(path)}`;
 }
 
 /** Columns as a list of SQL. @param values expressions for columns that the rows do not have by name */

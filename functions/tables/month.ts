@@ -2,12 +2,18 @@ import { wasOver } from '../workflow/request/dates.ts';
 import { findMetric } from '../workflow/request/dictionary.ts';
 import type { ReportVersion, ShownDay } from '../workflow/shown-days.ts';
 import { identifier, literal } from '../workflow/sql.ts';
-import { LIST_COLUMNS, listKey, monthKey, type TableSchema, tableColumns } from '../workflow/table.ts';
+import {
+  LIST_COLUMNS,
+  listKey,
+  monthKey,
+  type TableColumn,
+  type TableSchema,
+  tableColumns,
+} from '../workflow/table.ts';
 import type { Database } from './database.ts';
 import type { Entry } from './ledger.ts';
 import {
   constant,
-  hasColumns,
   type Merging,
   mergeObject,
   type OldObject,
@@ -36,6 +42,8 @@ export interface Offer extends Entry {
   readonly acceptEmpty: (day: string) => boolean;
   /** See `warn_below` of a request. */
   readonly warnBelow?: number | undefined;
+  /** See ShownDay. Default: none. */
+  readonly lacks?: readonly string[] | undefined;
 }
 
 /** The outcome of one day of a report. */
@@ -44,8 +52,6 @@ export interface MergedDay extends DayFacts {
   readonly outcome: 'shown' | 'kept' | 'held';
   /** The table showed other rows or sums before. A retry says the same. */
   readonly restated: boolean;
-  /** The report of another request that the table showed before. A retry says the same. */
-  readonly tookOver?: ReportVersion | undefined;
   /** See ShownDay. */
   readonly fell?: ShownDay['fell'];
   /** The day of the new object, if it changes. If the day is shown, the object gets the report's rows. */
@@ -53,8 +59,9 @@ export interface MergedDay extends DayFacts {
 }
 
 /**
- * Merges days of a report into the object of their month, and brings that to the table's columns. Writes
- * nothing if the object has those and shows these days already, or newer ones.
+ * Merges days of a report into the object of their month, and brings that to the table's columns. Columns of
+ * the object that the table has no more stay, because the config may ask for them again. Writes nothing if the
+ * object has the table's columns and shows these days already, or newer ones.
  *
  * @param days of this month, ascending; also those without rows
  * @param path of the file of their rows
@@ -78,13 +85,14 @@ export async function mergeMonth(
   };
   return mergeObject(merging, key, async (old) => {
     const shown = shownIn(old, key);
+    const kept = keptColumns(old?.columns ?? new Map(), columns);
     // Refuses other types, even if nothing is written.
-    const oldRows = old && selectOld(old, columns, constants);
+    const oldRows = old && selectOld(old, columns, constants, [...kept.keys()]);
     const before = old && (await sumShown(merging.database, days, old, offer.schema));
     const merged = days.map((each) => decideDay(each, shown[each.day], offer, before?.get(each.day)));
     const result = { days: merged, before: shown };
     const changed = merged.flatMap(({ day, entry }) => (entry ? [[day, entry] as const] : []));
-    if (changed.length === 0 && (!old || hasColumns(old, columns))) return { result };
+    if (changed.length === 0 && (!old || beginsWith(old.columns, columns))) return { result };
     const listed = Object.entries({ ...shown, ...Object.fromEntries(changed) });
     const next = Object.fromEntries(listed.toSorted(([one], [other]) => (one < other ? -1 : 1)));
     const written = merged.flatMap(({ day, entry, outcome }) =>
@@ -96,17 +104,33 @@ export async function mergeMonth(
       report_created_at: timestamp(offer.version.created_at),
     };
     const parts = [...Map.groupBy(written, (_, at) => Math.floor(at / PART_DAYS)).values()];
+    const nulls = [...kept].map(([name, type]) => `CAST(NULL AS ${type}) AS ${identifier(name)}`);
     const rows = [
       ...(oldRows ? [written.length > 0 ? `${oldRows} WHERE date NOT IN (${written})` : oldRows] : []),
       ...parts.map(
         (some) =>
           // DuckDB skips values while it reads them for a range, but not for a list.
-          `SELECT ${select(columns, values)} FROM ${parquet(path)}
+          `SELECT ${[select(columns, values), ...nulls].join(', ')} FROM ${parquet(path)}
              WHERE date BETWEEN ${some[0]} AND ${some.at(-1)} AND date IN (${some})`,
       ),
     ].join(' UNION ALL ');
     return { next: { rows, days: next }, result };
   });
+}
+
+/** The columns of an object that its table has no more: DuckDB's types by name. */
+function keptColumns(
+  found: ReadonlyMap<string, string>,
+  columns: readonly TableColumn[],
+): ReadonlyMap<string, string> {
+  const names = new Set(columns.map(({ name }) => name));
+  return new Map([...found].filter(([name]) => !names.has(name)));
+}
+
+/** True if an object has the columns of its table, in their order and before all others. */
+export function beginsWith(found: ReadonlyMap<string, string>, columns: readonly TableColumn[]): boolean {
+  const names = [...found.keys()];
+  return columns.every(({ name }, at) => names[at] === name);
 }
 
 export type Merged = Awaited<ReturnType<typeof mergeMonth>>;
@@ -128,7 +152,7 @@ export async function mergeList(merging: Merging, file: ReportFile, offer: Offer
     const before = shownIn(old, key);
     const [[shownDay = day, shown] = []] = Object.entries(before);
     const { entry, ...judged } = decideDay(snapshot, shown, offer);
-    const result = { days: [{ ...judged, restated: false, tookOver: undefined }], before };
+    const result = { days: [{ ...judged, restated: false }], before };
     if (!entry) return { result };
     if (old && judged.outcome === 'held')
       return { result, next: { rows: `FROM ${parquet(old.path)}`, days: { [shownDay]: entry } } };
@@ -196,49 +220,54 @@ async function sumShown(
 /**
  * Says what becomes of a report's day, and how the object shows it then:
  *
- * A day without an entry shows the report. Otherwise:
+ * A day without an entry shows the report. Otherwise, whatever the requests of the two:
  *
  * | the report is, beside the shown one | it has rows, or the shown has none | only the shown has rows |
  * |---|---|---|
- * | older, of the same request | `kept` | `kept` |
+ * | older | `kept` | `kept` |
  * | the same | `shown`, as it is | `shown`, as it is |
- * | newer, or of another request | `shown` | `held`, unless the request accepts it |
+ * | newer | `shown` | `held`, unless the request accepts it |
  *
- * A held report stays named while only older ones of its request come, also if their rows are shown, unless
- * one of them may empty the day.
+ * The same report is written again if the table lacked columns of its request and has them now. A held report
+ * stays named while only older ones come, also if their rows are shown, unless one of them may empty the day.
  *
  * @param before the sums of the rows that the object shows
  */
 function decideDay(
   offered: DayFacts,
   shown: ShownDay | undefined,
-  { version, window, copied_at, execution, time_zone, acceptEmpty, warnBelow = 0 }: Offer,
+  { version, window, copied_at, execution, time_zone, acceptEmpty, warnBelow = 0, lacks = [] }: Offer,
   before: Sums = {},
 ): MergedDay {
   const { day, rows, sums } = offered;
   const none = { ...offered, restated: false };
   const lead = shown ? compareReports(shown, version) : -1;
   if (lead > 0) return { ...none, outcome: 'kept' };
+  const day_over = wasOver(day, version.created_at, time_zone);
+  const ledger = { ...window, copied_at, execution, day_over, sums };
+  const own = { ...version, rows, ledger, lacks: lacks.length > 0 ? lacks : undefined };
   if (shown && lead === 0) {
-    const { restated, ledger, fell } = shown;
-    return { ...none, outcome: 'shown', restated, tookOver: ledger?.took_over, fell };
+    const { restated, fell } = shown;
+    const isComplete = !shown.lacks?.some((name) => !lacks.includes(name));
+    return { ...none, outcome: 'shown', restated, fell, ...(!isComplete && { entry: { ...shown, ...own } }) };
   }
   const leadOfHeld = shown?.held ? compareReports(shown.held, version) : -1;
   if (shown && shown.rows > 0 && rows === 0 && !acceptEmpty(day)) {
     return { ...none, outcome: 'held', ...(leadOfHeld < 0 && { entry: { ...shown, held: version } }) };
   }
-  const hasOtherSums = Object.entries(before).some(([name, sum]) => sums[name] !== sum);
+  // A metric that the shown report does not have is NULL in all its rows, which says nothing.
+  const hasOtherSums = Object.entries(before).some(([name, sum]) => {
+    const isTold = sum !== null || Object.hasOwn(shown?.ledger?.sums ?? before, name);
+    return isTold && (sums[name] ?? null) !== sum;
+  });
   const restated = shown !== undefined && (shown.rows !== rows || hasOtherSums);
   const isOther = shown !== undefined && shown.request_hash !== version.request_hash;
-  const tookOver = isOther ? versionOf(shown) : undefined;
   // A report that came late does not end the hold of one that is newer than both.
   const held = rows > 0 && leadOfHeld > 0 ? shown?.held : undefined;
-  const day_over = wasOver(day, version.created_at, time_zone);
-  const ledger = { ...window, copied_at, execution, day_over, sums, took_over: tookOver };
   const fell =
     shown && !isOther ? findFall({ ...before, rows: `${shown.rows}` }, offered, warnBelow) : undefined;
-  const entry = { ...version, rows, restated, held, fell, ledger };
-  return { ...offered, outcome: 'shown', restated, tookOver, fell, entry };
+  const entry = { ...own, restated, held, fell };
+  return { ...offered, outcome: 'shown', restated, fell, entry };
 }
 
 /** Only of rows and of metrics that add up. Another request may have other rows for good reasons. */
@@ -251,16 +280,11 @@ function findFall(before: Sums, { rows, sums }: DayFacts, share: number): ShownD
   return fallen.toSorted((one, other) => one.now / one.before - other.now / other.before)[0];
 }
 
-function versionOf({ report_id, created_at, request_hash }: ReportVersion): ReportVersion {
-  return { report_id, created_at, request_hash };
-}
-
 /**
  * Positive if the first one is newer, 0 if they are the same: a platform may give the id of a report to a
- * later one. Negative if their requests differ, whichever comes first.
+ * later one.
  */
 export function compareReports(one: ReportVersion, other: ReportVersion): number {
-  if (one.request_hash !== other.request_hash) return -1;
   const age = Date.parse(one.created_at) - Date.parse(other.created_at);
   if (age !== 0) return age;
   if (one.report_id === other.report_id) return 0;

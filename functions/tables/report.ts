@@ -71,7 +71,7 @@ export class MalformedJson extends TableProblem {
 /** The problem of a table's object that cannot be read, or that something else wrote. */
 export function damaged(key: string, cause?: Error): TableProblem {
   return new TableProblem(
-    `${key} is damaged or was not written by this stack; restore an earlier version of the object, or remove it and write its days again with 'npx ad-report-export rebuild NAME', or a closed month with 'close MONTH'`,
+    `${key} is damaged or was not written by this stack; restore an earlier version of the object. Or run the command rebuild NAME: it names the days that no file gives again, which are lost with the object. Then remove the object, and run rebuild NAME again, or close MONTH for a closed month`,
     { cause },
   );
 }
@@ -113,6 +113,16 @@ export function reasonOf(error: unknown, signal?: AbortSignal): string | undefin
 export function notWritten(table: string, reason: string, part = ''): string {
   // The section says which values of the config to change, and how to write the table then.
   return `table ${table} is not written${part}: ${reason}; see TableProblems in infra/RUNBOOK.md`;
+}
+
+/** Ends the warning of a file that the table does not take because the config has another request. */
+export function otherRequest(account: string): string {
+  return `the request differs from the one that account ${account} has in the deployed config`;
+}
+
+/** True of a warning that says {@link otherRequest}. */
+export function saysOtherRequest(warning: string): boolean {
+  return /: the request differs from the one that account \S+ has in the deployed config;/.test(warning);
 }
 
 export function refused(fault: string): DownloadRefused {

@@ -23,8 +23,6 @@ const LedgerFacts = z.object({
   day_over: z.boolean(),
   /** By metric. Null if the metric is null in all rows. */
   sums: z.record(z.string(), z.nullable(z.string())),
-  /** The report of another request that the day showed before. */
-  took_over: z.optional(z.object(Version)),
 });
 
 /** A day of a month's object, also one without rows. `days` of the Parquet metadata lists them all. */
@@ -37,6 +35,8 @@ export const ShownDay = z.object({
   fell: z.optional(z.object({ metric: z.string(), before: z.number(), now: z.number() })),
   /** A report that has no rows for the day, newer or of another request: the object keeps its own. */
   held: z.optional(z.object(Version)),
+  /** Columns of the report's request that the table did not have when the day was written. */
+  lacks: z.optional(z.readonly(z.array(z.string()))),
   /** A writer adds it to the ledger if that lacks it, as after a kill. Objects of version 0.2.0 have none. */
   ledger: z.optional(LedgerFacts),
 });

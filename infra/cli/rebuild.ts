@@ -9,11 +9,12 @@ import type { StoredDelivery } from '../../functions/deliveries/records.ts';
 import { openDatabase } from '../../functions/tables/database.ts';
 import { mergeLedger, shownLines } from '../../functions/tables/ledger.ts';
 import { duckType } from '../../functions/tables/merge.ts';
-import { mergeMonth } from '../../functions/tables/month.ts';
+import { beginsWith, mergeMonth } from '../../functions/tables/month.ts';
 import { count } from '../../functions/workflow/count.ts';
 import { ExportError, readMessage } from '../../functions/workflow/errors.ts';
 import { windowOf } from '../../functions/workflow/keys.ts';
 import { type DateRange, daysOf, describeDays } from '../../functions/workflow/request/dates.ts';
+import type { ShownDays } from '../../functions/workflow/shown-days.ts';
 import type { Curated } from '../../functions/workflow/state-parts.ts';
 import type { SavedWindow } from '../../functions/workflow/states.ts';
 import { type TableSchema, tableColumns, tableOf } from '../../functions/workflow/table.ts';
@@ -25,6 +26,7 @@ import { type ExportPlace, type FoundExport, findExports } from '../knowledge/ex
 import { type AskedDays, byNewest } from '../knowledge/missing-days.ts';
 import { type Month, readMonths, shownReader } from '../knowledge/months.ts';
 import { exportDaysCommand } from '../knowledge/next-command.ts';
+import { type DaysWithoutFile, findDaysWithoutFile, requestToWrite } from '../knowledge/rebuildable.ts';
 import { savedWindowOf } from '../knowledge/saved-window.ts';
 import { findSchema } from '../knowledge/tables.ts';
 import { SCRATCH } from '../local/lambda/lambda.ts';
@@ -78,19 +80,36 @@ async function rebuild(name: string, options: RebuildOptions) {
   if (!schema) throw new CommandFailed(`The catalog has no table ${table}.`, deploy);
   await using _scratch = await prepareProcess(options);
   const windows: Rebuilt[] = [];
+  const without_file: DaysWithoutFile[] = [];
   let months = 0;
+  const print = (line: string) => printLines([line], options.json ? process.stderr : process.stdout);
   for (const found of exports) {
+    // Before anything is written, because a damaged month may end the command.
+    for (const days of await findDaysWithoutFile(found, bucket, range)) {
+      without_file.push(days);
+      print(describeWithoutFile(days, exportDaysCommand(found.request, days, options, false)));
+    }
     const acceptEmpty = options.acceptEmpty && ((day: string) => from <= day && day < to);
     const rebuilding = { found, schema, bucket, range, acceptEmpty };
     for await (const rebuilt of rebuildWindows(rebuilding)) {
       windows.push(rebuilt);
-      const again = exportDaysCommand(found.request, rebuilt, options, false);
-      printLines([describeWindow(rebuilt, again)], options.json ? process.stderr : process.stdout);
+      print(describeWindow(rebuilt, exportDaysCommand(found.request, rebuilt, options, false)));
     }
     months += await rebuildMonths(rebuilding);
   }
-  const isDone = damaged.length === 0 && windows.every(({ outcome }) => outcome === 'written');
-  return { version: '1', outcome: isDone ? 'done' : 'failed', name, table, windows, months, damaged };
+  const isDone =
+    damaged.length === 0 &&
+    windows.every(({ outcome }) => outcome === 'written') &&
+    without_file.every(({ in_table }) => in_table);
+  const outcome = isDone ? 'done' : 'failed';
+  return { version: '1', outcome, name, table, windows, without_file, months, damaged };
+}
+
+function describeWithoutFile({ account, in_table, ...range }: DaysWithoutFile, again: string): string {
+  const fact = in_table
+    ? 'only the table has these days: no file gives what they show. Without the table, they are lost'
+    : 'left out: no file gives what these days showed last';
+  return `${account} ${describeDays(range)}  ${fact}; to export them again: ${again}`;
 }
 
 const OUTCOMES = {
@@ -170,15 +189,14 @@ interface Rebuilt extends DateRange {
 async function* rebuildWindows(rebuilding: Rebuilding): AsyncGenerator<Rebuilt> {
   const { found, schema, bucket, range, acceptEmpty } = rebuilding;
   const { account } = found.request;
-  const hash = schema.requests[account] ?? '';
   const groupOf = ({ lost, removed, manifest }: StoredDelivery) =>
     lost || removed ? 'gone' : manifest.table?.held === 0 ? 'complete' : 'holding';
-  const own = found.deliveries.filter((each) => each.request_hash === hash && isIn(range, each));
+  const own = found.deliveries.filter((each) => requestToWrite(found, each) && isIn(range, each));
   const { complete = [], holding = [], gone = [] } = Object.groupBy(own.toSorted(byNewest), groupOf);
   for (const { lost, ...delivery } of [...complete, ...holding.toReversed(), ...gone]) {
     const days = daysOf(delivery);
-    const shown = await shownReader(bucket)({ ...schema, account }, days);
-    const states = judgeDays(days, { deliveries: [delivery], shown, hash });
+    const shown = withoutUnknown(await shownReader(bucket)({ ...schema, account }, days), schema);
+    const states = judgeDays(days, { deliveries: [delivery], shown, hash: delivery.request_hash });
     const isLacking = (state: DayState, at: number) =>
       state === 'not_in_table' || (state === 'held' && acceptEmpty?.(days[at] ?? ''));
     if (!states.some(isLacking)) continue;
@@ -186,6 +204,17 @@ async function* rebuildWindows(rebuilding: Rebuilding): AsyncGenerator<Rebuilt> 
     const result = lost || removed ? GONE : await rebuildWindow(delivery, rebuilding);
     yield { account, start_date, end_date, ...result };
   }
+}
+
+/** Forgets that days lack columns which the table does not have: no file can mend that. */
+function withoutUnknown(shown: ShownDays, { columns }: TableSchema): ShownDays {
+  const isLacked = (name: string) => columns.some((column) => column.name === name);
+  return Object.fromEntries(
+    Object.entries(shown).map(([day, { lacks, ...entry }]) => [
+      day,
+      lacks?.some(isLacked) ? { ...entry, lacks } : entry,
+    ]),
+  );
 }
 
 function isIn(range: DateRange, window?: DateRange): boolean {
@@ -201,10 +230,14 @@ async function rebuildWindow(
   try {
     const { export_request: asked } = delivery.manifest;
     const isAccepted = asked !== undefined && 'accept_empty' in asked && asked.accept_empty === true;
-    const after = await curateReport(savedWindowOf(delivery, found.request), {
+    const { account } = found.request;
+    const request = requestToWrite(found, delivery) ?? found.request;
+    const requests = { ...schema.requests, [account]: delivery.request_hash };
+    const { platform, revision } = delivery.manifest;
+    const after = await curateReport(savedWindowOf(delivery, request), {
       store: bucket,
-      catalog: { getTable: async () => schema },
-      target: found.target,
+      catalog: { getTable: async () => ({ ...schema, requests }) },
+      target: { platform, revision },
       maxBytes: Number.POSITIVE_INFINITY,
       // A day, because a person may stop the command at any time.
       millisecondsLeft: () => 24 * 60 * 60 * 1000,
@@ -229,9 +262,14 @@ async function rebuildWindow(
  */
 async function rebuildMonths({ found: { request, hash }, schema, bucket }: Rebuilding): Promise<number> {
   const { account } = request;
-  const columns = JSON.stringify(tableColumns(schema).map(({ name, type }) => [name, duckType(type)]));
+  const columns = tableColumns(schema);
   const all = await readMonths(bucket, { ...schema, account }, () => true);
-  const isOther = (each: Month) => schema.kind !== 'list' && JSON.stringify([...each.columns]) !== columns;
+  const isOther = (each: Month) =>
+    schema.kind !== 'list' &&
+    !(
+      beginsWith(each.columns, columns) &&
+      columns.every(({ name, type }) => each.columns.get(name) === duckType(type))
+    );
   const others = all.filter(isOther);
   const { signal } = new AbortController();
   await using scratch = await mkdtempDisposable(join(tmpdir(), 'rebuild-'));

@@ -76,7 +76,11 @@ async function checkExport(checking: Omit<Work, 'database' | 'folder'>, asked: A
   const work = { ...checking, database: ledger.database, folder };
   const byMonth = Map.groupBy(days, ({ day }) => day.slice(0, 'YYYY-MM'.length));
   const { months } = await readTable(bucket, { ...schema, account }, (month) => byMonth.has(month));
-  const { checked, differing, differences } = await compareDays(work, months, range);
+  const summed = await pMap(months, (month) => sumMonth(work, month), { concurrency: 1 });
+  const unread = months.filter((_, at) => summed[at] === undefined);
+  const readable = months.filter((each) => !unread.includes(each));
+  const sums = new Map(summed.flatMap((each) => each ?? []));
+  const { checked, differing, differences } = await compareDays(work, readable, sums, range);
   for (const { day } of days.filter(({ state }) => state === 'not_in_table')) {
     differences.push(...compare(rangeOf(day), 'report', { manifest: 'delivered', table: null }));
     differing.add(day);
@@ -99,13 +103,22 @@ async function checkExport(checking: Omit<Work, 'database' | 'folder'>, asked: A
     differences,
     commands,
     /** The keys of objects that cannot be read, or tell what cannot be true. */
-    damaged: [...found.damaged, ...damaged, ...ledger.damaged.map(({ key }) => key)],
+    damaged: [
+      ...found.damaged,
+      ...damaged,
+      ...unread.map(({ month }) => monthKey(schema.table, account, month)),
+      ...ledger.damaged.map(({ key }) => key),
+    ],
   };
 }
 
 /** Compares the days that the table shows with their files and the ledger, and files with their manifests. */
-async function compareDays(work: Work, months: readonly Month[], range: DateRange) {
-  const sums = new Map((await pMap(months, (month) => sumMonth(work, month), { concurrency: 1 })).flat());
+async function compareDays(
+  work: Work,
+  months: readonly Month[],
+  sums: ReadonlyMap<string, Sums>,
+  range: DateRange,
+) {
   const facts = Map.groupBy(
     await work.database.query(`SELECT *, epoch_ms("report_created_at") AS "at" FROM (${newest()})`),
     ({ date, report_id, at }) => `${date} ${report_id} ${at}`,
@@ -186,15 +199,21 @@ function rangeOf(day: string): DateRange {
   return { start_date: day, end_date: addDays(day, 1) };
 }
 
-/** The rows and the sums of a month's object, by date. */
+/** The rows and the sums of a month's object, by date. @returns undefined if its rows cannot be read */
 async function sumMonth({ found, schema, bucket, database, folder }: Work, { month, columns }: Month) {
   const key = monthKey(schema.table, found.request.account, month);
   const path = (await bucket.toFile(key, join(folder, `${month}.parquet`))) ?? '';
   const metrics = metricsOf(schema.columns).filter(({ name }) => columns.has(name));
   const selected = ['date', 'count(*) AS rows', ...sumExpressions(metrics)];
   const rows = selectOld({ path, columns, days: undefined }, tableColumns(schema));
-  const days = await database.query(`SELECT ${selected} FROM (${rows}) GROUP BY date`);
-  return days.map((row) => [`${row.date}`, toSums({ ...row, sums: readSums(row, metrics) })] as const);
+  const days = await database
+    .query(`SELECT ${selected} FROM (${rows}) GROUP BY date`)
+    .catch((error: Error) => {
+      // DuckDB's own error.
+      if (error.name === 'Error') return undefined;
+      throw error;
+    });
+  return days?.map((row) => [`${row.date}`, toSums({ ...row, sums: readSums(row, metrics) })] as const);
 }
 
 /**

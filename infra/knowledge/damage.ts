@@ -26,13 +26,17 @@ const LOST: readonly (readonly [isIt: (key: string) => boolean, lost: string])[]
   ],
   [
     (key) => key.startsWith(TABLES_PREFIX),
-    'It has the rows of the table. If you remove it, rebuild writes its days again, but not the days whose files were removed or replaced.',
+    'It has the rows of the table. Run the command rebuild before you remove it: it names the days whose files were removed or replaced, which are lost then. After that, rebuild writes the other days again.',
   ],
 ];
 
 /** One line: the object, and what is lost with it, for a person who may remove it. */
 export function describeDamage(key: string): string {
+  return `${key} cannot be read, or tells what cannot be true. ${adviseOnDamage(key)}`;
+}
+
+/** What is lost with a damaged object, and what to do. */
+export function adviseOnDamage(key: string): string {
   const [, lost] = LOST.find(([isIt]) => isIt(key)) ?? [];
-  const restore = 'Restore an earlier version of it, if there is one.';
-  return [`${key} cannot be read, or tells what cannot be true.`, lost ?? [], restore].flat().join(' ');
+  return [lost ?? [], 'Restore an earlier version of it, if there is one.'].flat().join(' ');
 }

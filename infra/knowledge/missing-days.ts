@@ -86,6 +86,8 @@ export async function judgeRange(found: FoundExport, readTable: TableReader, opt
   const problemOf = (day: string, state: DayState) => {
     const lost = damaged.find(({ month }) => day.startsWith(month));
     if (state === 'not_in_table' && lost) return `${lost.key} cannot be read`;
+    const lacks = shown?.[day]?.lacks;
+    if (state === 'not_in_table' && lacks) return `the table shows it without ${lacks.join(', ')}`;
     if (state === 'not_in_table') return own.find((each) => covers(each, day))?.manifest.table_problem;
     if (state !== 'older_request') return undefined;
     const older = deliveryOf(day, shown?.[day], deliveries);
@@ -114,7 +116,7 @@ export async function judgeRange(found: FoundExport, readTable: TableReader, opt
 /** The delivery of the report that a table shows on a day. */
 export function deliveryOf(
   day: string,
-  shown: ReportVersion | undefined,
+  shown: Pick<ReportVersion, 'report_id' | 'created_at'> | undefined,
   deliveries: readonly StoredDelivery[],
 ): StoredDelivery | undefined {
   const { report_id, created_at } = shown ?? {};

@@ -22,6 +22,7 @@ export interface LocalTable {
   readonly name: string;
   /** The part of the key after `tables/`. */
   readonly table: string;
+  readonly folder: string;
   /** The absolute path of its objects, as a literal of SQL. It has a wildcard. */
   readonly files: string;
 }
@@ -29,7 +30,7 @@ export interface LocalTable {
 /** The tables by name, with the ledger. @throws UsageError if two folders have the same table */
 export function findTables(out: string): ReadonlyMap<string, LocalTable> {
   const folders = new Set(globSync(`*/${TABLES_PREFIX}*/*.parquet`, { cwd: out }).map(dirname));
-  const found = new Map<string, LocalTable & { readonly folder: string }>();
+  const found = new Map<string, LocalTable>();
   for (const each of [...folders].sort()) {
     const [table, folder] = [basename(each), join(out, each)];
     if (!tableName.safeParse(table).success) continue;
@@ -52,6 +53,24 @@ export function tablesNamedIn(sql: string, tables: ReadonlyMap<string, LocalTabl
   return [...tables.values()].filter(({ name }) =>
     [name, `${name}_days`, `${name}_restatements`].some((view) => words.has(view)),
   );
+}
+
+/** Finds an object that DuckDB cannot read in full. @returns its key; undefined if it can read all of them */
+export async function findUnreadable(
+  connection: DuckDBConnection,
+  tables: readonly LocalTable[],
+): Promise<string | undefined> {
+  for (const { table, folder } of tables)
+    for (const name of globSync('*.parquet', { cwd: folder }).sort()) {
+      const path = literal(escapeGlob(resolve(folder, name)));
+      const read = connection.run(`SELECT bit_xor(hash(row)) FROM read_parquet(${path}) AS row`);
+      const isRead = await read.then(
+        () => true,
+        () => false,
+      );
+      if (!isRead) return `${TABLES_PREFIX}${table}/${name}`;
+    }
+  return undefined;
 }
 
 /** Creates a view of each table, and two over the ledger for a report's, unless tables have their names. */

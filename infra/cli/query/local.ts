@@ -8,9 +8,16 @@ import { dateIn } from '../../../functions/workflow/request/dates.ts';
 import { catalogName, LEDGER } from '../../../functions/workflow/table.ts';
 import { type QueryOptions, savedQueries } from '../../catalog/queries.ts';
 import { loadConfig } from '../../knowledge/config.ts';
+import { adviseOnDamage } from '../../knowledge/damage.ts';
 import { CommandFailed, toPrintable, UsageError } from '../../knowledge/errors.ts';
 import { hasRuns } from '../../knowledge/local-runs.ts';
-import { createViews, describeReport, findTables, tablesNamedIn } from '../../knowledge/views.ts';
+import {
+  createViews,
+  describeReport,
+  findTables,
+  findUnreadable,
+  tablesNamedIn,
+} from '../../knowledge/views.ts';
 import { newestChange } from '../../local/s3/store.ts';
 import { PROGRAM } from '../../package.ts';
 import type { QueryResult, Value } from './result.ts';
@@ -22,12 +29,13 @@ const HOW_TO_GET_TABLES =
   `Run '${PROGRAM} start NAME' for an export of the config, or without NAME for an example; or give another --out. ` +
   `'${PROGRAM} missing NAME --local' says why a delivered file is not in its table.`;
 
-/** DuckDB cannot read a value or a file: it is damaged, or a run replaced it during the query. */
+/** The query has a fault. After any other error, an object may be damaged. */
+const FAULTY = /^(Parser|Binder|Catalog) Error/;
+
+/** DuckDB cannot read a value or a file: a run may have replaced it during the query. */
 const UNREADABLE = /^(Invalid|Invalid Input|IO) Error/;
 
-const REPEAT =
-  'Correct the query, or repeat it when no run writes the table. If it still fails, a file is damaged: ' +
-  `'${PROGRAM} check NAME --local' names it.`;
+const REPEAT = 'Correct the query, or repeat it when no run writes the table.';
 
 /**
  * Runs a query with DuckDB on the tables that local runs left in a folder.
@@ -59,7 +67,11 @@ export async function runLocalQuery(sql: string, out: string, readsAll = false):
   } catch (thrown) {
     using _closing = { [Symbol.dispose]: close };
     const error = thrown as Error;
-    throw error instanceof UsageError ? error : describeQueryFailure(error, [...tables.keys()], out);
+    if (error instanceof UsageError) throw error;
+    const asked = [...new Set([...read, ...(ledger ? [ledger] : [])])];
+    const key = FAULTY.test(error.message) ? undefined : await findUnreadable(connection, asked);
+    if (key !== undefined) throw new CommandFailed(`${key} cannot be read.`, adviseOnDamage(key));
+    throw describeQueryFailure(error, [...tables.keys()], out);
   }
 }
 

@@ -29,6 +29,11 @@ const OCTOBER = { '2026-10-30': [1, 2], '2026-10-31': [3] };
 const NOVEMBER = { '2026-11-01': [4] };
 const BOTH = { ...OCTOBER, ...NOVEMBER };
 const NONE = { days: 0, kept: 0, restated: 0, held: 0 };
+
+function withoutColumn(name: string): TableSchema {
+  return { ...TABLE, columns: TABLE.columns.filter((column) => column.name !== name) };
+}
+
 const OF_OCTOBER = { start_date: '2026-10-30', length: 2 };
 
 describe('P7: a table', () => {
@@ -217,7 +222,7 @@ describe('warn_below', () => {
 });
 
 describe('the columns of a table', () => {
-  it('55: that were added are NULL, and those that were removed go, once a month is written', async () => {
+  it('55: that were added are NULL, and those that the config dropped stay, once a month is written', async () => {
     const columns = [...TABLE.columns.slice(1), { name: 'clicks', type: 'bigint' as const, from: 'clicks' }];
     const body = JSON.stringify([{ date: '2026-10-31', spend: 7, clicks: 1 }]);
     const request = { metrics: ['spend', 'clicks'] };
@@ -227,10 +232,45 @@ describe('the columns of a table', () => {
     expect(
       await tables.rowsOf('SELECT * EXCLUDE (account, report_created_at)', `daily/${account}.*.parquet`),
     ).toEqual([
-      { date: '2026-10-30', spend: '1', clicks: null, report_id: 'r1' },
-      { date: '2026-10-30', spend: '2', clicks: null, report_id: 'r1' },
-      { date: '2026-10-31', spend: '7', clicks: '1', report_id: 'r2' },
+      { date: '2026-10-30', spend: '1', clicks: null, report_id: 'r1', campaign_id: 'c0' },
+      { date: '2026-10-30', spend: '2', clicks: null, report_id: 'r1', campaign_id: 'c1' },
+      { date: '2026-10-31', spend: '7', clicks: '1', report_id: 'r2', campaign_id: null },
     ]);
+  });
+
+  it.each([
+    [
+      'a metric',
+      'spend',
+      { schema: withoutColumn('spend'), request: { dimensions: ['campaign_id'], metrics: [] } },
+    ],
+    ['a dimension', 'campaign_id', { schema: withoutColumn('campaign_id'), request: { metrics: ['spend'] } }],
+  ])('71: keep their values while the config does without them, and show them when it asks again: %s', async (_, name, dropped) => {
+    const { account } = await deliver(
+      { spends: { '2026-10-01': [1, 2] } },
+      { spends: { '2026-10-02': [3] }, ...dropped },
+      { spends: { '2026-10-03': [4] } },
+    );
+    const rows = await tables.rowsOf(`SELECT day(date) AS day, ${name}`, `daily/${account}.*.parquet`);
+    const values = { spend: ['1', '2', null, '4'], campaign_id: ['c0', 'c1', null, 'c0'] }[name];
+    expect(rows.map((row) => row[name])).toEqual(values);
+  });
+
+  it('71: that a day lacked when it was written get their values when the same report is read again', async () => {
+    const report = { id: 'r1', created_at: '2026-11-01T00:00:00.000Z', spends: OCTOBER };
+    const asked = { request: { dimensions: ['campaign_id'], metrics: ['spend'] } };
+    const { account } = await tables.deliver({ ...report, ...asked, schema: withoutColumn('spend') });
+    const days = await tables.shownDays('daily', account);
+    expect(days['2026-10-30']).toMatchObject({ report_id: 'r1', lacks: ['advertiser_id', 'spend'] });
+    const again = () => tables.curate({ ...report, ...asked, account });
+    const { curated } = await again();
+    expect(curated.table).toMatchObject({ days: 2, restated: 0 });
+    const spends = async () =>
+      (await tables.rowsOf('SELECT spend', `daily/${account}.*.parquet`)).map(({ spend }) => spend);
+    expect(await spends()).toEqual(['1', '2', '3']);
+    const logged = await tables.rowsOf('SELECT metric, value', `ledger/${account}.*.parquet`);
+    const ofSpend = logged.filter(({ metric }) => metric === 'spend').map(({ value }) => Number(value));
+    expect(ofSpend).toEqual([3, 3]);
   });
 
   it('42: that have another type than those of a month refuse its days, and write the months before', async () => {

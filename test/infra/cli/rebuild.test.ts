@@ -39,18 +39,23 @@ it('names a damaged object, and writes its days again once it is removed', async
   await deliver(folder, { days: [1, 1], created: 5 });
   await rebuild(['daily', ...place]);
   const month = join(folder.out, MONTH);
-  const object = await readFile(month);
+  const [object, rows] = [await readFile(month), await readFile(month)];
   object.subarray(-40, -20).fill('X');
+  rows.fill(0xff, 4, rows.length - 8 - rows.readUInt32LE(rows.length - 8));
   await truncate(month, 0);
   const { status: refused, stderr: problem } = await runCommand(['rebuild', 'daily', ...place]);
   expect(refused).toBe(1);
   expect(problem).toMatch(
     /tables\/daily\/acme\.2026-10\.parquet is damaged or was not written by this stack\.\nWhat to do: restore an .*\n$/,
   );
-  for (const content of ['', object]) {
+  for (const content of ['', object, rows]) {
     await writeFile(month, content);
+    const { stdout } = await runCommand(['check', 'daily', ...place]);
+    expect(stdout).toContain('  tables/daily/acme.2026-10.parquet cannot be read, ');
     const { stderr } = await runCommand(['query', 'SELECT * FROM daily', ...place]);
-    expect(stderr).toContain("a file is damaged: 'npm run export -- check NAME --local' names it.");
+    expect(stderr).toMatch(
+      /^tables\/daily\/acme\.2026-10\.parquet cannot be read\.\nWhat to do: .* rebuild before you remove it: it names the days /,
+    );
   }
   await rm(month);
   await deliver(folder, { days: [3, 3], created: 5 });
@@ -64,14 +69,72 @@ it('names a damaged object, and writes its days again once it is removed', async
   expect(await spendIn(folder.out)).toEqual({ 1: 5 });
 });
 
-it('lets only the last request of the folder write', async () => {
+it('writes days that only an earlier form of the request delivered, and the newest report of the others', async () => {
   const folder = await openFolder();
   const request = { advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3f'] };
   await deliver(folder, { days: [1, 4], created: 4 });
   await deliver(folder, { days: [3, 6], created: 5, request });
   const { result } = await rebuild(['daily', '--local', '--out', folder.out]);
-  expect(result.windows.map(({ outcome }) => outcome)).toEqual(['written']);
-  expect(await spendIn(folder.out)).toEqual({ 3: 5, 4: 5, 5: 5, 6: 5 });
+  expect(result.windows.map(({ outcome }) => outcome)).toEqual(['written', 'written']);
+  expect(await spendIn(folder.out)).toEqual({ 1: 4, 2: 4, 3: 5, 4: 5, 5: 5, 6: 5 });
+  expect((await rebuild(['daily', '--local', '--out', folder.out])).result.windows).toEqual([]);
+});
+
+const CLICKS = { request: { metrics: ['spend', 'clicks'] }, fields: { clicks: 3 } };
+const BY_CAMPAIGN = { request: { dimensions: ['campaign_id'] }, fields: { campaign_id: 'c1' } };
+it.each([
+  ['a metric', CLICKS, 'clicks', ['3', '3', null, '3']],
+  ['a dimension', BY_CAMPAIGN, 'campaign_id', ['c1', 'c1', null, 'c1']],
+])('71: gives days their values again once %s that was dropped is back, also after the table was removed', async (_, form, column, values) => {
+  const folder = await openFolder();
+  const place = ['daily', '--local', '--out', folder.out];
+  const columnOf = async () =>
+    (await queryRows(`SELECT ${column} FROM daily ORDER BY date`, folder.out)).flat();
+  await deliver(folder, { days: [1, 2], created: 1, ...form });
+  await rebuild(place);
+  await deliver(folder, { days: [3, 3], created: 2, fields: form.fields });
+  await rebuild(place);
+  expect(await columnOf()).toEqual(values.slice(0, 3));
+
+  await rm(join(folder.out, BUCKET, 'tables/daily'), { recursive: true });
+  expect((await rebuild(place)).result.outcome).toBe('done');
+  expect(await spendIn(folder.out)).toEqual({ 1: 1, 2: 1, 3: 2 });
+
+  await deliver(folder, { days: [4, 4], created: 3, ...form });
+  const { stdout } = await runCommand(['missing', ...place, '--json']);
+  expect(JSON.parse(stdout).not_in_table).toMatchObject([
+    { start_date: '2026-10-01', end_date: '2026-10-03', problem: expect.stringContaining(column) },
+    { start_date: '2026-10-04', end_date: '2026-10-05' },
+  ]);
+  const { stdout: checked } = await runCommand(['check', ...place, '--json']);
+  expect(JSON.parse(checked).outcome).toBe('differs');
+  expect((await rebuild(place)).result.outcome).toBe('done');
+  expect(await columnOf()).toEqual(values);
+  expect((await rebuild(place)).result.windows).toEqual([]);
+});
+
+it('names the days that no file gives again, before and after the table is removed', async () => {
+  const folder = await openFolder();
+  const place = ['daily', '--local', '--out', folder.out];
+  await deliver(folder, { days: [1, 2], created: 1 });
+  await deliver(folder, { days: [3, 4], created: 2 });
+  await rebuild(place);
+  const window = 'exports/account=acme/export=daily/start_date=2026-10-01/end_date=2026-10-03';
+  await rm(join(folder.out, BUCKET, window), { recursive: true });
+  const said = async () => (await rebuild(place)).result;
+  const range = { account: 'acme', start_date: '2026-10-01', end_date: '2026-10-03' };
+  expect(await said()).toMatchObject({ outcome: 'done', without_file: [{ ...range, in_table: true }] });
+  // Also if the month cannot be read.
+  await truncate(join(folder.out, MONTH), 0);
+  const { status, stdout } = await runCommand(['rebuild', ...place]);
+  expect([status, stdout]).toEqual([
+    1,
+    expect.stringMatching(/^acme 2026-10-01 to 2026-10-02 {2}.* no file /),
+  ]);
+
+  await rm(join(folder.out, MONTH));
+  expect(await said()).toMatchObject({ outcome: 'failed', without_file: [{ ...range, in_table: false }] });
+  expect(await spendIn(folder.out)).toEqual({ 3: 2, 4: 2 });
 });
 
 it('writes the other windows if one was replaced, does not fit, or is no report', async () => {
