@@ -19,15 +19,13 @@ const MAX_CALLS = 2_000;
 export function brokenPromises(sandbox: Sandbox, run: ScenarioRun): string[] {
   const { faulty, clean, changed } = run;
   return [
-    ...[faulty, clean, changed ?? []]
-      .flat()
-      .flatMap((phase) => [
-        ...wrongObjects(sandbox, run, phase),
-        ...visibleTooEarly(phase),
-        ...polledTooEarly(sandbox, phase),
-        ...phase.tables.flatMap((table) => wrongTotals(sandbox, table, isEmptied(run))),
-      ]),
-    ...[clean, changed ?? []].flat().flatMap(withoutTotal),
+    ...[faulty, clean, ...changed].flatMap((phase) => [
+      ...wrongObjects(sandbox, run, phase),
+      ...visibleTooEarly(phase),
+      ...polledTooEarly(sandbox, phase),
+      ...phase.tables.flatMap((table) => wrongTotals(sandbox, table, isEmptied(run))),
+    ]),
+    ...[clean, ...changed].flatMap(withoutTotal),
     ...wrongTables(sandbox, run),
     ...incompleteLists(sandbox, run),
     ...faulty.ended.flatMap((ended) => wrongEnd(run, ended)),
@@ -121,7 +119,7 @@ function polledTooEarly(sandbox: Sandbox, { calls }: Phase): string[] {
 /** P7, after the run with faults, after the one without, and after one with another metric. */
 function wrongTables(sandbox: Sandbox, run: ScenarioRun): string[] {
   const { faulty, clean, changed } = run;
-  const phases = [faulty, clean, changed ?? []].flat();
+  const phases = [faulty, clean, ...changed];
   return phases.flatMap(({ tables }, at) =>
     tables.flatMap((table) => {
       const before = phases.slice(0, at).flatMap((phase) => phase.tables);

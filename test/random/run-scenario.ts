@@ -2,6 +2,7 @@ import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MANIFEST } from '../../functions/workflow/keys.ts';
+import { addDays, daysOf } from '../../functions/workflow/request/dates.ts';
 import type { BusEvent } from '../../infra/local/events.ts';
 import type { Call } from '../../infra/sandbox/exchange.ts';
 import type { JsonCall, S3Call } from '../support/faulty-services.ts';
@@ -59,8 +60,8 @@ export interface ScenarioRun {
   readonly account: string;
   readonly faulty: Phase;
   readonly clean: Phase;
-  /** One of the requests with another metric. */
-  readonly changed: Phase | undefined;
+  /** One of the requests with other metrics. */
+  readonly changed: readonly Phase[];
 }
 
 export interface Names {
@@ -95,12 +96,29 @@ export async function runScenario(
   const again = new Map(valid.map((one) => [JSON.stringify([one.name, one.fields]), one]));
   const clean = await runPhase(workflow, [...again.values()], names);
   const [first] = valid;
-  const changed =
-    first && scenario.addsMetric ? await runPhase(workflow, [withMetric(first)], names) : undefined;
+  const changed: Phase[][] = [];
+  for (const request of first && scenario.addsMetric ? changesOf(first, scenario) : [])
+    changed.push(await runPhase(workflow, [request], names));
   return names.accounts.flatMap((account, at) => {
-    const phases = { faulty: faulty[at], clean: clean[at], changed: changed?.[at] };
+    const phases = { faulty: faulty[at], clean: clean[at], changed: changed.map((phase) => phase[at]) };
     return phases.faulty && phases.clean ? [{ scenario, account, ...phases } as ScenarioRun] : [];
   });
+}
+
+/** A metric comes, leaves or gets another name, and comes back. Only the first one exports all days. */
+function changesOf(first: RequestedExport, { metricLeaves }: Scenario): RequestedExport[] {
+  const more = withMetrics(first, 'clicks');
+  if (!metricLeaves) return [more];
+  const without = metricLeaves === 'renamed' ? withMetrics(first, 'number_of_purchases') : first;
+  return [more, onlyDay(without, 0), onlyDay(more, 1)];
+}
+
+/** @param day of the request; the last one if there are fewer */
+function onlyDay(requested: RequestedExport, day: number): RequestedExport {
+  const { start_date, end_date } = requested.fields as Record<'start_date' | 'end_date', string>;
+  const days = daysOf({ start_date, end_date });
+  const only = days[Math.min(day, days.length - 1)] ?? start_date;
+  return { ...requested, fields: { ...requested.fields, start_date: only, end_date: addDays(only, 1) } };
 }
 
 const NEWCOMER = 'd4a6b8c0-3e5f-4b7d-8c9e-1f2a3b4c5d04';
@@ -127,8 +145,8 @@ function addNewcomer({ sandbox: { options }, clock }: Workflow, { newcomer }: Sc
   };
 }
 
-function withMetric({ fields, ...requested }: RequestedExport): RequestedExport {
-  return { ...requested, fields: { ...fields, metrics: [...(fields.metrics as string[]), 'clicks'] } };
+function withMetrics({ fields, ...requested }: RequestedExport, ...more: string[]): RequestedExport {
+  return { ...requested, fields: { ...fields, metrics: [...(fields.metrics as string[]), ...more] } };
 }
 
 const DAY_MS = 86_400_000;

@@ -20,8 +20,12 @@ export interface Scenario {
   readonly accounts?: { readonly hasUnknown: boolean; readonly isTwice: boolean } | undefined;
   /** An advertiser is added, so many seconds after the start, and perhaps refused in the run with faults. */
   readonly newcomer?: { readonly after: number; readonly isRefused: boolean } | undefined;
-  /** At last, an export has one metric more. The other days stay as they are. */
+  /**
+   * At last, an export has one metric more. The other days stay as they are. Then the metric may leave, or get
+   * another name, while one day is exported, and come back with another day.
+   */
   readonly addsMetric: boolean;
+  readonly metricLeaves?: 'dropped' | 'renamed' | undefined;
   /** Revokes every token that was issued before. */
   readonly revoked: boolean;
   /** In the words of parseFault. */
@@ -240,6 +244,7 @@ const scenario: fc.Arbitrary<Scenario> = requested.chain((exports) => {
         })
       : fc.constant(undefined),
     addsMetric: changing ? fc.boolean() : fc.constant(false),
+    metricLeaves: fc.constantFrom(undefined, 'dropped', 'renamed'),
     revoked: fc.boolean(),
     platform: few(changing ? 3 : 9, platformFault(callsOf(exports)), changing ? 2 : 4),
     s3: few(3, changing ? monthFault : s3Fault, 2),
