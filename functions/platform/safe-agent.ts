@@ -3,7 +3,7 @@ import { isIP, type LookupFunction, type OnReadOpts } from 'node:net';
 import { Agent, buildConnector } from 'undici';
 import { DownloadRefused } from '../workflow/errors.ts';
 import { skipInterimAnswers } from './interim.ts';
-import { addressFault, bareHost, type HostPolicy } from './safe-hosts.ts';
+import { addressFault, bareHost, type HostPolicy, leaveOutNat64 } from './safe-hosts.ts';
 
 /**
  * A dispatcher that refuses the same addresses as `checkUrl`. It checks every address of a name when it
@@ -46,8 +46,9 @@ export function safeConnector(
 
 function checkedLookup(faultOfAddress: (address: string) => string | undefined): LookupFunction {
   return (hostname, options, callback) => {
-    resolve(hostname, { ...options, all: true }, (error, addresses) => {
-      const [first] = addresses ?? [];
+    resolve(hostname, { ...options, all: true }, (error, found) => {
+      const addresses = leaveOutNat64(found ?? []);
+      const [first] = addresses;
       if (error || first === undefined) return callback(error ?? new Error('no address'), '');
       const fault = addresses.map(({ address }) => faultOfAddress(address)).find((one) => one !== undefined);
       if (fault !== undefined) return callback(refusal(hostname, fault), '');

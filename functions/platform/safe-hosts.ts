@@ -18,6 +18,9 @@ const SPECIAL = blockList(
   ...['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'],
 );
 
+// A resolver with DNS64 adds such an address to those of a name that has IPv4 addresses only (RFC 6147).
+const NAT64 = blockList('64:ff9b::/96');
+
 // Every public IPv6 address is in this block. Unique local ones and forms of IPv4 are not.
 const GLOBAL_UNICAST = blockList('2000::/3');
 
@@ -56,6 +59,12 @@ export function addressFault(address: string, protocol: string, allowLoopback: b
   if (protocol !== 'https:') return 'plain http is for a loopback address only';
   const isUsable = isIP(address) === 4 || contains(GLOBAL_UNICAST, address);
   return isUsable && !contains(SPECIAL, address) ? undefined : 'it is not a public address';
+}
+
+/** Leaves out the addresses that a resolver with DNS64 has made from others, which are there too. */
+export function leaveOutNat64<T extends { readonly address: string }>(addresses: readonly T[]): T[] {
+  const others = addresses.filter(({ address }) => isIP(address) === 4 || !contains(NAT64, address));
+  return others.length > 0 ? others : [...addresses];
 }
 
 /** A host name as it is compared: in lower case, without brackets and without a dot at its end. */

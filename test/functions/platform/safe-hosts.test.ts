@@ -2,7 +2,7 @@ import dns, { type LookupAddress } from 'node:dns';
 import { syncBuiltinESMExports } from 'node:module';
 import { expect, onTestFinished, test } from 'vitest';
 import { safeAgent } from '../../../functions/platform/safe-agent.ts';
-import { checkUrl } from '../../../functions/platform/safe-hosts.ts';
+import { checkUrl, leaveOutNat64 } from '../../../functions/platform/safe-hosts.ts';
 import { listen } from '../../support/listen.ts';
 
 const deployed = { allowLoopback: false };
@@ -104,11 +104,32 @@ test.each([
 test.each<[string, readonly string[] | Error, string]>([
   ['with a private second address', ['8.8.8.8', '10.0.0.1'], 'rebound.test was refused: it is not a public'],
   ['with a private first address', ['10.0.0.1', '8.8.8.8'], 'rebound.test was refused: it is not a public'],
+  [
+    'with nothing but an address of NAT64',
+    ['64:ff9b::808:808'],
+    'rebound.test was refused: it is not a public',
+  ],
+  ['of NAT64 whose own address is private', ['64:ff9b::a00:1', '10.0.0.1'], 'it is not a public address'],
   ['that is not found', new Error('no such name'), 'no such name'],
   ['without an address', [], 'no address'],
 ])('21: the agent does not connect to a name %s', async (_, found, reason) => {
   resolveTo(found);
   await expect(requestFrom('https://rebound.test', deployed)).rejects.toThrow(reason);
+});
+
+test('an address that DNS64 has made is left out beside another one, and stays if it is alone', () => {
+  const addressesOf = (...all: string[]) =>
+    leaveOutNat64(all.map((address) => ({ address }))).map(({ address }) => address);
+  expect(addressesOf('64:ff9b::808:808', '8.8.8.8')).toEqual(['8.8.8.8']);
+  expect(addressesOf('2600::1', '64:ff9b::808:808')).toEqual(['2600::1']);
+  expect(addressesOf('64:ff9b::808:808')).toEqual(['64:ff9b::808:808']);
+});
+
+test('21: the agent connects to a name in a network with DNS64 by its own address', async () => {
+  await using server = await listen((_, response) => response.end('of the platform'));
+  resolveTo(['64:ff9b::7f00:1', '127.0.0.1']);
+  await requestFrom(`http://dns64.test:${server.port}`, local);
+  expect(server.requests).toHaveLength(1);
 });
 
 function requestFrom(origin: string, policy: typeof local): Promise<unknown> {
