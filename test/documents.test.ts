@@ -31,6 +31,13 @@ it('the README has at most 150 lines of 120 characters, tables aside', () => {
   expect(lines.filter((line) => line.length > 120 && !line.startsWith('|'))).toEqual([]);
 });
 
+it('workflows use actions by their commit, because whoever owns a tag can move it', () => {
+  const files = ['.github/workflows/ci.yml', 'infra/init/.github/workflows/deploy.yml'];
+  const used = files.flatMap((file) => [...textOf(file).matchAll(/uses: (.+)/g)].map(([, action]) => action));
+  expect(used.length).toBeGreaterThan(4);
+  expect(used.filter((action = '') => !/^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d/.test(action))).toEqual([]);
+});
+
 it("the README's prices are in the reference's table of costs", () => {
   const prices = [...textOf('README.md').matchAll(/\$(\d+\.\d+)/g)].map(([, price]) => price);
   const listed = linesOf('infra/CONFIG.md').flatMap((line) =>
