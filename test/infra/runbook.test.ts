@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import {
@@ -86,6 +87,21 @@ it('its commands use only variables that it sets, from outputs that the stack ha
   expect(used.size).toBeGreaterThan(0);
   expect([...used].filter((name) => !set.has(name))).toEqual([]);
   expect(Object.values(OUTPUTS)).toEqual(expect.arrayContaining([...namesIn(blocks, /\$\(output (\w+)\)/g)]));
+});
+
+it('its search in the logs begins at a time, and reads no line of all years', () => {
+  const search = 'aws() { echo "$@"; }; CFN_STACK=stack; eval "$LOGS"; logs PATTERN';
+  const [LOGS = ''] = /^logs\(\) \{.*?^\}/ms.exec(runbook) ?? [];
+  for (const [hours, argument] of [
+    [24, ''],
+    [72, ' 72'],
+  ]) {
+    const printed = execFileSync('bash', ['-c', `${search}${argument}`], {
+      env: { LOGS, PATH: process.env.PATH },
+    });
+    const [, start = ''] = /--start-time (\d+)/.exec(`${printed}`) ?? [];
+    expect((Date.now() - Number(start)) / 3_600_000).toBeCloseTo(Number(hours), 1);
+  }
 });
 
 const WITH_COMMANDS = ['README.md', 'infra/COMMANDS.md', 'infra/RUNBOOK.md'];
