@@ -36,6 +36,9 @@ const TO_UNDO = Duration.days(7);
 /** A window ends within a day, and nobody reads the pages of its list afterwards. */
 const KEEP_PAGES = Duration.days(1);
 
+/** Nobody reads a replaced lease. Each renewal of a token replaces one twice. */
+const KEEP_REPLACED_LEASES = Duration.days(1);
+
 /** A result can be fetched again for as long as Athena keeps the query's history. */
 const KEEP_RESULTS = Duration.days(45);
 
@@ -65,8 +68,8 @@ export class ExportBucket extends Construct {
         'ad-report-export:bucket',
         `the bucket ${bucket.node.path} is imported and stays as it is. It must keep versions, refuse requests without TLS, ` +
           `abort unfinished uploads after ${ABORT_UPLOADS_AFTER.toDays()} day, remove replaced versions under ` +
-          `${TABLES_PREFIX} after ${TO_UNDO.toDays()} days and under ${EXPORTS_PREFIX} and ${LEASES_PREFIX} after ` +
-          `${KEEP_REPLACED.toDays()}, and remove objects under ${PAGES_PREFIX} after ${KEEP_PAGES.toDays()} day and under ` +
+          `${TABLES_PREFIX} after ${TO_UNDO.toDays()} days, under ${EXPORTS_PREFIX} after ${KEEP_REPLACED.toDays()} and ` +
+          `under ${LEASES_PREFIX} after ${KEEP_REPLACED_LEASES.toDays()}, and remove objects under ${PAGES_PREFIX} after ${KEEP_PAGES.toDays()} day and under ` +
           `${RESULTS_PREFIX} after ${KEEP_RESULTS.toDays()}.`,
       );
   }
@@ -136,6 +139,13 @@ export class ExportBucket extends Construct {
       resourceArns: [bucket.bucketArn],
       conditions: { StringLike: { 's3:prefix': keys } },
     });
+    // Athena and Spark ask for it first.
+    Grant.addToPrincipalOrResource({
+      grantee,
+      resource: bucket,
+      actions: ['s3:GetBucketLocation'],
+      resourceArns: [bucket.bucketArn],
+    });
     this.key?.grantDecrypt(grantee);
   }
 
@@ -172,7 +182,10 @@ function lifecycleRules({ keep_reports_days, tables }: Config, prefixes = ['']):
     ];
   });
   // S3 takes the shorter time of two rules for an object.
-  rules.push({ id: 'ReplacedTables', prefix: TABLES_PREFIX, noncurrentVersionExpiration: TO_UNDO });
+  rules.push(
+    { id: 'ReplacedTables', prefix: TABLES_PREFIX, noncurrentVersionExpiration: TO_UNDO },
+    { id: 'ReplacedLeases', prefix: LEASES_PREFIX, noncurrentVersionExpiration: KEEP_REPLACED_LEASES },
+  );
   rules.push({
     id: 'Pages',
     prefix: PAGES_PREFIX,

@@ -7,7 +7,9 @@ import type { ErrorName } from '../../functions/workflow/errors.ts';
 /** Step Functions refused to start an execution, or its answer was lost. No failure report has these. */
 const START_FAILED = [
   'StepFunctions.AWSStepFunctionsException',
+  // AWS documents the error without `Exception`, and in states most names end with it.
   'StepFunctions.ExecutionLimitExceeded',
+  'StepFunctions.ExecutionLimitExceededException',
   'StepFunctions.SdkClientException',
   'StepFunctions.ThrottlingException',
 ] as const;

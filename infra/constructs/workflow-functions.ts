@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Duration, RemovalPolicy, Stack, Size as StorageSize } from 'aws-cdk-lib';
-import { type IVpc, SecurityGroup, type SubnetSelection } from 'aws-cdk-lib/aws-ec2';
+import { type IVpc, Peer, Port, SecurityGroup, type SubnetSelection } from 'aws-cdk-lib/aws-ec2';
 import { type IGrantable, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import {
@@ -37,6 +37,8 @@ import type { StepName } from './retries.ts';
 function calls(requests: number, { total }: { readonly total: number } = TIMEOUTS): Duration {
   return Duration.seconds((total / 1000) * requests + 30);
 }
+
+const HTTPS_PORT = 443;
 
 /** Calls AWS only. */
 const INTERNAL = Duration.seconds(30);
@@ -120,8 +122,10 @@ export class WorkflowFunctions extends Construct {
     });
     if (vpc) {
       const description = `The functions of ${config.stack}`;
-      const securityGroups = [new SecurityGroup(this, 'SecurityGroup', { vpc, description })];
-      this.network = { vpc, ...(vpcSubnets && { vpcSubnets }), securityGroups };
+      const group = new SecurityGroup(this, 'SecurityGroup', { vpc, description, allowAllOutbound: false });
+      for (const port of portsOf(config))
+        for (const peer of [Peer.anyIpv4(), Peer.anyIpv6()]) group.addEgressRule(peer, Port.tcp(port));
+      this.network = { vpc, ...(vpcSubnets && { vpcSubnets }), securityGroups: [group] };
     }
     const steps = Object.keys(STEP_TIMEOUTS) as StepName[];
     const functions = steps.map((step) => [step, this.function(step, props)]);
@@ -186,6 +190,11 @@ export class WorkflowFunctions extends Construct {
     const names: readonly SettingName[] = ['STEP', ...READS[step]];
     return Object.fromEntries(names.flatMap((name) => (settings[name] ? [[name, settings[name]]] : [])));
   }
+}
+
+/** The ports that functions call: of https, and of the platform. */
+function portsOf({ base_url }: Config): number[] {
+  return [...new Set([HTTPS_PORT, Number(new URL(base_url).port || HTTPS_PORT)])];
 }
 
 /** A write on the condition that the object has not changed needs s3:GetObject as well. */

@@ -83,7 +83,7 @@ const PERMISSIONS: Readonly<Record<StepName, readonly string[]>> = {
   ExportList: STORES_REPORTS,
   CurateReport: [DECRYPT('s3'), GENERATE('s3')],
   PublishWindow: [DECRYPT('s3'), GENERATE('s3')],
-  PublishExport: [],
+  PublishExport: [DECRYPT('s3')],
   DescribeFailure: [GENERATE('s3')],
   CheckReady: [DECRYPT('s3')],
 };

@@ -59,7 +59,7 @@ describe('the bucket', () => {
     ]);
   });
 
-  it('28: removes unfinished uploads after a day, replaced objects after 90 days, of tables 7, and no object but pages and results', () => {
+  it('28: removes unfinished uploads after a day, replaced objects after 90 days, of tables 7, leases 1, and no object but pages and results', () => {
     const { Rules } = bucket.Properties.LifecycleConfiguration;
     expect(Rules).toEqual([
       expect.objectContaining({
@@ -68,6 +68,7 @@ describe('the bucket', () => {
       }),
       expect.objectContaining({ Status: 'Enabled', NoncurrentVersionExpiration: { NoncurrentDays: 90 } }),
       expect.objectContaining({ Prefix: 'tables/', NoncurrentVersionExpiration: { NoncurrentDays: 7 } }),
+      expect.objectContaining({ Prefix: 'leases/', NoncurrentVersionExpiration: { NoncurrentDays: 1 } }),
       expect.objectContaining({
         Prefix: '_pages/',
         ExpirationInDays: 1,
@@ -75,7 +76,7 @@ describe('the bucket', () => {
       }),
       expect.objectContaining({ Prefix: 'query-results/', ExpirationInDays: 45 }),
     ]);
-    for (const rule of Rules.slice(0, 3)) expect(rule).not.toHaveProperty('ExpirationInDays');
+    for (const rule of Rules.slice(0, 4)) expect(rule).not.toHaveProperty('ExpirationInDays');
   });
 
   it('removes the files of reports after keep_reports_days, and no manifest', () => {

@@ -116,6 +116,16 @@ describe('in a stack of a team', () => {
         SecurityGroupIds: ['<AdsFunctionsSecurityGroup.GroupId>'],
         SubnetIds: [1, 2, 3].map((number) => `<VpcPrivateSubnet${number}Subnet>`),
       });
+    const [group] = resourcesOf(other, 'AWS::EC2::SecurityGroup').values();
+    const ways = [
+      ['CidrIp', '0.0.0.0/0'],
+      ['CidrIpv6', '::/0'],
+    ] as const;
+    const egress = ways.map(([field, network]) => ({ [field]: network, FromPort: 443, ToPort: 443 }));
+    expect(group?.Properties).not.toHaveProperty('SecurityGroupIngress');
+    expect(group?.Properties.SecurityGroupEgress).toEqual(
+      egress.map((rule) => expect.objectContaining(rule)),
+    );
     const interfaces = allowedIn(other, 'AdsFunctionsGetTokenRole').filter((line) => line.startsWith('ec2:'));
     expect(interfaces).toEqual([
       'ec2:AssignPrivateIpAddresses *',
@@ -211,6 +221,7 @@ describe('grantRead', () => {
     ).toEqual(
       [
         ...READS.flatMap((action) => prefixes.map((prefix) => `${action} ${bucket}/${prefix}`)),
+        `s3:GetBucketLocation ${bucket}`,
         `s3:ListBucket ${bucket} when {"StringLike":{"s3:prefix":["exports/*","tables/*"]}}`,
         ...['GetDatabase', 'GetDatabases', 'GetTable', 'GetTables'].flatMap((action) =>
           catalog.map((resource) => `glue:${action} ${resource}`),
@@ -228,10 +239,11 @@ describe('grantRead', () => {
     const [policy] = resourcesOf(other, 'AWS::S3::BucketPolicy').values();
     const statements = policy?.Properties.PolicyDocument.Statement;
     const admitted = statements.filter(({ Effect }: { Effect: string }) => Effect === 'Allow');
-    expect(admitted.map(({ Principal }: { Principal: unknown }) => Principal)).toEqual([
-      { AWS: READER_ARN },
-      { AWS: READER_ARN },
-    ]);
+    expect(admitted).toEqual(
+      [{ Action: READS }, { Action: 's3:ListBucket' }, { Action: 's3:GetBucketLocation' }].map((statement) =>
+        expect.objectContaining({ ...statement, Principal: { AWS: READER_ARN } }),
+      ),
+    );
     const [key] = resourcesOf(other, 'AWS::KMS::Key').values();
     expect(JSON.stringify(key?.Properties.KeyPolicy)).toContain(READER_ARN);
   });

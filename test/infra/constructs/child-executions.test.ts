@@ -38,6 +38,7 @@ async function exportOne(errors: readonly string[]) {
 }
 
 const REFUSED = 'StepFunctions.AWSStepFunctionsException';
+const LIMITED = 'StepFunctions.ExecutionLimitExceededException';
 
 it.each([
   [
@@ -46,6 +47,7 @@ it.each([
     { outcome: 'delivered' },
     7,
   ],
+  ['is tried again if too many executions run', [LIMITED], { outcome: 'delivered' }, 2],
   ['is given up after six more tries', Array(7).fill(REFUSED), { outcome: 'failed', error: REFUSED }, 7],
   [
     'is not tried again after its execution has failed',
