@@ -22,7 +22,7 @@ export interface CsvFacts {
 
 /**
  * Yields each line after the header as a JSON array of texts, null where a field is empty. Leaves out lines
- * that have more or fewer fields than the header, and lines of blanks. DuckDB's own reader of CSV takes a
+ * that have more or fewer fields than the header, and lines without any value. DuckDB's own reader of CSV takes a
  * header with an open quote and all that follows for the header, maps columns by position and leaves out long
  * lines without an error.
  *
@@ -65,8 +65,7 @@ function linesOf(fields: readonly string[]): number {
 
 function toJsonLine(fields: readonly string[], facts: CsvFacts, line: () => number): string {
   const texts = fields.with(-1, (fields.at(-1) ?? '').replace(/\r$/, ''));
-  const [first = ''] = texts;
-  if (texts.length === 1 && lengthOf(first) === 0) return '';
+  if (texts.every((text) => lengthOf(text) === 0)) return '';
   if (facts.header.length === 0) {
     facts.header = texts.map((text) => text.trim());
     // Otherwise all lines would be the header of a report without rows.

@@ -62,11 +62,13 @@ export async function findCharset(
   return charset === undefined || (await isUtf8(open())) ? undefined : charset;
 }
 
+const SPACE = 0x20;
+
 /** A report begins with a character of ASCII, whose other byte is 0 in UTF-16. */
 function findUtf16([first, second]: Buffer): string | undefined {
   if (first === undefined || second === undefined) return undefined;
-  if ((first === 0xff && second === 0xfe) || (first > 0 && second === 0)) return 'utf-16le';
-  return (first === 0xfe && second === 0xff) || (first === 0 && second > 0) ? 'utf-16be' : undefined;
+  if ((first === 0xff && second === 0xfe) || (first >= SPACE && second === 0)) return 'utf-16le';
+  return (first === 0xfe && second === 0xff) || (first === 0 && second >= SPACE) ? 'utf-16be' : undefined;
 }
 
 function namedCharset(contentType: string): string | undefined {
@@ -152,8 +154,7 @@ export async function findJsonFault(
     read(decoder.decode(piece, STREAM));
     if (isEnd ? depth === 0 : piece.at(-1) === LINE_FEED) read(ENOUGH);
   });
-  if (bad !== undefined)
-    return new MalformedJson(reason ?? 'something follows it, or stands between its rows', bad);
+  if (bad !== undefined) return new MalformedJson(reason ?? 'it does not parse', bad);
   return depth > 0 ? refused('is JSON that is cut off') : undefined;
 }
 

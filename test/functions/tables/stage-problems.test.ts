@@ -172,6 +172,7 @@ describe('a file is delivered without its table if it has', () => {
 it.each<[string, string | Buffer, RegExp, Given?]>([
   ['is empty', '', /is empty/],
   ['is blank', ' \n', /is empty/],
+  ['has nothing but marks', '\u001a\0\n', /is empty/, AS_CSV],
   ['is empty CSV', '', /is empty/, AS_CSV],
   ['is HTML', '<!DOCTYPE html><html></html>', /HTML or XML/],
   ['is XML instead of CSV', '\n<Error><Code>SlowDown</Code></Error>', /HTML or XML/, AS_CSV],

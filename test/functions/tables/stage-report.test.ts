@@ -59,6 +59,7 @@ it.each<[string, string | Buffer, Given?]>([
   ['CSV with a byte order mark and CRLF', `\ufeff${CSV.replaceAll('\n', '\r\n')}`, AS_CSV],
   ['CSV without a last line break', CSV.trim(), { format: 'csv' }],
   ['CSV with lines of blanks', `${CSV.replaceAll('\n', '\n \t\n')}   \n`, AS_CSV],
+  ['CSV with lines of commas', `${CSV.replace('\n', '\n, ,,\n')},,,\n`, AS_CSV],
   ['CSV with Ctrl-Z at its end', `${CSV}\u001a`, AS_CSV],
   ['CSV with Ctrl-Z after its last value', `${CSV.trim()}\u001a\r\n`, AS_CSV],
   ['CSV with NUL at its end', `${CSV}\0\0\0`, AS_CSV],
