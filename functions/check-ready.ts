@@ -36,6 +36,7 @@ const MAX_CHAT = 8_000;
 
 interface Dependencies extends RequestTarget, Pick<Common, 'now'> {
   readonly store: RecordStore;
+  readonly program: string;
 }
 
 /**
@@ -51,7 +52,7 @@ export async function checkReady(run: ReadyCheck, dependencies: Dependencies): P
   const late = accounts.filter(({ missing }) => missing.length > 0);
   const { checks } = run.checked ?? { checks: 0 };
   const isReady = late.length === 0;
-  const readiness = isReady ? describeReady(run, accounts) : describeLate(run, late, accounts.length);
+  const readiness = isReady ? describeReady(run, accounts) : describeLate(run, late, accounts.length, dependencies.program);
   const status = isReady ? statusOfReady(checks, run.tell) : statusOfLate(checks);
   const notification = notificationOf(readiness);
   return { checks: checks + 1, late: late.length, status, readiness, notification };
@@ -109,12 +110,17 @@ function lateDays(
   return days.filter((_, at) => NOT_DELIVERED.has(states[at] ?? 'absent'));
 }
 
-function describeLate(run: ReadyCheck, late: readonly CheckedAccount[], many: number): Readiness {
+function describeLate(
+  run: ReadyCheck,
+  late: readonly CheckedAccount[],
+  many: number,
+  program: string,
+): Readiness {
   const accounts = late.map(({ request: { account, kind }, missing: days }) => {
     const all = groupDays(days);
     const [first, last] = [all[0], all.at(-1)];
     const range = first && last && { start_date: first.start_date, end_date: last.end_date };
-    const command = runCommand(run.export, account, kind === 'list' ? undefined : range);
+    const command = runCommand(program, { name: run.export, account }, kind === 'list' ? undefined : range);
     return { account, missing: all.slice(0, MAX_RANGES), command };
   });
   const lines = accounts.flatMap(({ account, missing, command }) => [
@@ -170,4 +176,5 @@ function notificationOf({ subject: title, message }: Readiness): string {
 export const handler = createHandler(READS.CheckReady, ReadyCheck, checkReady, (settings) => ({
   store: createObjectStore(settings),
   ...targetOf(settings),
+  program: settings.PROGRAM,
 }));

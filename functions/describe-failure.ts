@@ -21,6 +21,7 @@ const MAX_WINDOWS_SHOWN = 10;
 interface Dependencies extends Pick<Common, 'log' | 'now'> {
   readonly store: Pick<ObjectStore, 'putJson' | 'bucket'>;
   readonly runbookUrl: string | undefined;
+  readonly program: string;
 }
 
 /**
@@ -121,5 +122,6 @@ export const handler = createHandler(
   (settings) => ({
     store: createObjectStore(settings),
     runbookUrl: settings.RUNBOOK_URL,
+    program: settings.PROGRAM,
   }),
 );

@@ -18,6 +18,7 @@ const MAX_WARNINGS = 50_000;
 
 interface Dependencies {
   readonly store: Pick<ObjectStore, 'bucket' | 'readEnd' | 'remove'>;
+  readonly program: string;
 }
 
 /**
@@ -29,7 +30,7 @@ interface Dependencies {
  */
 export async function publishExport(
   plan: PublishExportInput,
-  { store }: Dependencies,
+  { store, program }: Dependencies,
 ): Promise<ExportResult> {
   const { execution, request, windows: planned, results = [], already_delivered, warnings } = plan;
   const all = collectOutcomes(planned, results);
@@ -59,15 +60,15 @@ export async function publishExport(
     table_problem: problemOf(outcomes),
     reconciled,
     ...sumChanges(delivered),
-    ...describeNewcomers(plan),
+    ...describeNewcomers(plan, program),
     warnings: shortenTexts(allWarnings, MAX_WARNINGS),
   };
 }
 
-function describeNewcomers({ newcomers, request: { name, account } }: PublishExportInput) {
+function describeNewcomers({ newcomers, request }: PublishExportInput, program: string) {
   if (!newcomers) return {};
   const { history } = newcomers;
-  return { newcomers: { ...newcomers, ...(history && { command: runCommand(name, account, history) }) } };
+  return { newcomers: { ...newcomers, ...(history && { command: runCommand(program, request, history) }) } };
 }
 
 /**
@@ -163,4 +164,5 @@ function warnOfDifferences(above: readonly ComparedDay[]): string[] {
 
 export const handler = createHandler(READS.PublishExport, PublishExportInput, publishExport, (settings) => ({
   store: createObjectStore(settings),
+  program: settings.PROGRAM,
 }));

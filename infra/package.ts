@@ -15,5 +15,8 @@ export function moduleBeside({ dirname, filename }: ImportMeta, name: string): s
   return join(dirname, `${name}${extname(filename)}`);
 }
 
-/** The command line, as messages name it. */
-export const PROGRAM = BUILT ? 'npx ad-report-export' : 'npm run export --';
+/**
+ * The command line, as messages name it. Neither form downloads anything: nobody owns the package's name in
+ * npm's registry, and `npx` alone would run whatever somebody publishes under it.
+ */
+export const PROGRAM = BUILT ? 'npx --no-install ad-report-export' : 'npm run export --';

@@ -4,12 +4,12 @@ import { type Caught, Failure, type FailureReport, type Window } from '../workfl
 import { MAX_REPORTS } from './waits.ts';
 import { shortenTexts, truncate } from './warnings.ts';
 
-/** The next thing that a person does, by error. */
+/** The next thing that a person does, by error. PROGRAM and ACCOUNT stand for the setting and the account. */
 const NEXT_STEP: Readonly<Record<ErrorName, string>> = {
   InvalidInput: 'Correct the request and start it again.',
   CredentialUnusable:
-    'Store a credential that works (npx ad-report-export secret set ACCOUNT < credential.json), then run the export again.',
-  LoginRequired: 'Sign in again (npx ad-report-export login --account ACCOUNT), then run the export again.',
+    'Store a credential that works (PROGRAM secret set ACCOUNT < credential.json), then run the export again.',
+  LoginRequired: 'Sign in again (PROGRAM login --account ACCOUNT), then run the export again.',
   TokenRefusedAgain: 'Check the credential, its scope and base_url, then run the export again.',
   RequestRefused: 'Correct what the message names, then run the export again.',
   RateLimited:
@@ -95,17 +95,19 @@ interface Subject {
   readonly reports?: readonly { readonly id: string }[];
   readonly now: () => Date;
   readonly runbookUrl?: string | undefined;
+  /** The setting PROGRAM. */
+  readonly program: string;
 }
 
 /** The failure report for an error that the state machine caught. */
 export function createFailureReport(caught: Caught, subject: Subject): FailureReport {
-  const { execution, request, window, reports = [], now, runbookUrl } = subject;
+  const { execution, request, window, reports = [], now, runbookUrl, program } = subject;
   const { happened, facts } = readCause(caught.Cause ?? '');
   const error = reportedName(caught.Error);
   const failure = {
     error,
     happened: happened || 'Nothing more is known.',
-    todo: nextStep(error, request?.account),
+    todo: nextStep(error, program, request?.account),
     report_ids: reports.map(({ id }) => id),
     request_ids: [facts.request_id, facts.request_ids].flat().filter((id) => typeof id === 'string'),
     ...(Array.isArray(facts.faults) && facts.faults.length > 0 && { faults: facts.faults }),
@@ -138,8 +140,10 @@ function shorten(failure: Failure, limits: typeof IN_CAUSE): Failure {
   };
 }
 
-function nextStep(error: string, account = 'ACCOUNT'): string {
-  return isExportError(error) ? NEXT_STEP[error].replace('ACCOUNT', account) : NEXT_STEP_AFTER_UNEXPECTED;
+function nextStep(error: string, program: string, account = 'ACCOUNT'): string {
+  if (!isExportError(error)) return NEXT_STEP_AFTER_UNEXPECTED;
+  // With functions, because a text may contain `$&`.
+  return NEXT_STEP[error].replace('ACCOUNT', () => account).replace('PROGRAM', () => program);
 }
 
 /** A link to the runbook's section about an error. */

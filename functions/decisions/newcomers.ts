@@ -1,4 +1,5 @@
 import { count } from '../workflow/count.ts';
+import type { ExportId } from '../workflow/keys.ts';
 import type { DateRange } from '../workflow/request/dates.ts';
 import type { CountedAdvertisers } from '../workflow/state-parts.ts';
 
@@ -24,8 +25,13 @@ function nameIds({ count: many, advertiser_ids }: CountedAdvertisers): string {
   return `${advertiser_ids.join(', ')}${more}`;
 }
 
-/** The command that exports a configured export. @param range default: the days of its first run */
-export function runCommand(name: string, account: string, range?: DateRange): string {
+/**
+ * The command that exports a configured export.
+ *
+ * @param program the setting PROGRAM
+ * @param range default: the days of its first run
+ */
+export function runCommand(program: string, { account, name }: ExportId, range?: DateRange): string {
   const days = range ? ` --from ${range.start_date} --to ${range.end_date}` : '';
-  return `npx ad-report-export run ${name} --account ${account}${days}`;
+  return `${program} run ${name} --account ${account}${days}`;
 }

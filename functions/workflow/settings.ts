@@ -24,6 +24,8 @@ export const Settings = z.object({
   GLUE_DATABASE: z.optional(z.string()),
   /** Hosts that a download URL may name, separated by commas. Default: any public host. */
   DOWNLOAD_HOSTS: z.optional(z.string()),
+  /** The program of this project's command line, as its owner calls it. Messages begin their commands with it. */
+  PROGRAM: z.string(),
   /** The runbook's address, without the `#` of a section. Default: its path in the repository. */
   RUNBOOK_URL: z.optional(z.string()),
   /** Allows plain http to a loopback address. Never set in a deployed stack. */
@@ -58,9 +60,9 @@ export const READS = {
   ExportList: [...PLATFORM, ...OBJECT],
   CurateReport: [...BUCKET, ...TARGET, 'MAX_CURATE_BYTES', 'GLUE_DATABASE'],
   PublishWindow: [...BUCKET, ...TARGET, 'GLUE_DATABASE'],
-  PublishExport: BUCKET,
-  DescribeFailure: [...BUCKET, 'RUNBOOK_URL'],
-  CheckReady: [...BUCKET, ...TARGET],
+  PublishExport: [...BUCKET, 'PROGRAM'],
+  DescribeFailure: [...BUCKET, 'RUNBOOK_URL', 'PROGRAM'],
+  CheckReady: [...BUCKET, ...TARGET, 'PROGRAM'],
 } as const satisfies Readonly<Record<string, readonly SettingName[]>>;
 
 /**

@@ -10,6 +10,7 @@ import type { IStateMachine, StateMachine } from 'aws-cdk-lib/aws-stepfunctions'
 import { Construct } from 'constructs';
 import { type Config, type ConfigInput, InvalidConfig, OUTPUTS, parseConfig } from '../config/config.ts';
 import { runsToCheck, runsToStart } from '../config/runs.ts';
+import { PROGRAM } from '../package.ts';
 import { AccountSecrets } from './account-secrets.ts';
 import { lambdaBundles } from './bundle.ts';
 import { createEncryptionKey, encryptExecutions } from './encryption-key.ts';
@@ -41,6 +42,12 @@ export interface AdReportExportProps {
   readonly vpc?: IVpc;
   /** Default: the private subnets of the VPC. */
   readonly vpcSubnets?: SubnetSelection;
+  /**
+   * The program of the command line. Mails, events and failure reports begin their commands with it. Default:
+   * `npx --no-install ad-report-export`. A program that downloads runs a stranger's code: nobody owns the
+   * package's name in npm's registry.
+   */
+  readonly command?: string;
 }
 
 /**
@@ -67,7 +74,7 @@ export class AdReportExport extends Construct {
     const config = parseConfig(props.config);
     refuseFaults(this, config, props);
     const { stack, exports } = config;
-    const { database, vpc, vpcSubnets } = props;
+    const { database, vpc, vpcSubnets, command: program = PROGRAM } = props;
     const encryptionKey = createEncryptionKey(this, 'Key', config, props.encryptionKey);
 
     const secrets = new AccountSecrets(this, 'Secrets', config, encryptionKey);
@@ -82,6 +89,7 @@ export class AdReportExport extends Construct {
       encryptionKey,
       vpc,
       vpcSubnets,
+      program,
     });
 
     const logs = createExecutionLogs(this, 'ExecutionLogs', config, encryptionKey);
@@ -161,9 +169,12 @@ export class AdReportExport extends Construct {
   }
 }
 
+/** A message has room for it, and for the rest of its command. */
+const MAX_COMMAND = 100;
+
 /** @throws InvalidConfig with every fault of the props, and of settings that they replace */
 function refuseFaults(scope: Construct, config: Config, props: AdReportExportProps): void {
-  const { bucket, encryptionKey, alarmTopic } = props;
+  const { bucket, encryptionKey, alarmTopic, command } = props;
   const { region, account } = Stack.of(scope);
   const faults = Object.entries({ bucket, encryptionKey, alarmTopic }).flatMap(([name, resource]) =>
     resource && Token.compareStrings(resource.env.region, region) === TokenComparison.DIFFERENT
@@ -172,6 +183,8 @@ function refuseFaults(scope: Construct, config: Config, props: AdReportExportPro
   );
   if (bucket && Token.compareStrings(bucket.env.account, account) === TokenComparison.DIFFERENT)
     faults.push(`bucket: belongs to the AWS account ${bucket.env.account}, and the stack to ${account}`);
+  if (command !== undefined && !(command.length <= MAX_COMMAND && /^\S(.*\S)?$/.test(command)))
+    faults.push(`command: must be a line of 1 to ${MAX_COMMAND} characters, without blanks around it`);
   if (encryptionKey && config.kms_key) faults.push('kms_key: cannot be combined with encryptionKey');
   if (alarmTopic && config.alarm_emails.length > 0)
     faults.push('alarm_emails: cannot be combined with alarmTopic; subscribe the addresses to that topic');

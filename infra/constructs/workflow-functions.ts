@@ -104,6 +104,8 @@ interface WorkflowFunctionsProps {
   readonly encryptionKey: IKey | undefined;
   readonly vpc: IVpc | undefined;
   readonly vpcSubnets: SubnetSelection | undefined;
+  /** The program of the command line, for messages. */
+  readonly program: string;
 }
 
 /** One Lambda function per step, each with its own role. All log to one group, which saves resources. */
@@ -170,7 +172,7 @@ export class WorkflowFunctions extends Construct {
 
   /** The settings that the step reads, and no others. */
   private settings(step: StepName, props: WorkflowFunctionsProps): Record<string, string> {
-    const { config, bucket, tables } = props;
+    const { config, bucket, tables, program } = props;
     const { advertisers_list, refresh_parameters, runbook_url, download_hosts } = config;
     const settings: Settings = {
       STEP: step,
@@ -184,6 +186,7 @@ export class WorkflowFunctions extends Construct {
       ...(tables && { GLUE_DATABASE: tables.database }),
       ...(advertisers_list && { ADVERTISERS_LIST: JSON.stringify(advertisers_list) }),
       ...(refresh_parameters && { REFRESH_PARAMETERS: JSON.stringify(refresh_parameters) }),
+      PROGRAM: program,
       ...(runbook_url && { RUNBOOK_URL: runbook_url }),
       ...(download_hosts && { DOWNLOAD_HOSTS: download_hosts.join(',') }),
     };

@@ -57,7 +57,7 @@ async function check(
 ) {
   const { store, lists, reads } = createStore(delivered, created, inputOf);
   const run = runOf(Object.keys(delivered).map(inputOf), changes);
-  const checked = await checkReady(run, { store, now: () => NOW, ...target });
+  const checked = await checkReady(run, { store, now: () => NOW, ...target, program: 'npm run export --' });
   expectToMatchSchema('readiness', checked.readiness);
   return { checked, lists, reads };
 }
@@ -71,7 +71,7 @@ describe('CheckReady', () => {
     const { checked } = await check({ acme: [WINDOW], globex: [HALF], initech: [] });
     expect(checked).toMatchObject({ status: 'late', late: 2, checks: 1 });
     const command = (account: string, from: string) =>
-      `  npx ad-report-export run daily --account ${account} --from ${from} --to 2026-11-23`;
+      `  npm run export -- run daily --account ${account} --from ${from} --to 2026-11-23`;
     expect(linesOf(checked.readiness)).toEqual([
       'daily of 2026-11-23 is late',
       'daily of 2026-11-23 is late: 2 of 3 accounts, due at 09:00 (Europe/Berlin).',
@@ -150,7 +150,7 @@ describe('CheckReady', () => {
   it('accepts any later snapshot of a list, and names no days in its command', async () => {
     const list = (account: string) => ({ kind: 'list', name: 'daily', account, resource: 'campaigns' });
     const late = await check({ acme: [] }, {}, undefined, list);
-    expect(linesOf(late.checked.readiness).at(-1)).toBe('  npx ad-report-export run daily --account acme');
+    expect(linesOf(late.checked.readiness).at(-1)).toBe('  npm run export -- run daily --account acme');
     const later = { start_date: '2026-11-26', end_date: '2026-11-27' };
     const there = await check({ acme: [later] }, {}, undefined, list);
     expect(there.checked.status).toBe('done');

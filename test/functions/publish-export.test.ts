@@ -58,7 +58,10 @@ async function publish(results: readonly unknown[] | undefined, changes: object 
   const remove = async (key: string) => void removed.push(key);
   const store = { bucket: 'b', readEnd: async () => undefined, remove };
   const state = { ...plan, ...(results && { results: [...results] }), ...changes };
-  return { result: await publishExport(state, { store }).catch((error) => error), removed };
+  return {
+    result: await publishExport(state, { store, program: 'npm run export --' }).catch((error) => error),
+    removed,
+  };
 }
 
 describe('PublishExport', () => {
@@ -85,7 +88,7 @@ describe('PublishExport', () => {
     const history = { start_date: '2025-01-01', end_date: '2026-10-01' };
     const newcomers = { count: 1, advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e'], history };
     const advertisers = { key: 'k', count: 4 };
-    const command = 'npx ad-report-export run daily --account acme --from 2025-01-01 --to 2026-10-01';
+    const command = 'npm run export -- run daily --account acme --from 2025-01-01 --to 2026-10-01';
     const results = [delivered('2026-10-01'), delivered('2026-10-02')];
     const { result } = await publish(results, { advertisers, newcomers });
     expect(result.newcomers).toEqual({ ...newcomers, command });

@@ -67,7 +67,14 @@ describe('the runbook has a section for', () => {
 
   const ALL_ERRORS = [...Object.keys(errors), ...AWS_ERRORS, 'TypeError', ''];
   it.each(ALL_ERRORS)('the failure report of %j, which links to it', (name) => {
-    const { runbook: link } = createFailureReport({ Error: name }, { execution: 'e', now: () => new Date() });
+    const { runbook: link } = createFailureReport(
+      { Error: name },
+      {
+        execution: 'e',
+        now: () => new Date(),
+        program: 'npm run export --',
+      },
+    );
     expect(link).toMatch(/^infra\/RUNBOOK\.md#/);
     expect(anchors).toContain(link.split('#')[1]);
   });

@@ -176,6 +176,7 @@ describe('the functions', () => {
       GLUE_DATABASE: 'exports_test',
       REFRESH_PARAMETERS: '{"audience":"ads"}',
       RUNBOOK_URL: 'https://wiki.example/runbook',
+      PROGRAM: 'npm run export --',
       DOWNLOAD_HOSTS: 'files.example,*.cdn.example',
     };
     for (const [id, { Properties }] of resourcesOf(other, 'AWS::Lambda::Function')) {

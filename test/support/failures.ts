@@ -13,5 +13,15 @@ export function createFailureDependencies() {
   const putJson = async (key: string, value: unknown) =>
     written.set(key, JSON.parse(JSON.stringify(value))).size > 0;
   const store = { putJson, bucket: 'test-bucket' };
-  return { written, lines, dependencies: { store, log, now: stoppedClock().now, runbookUrl: undefined } };
+  return {
+    written,
+    lines,
+    dependencies: {
+      store,
+      log,
+      now: stoppedClock().now,
+      runbookUrl: undefined,
+      program: 'npm run export --',
+    },
+  };
 }

@@ -16,6 +16,7 @@ export const SETTINGS: Readonly<Record<keyof Omit<Settings, Optional>, string>> 
   BUCKET_OWNER: ACCOUNT,
   MAX_DOWNLOAD_BYTES: '1000000',
   MAX_CURATE_BYTES: '1000000',
+  PROGRAM: 'npm run export --',
 };
 type Optional =
   | 'GLUE_DATABASE'

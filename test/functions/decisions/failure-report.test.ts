@@ -4,7 +4,7 @@ import { errors, ReportStuck } from '../../../functions/workflow/errors.ts';
 import { caughtFrom } from '../../support/failures.ts';
 
 const failed_at = '2026-11-21T06:00:00.500Z';
-const subject = { execution: 'e', now: () => new Date(failed_at) };
+const subject = { execution: 'e', now: () => new Date(failed_at), program: 'npm run export --' };
 
 describe('createFailureReport', () => {
   it('has only the fields that are known', () => {
@@ -29,8 +29,8 @@ describe('createFailureReport', () => {
 
   it.each([
     ['ReportStuck', 'give the platform the report ids, and the request ids if there are any', 'reportstuck'],
-    ['LoginRequired', 'npx ad-report-export login --account acme', 'loginrequired'],
-    ['CredentialUnusable', 'npx ad-report-export secret set acme < credential.json', 'credentialunusable'],
+    ['LoginRequired', 'npm run export -- login --account acme', 'loginrequired'],
+    ['CredentialUnusable', 'npm run export -- secret set acme < credential.json', 'credentialunusable'],
     ['DownloadRefused', 'If the message names a setting or an address, correct it', 'downloadrefused'],
     ['SomethingNew', "Read the execution's history", 'othererror'],
     ['constructor', "Read the execution's history", 'othererror'],

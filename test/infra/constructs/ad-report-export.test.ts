@@ -267,3 +267,25 @@ it('onDelivered makes a rule for the exports of this state machine', () => {
     detail: { name: ['daily'] },
   });
 });
+
+describe('the program in messages', () => {
+  /** The program that the functions of messages name, without repetitions. */
+  function programsIn(props: Partial<AdReportExportProps>): unknown[] {
+    const stack = teamStack();
+    addExport(stack, props);
+    const functions = resourcesOf(synthesized(stack), 'AWS::Lambda::Function');
+    const named = ['DescribeFailure', 'PublishExport', 'CheckReady'].map(
+      (step) => functions.get(`AdsFunctions${step}`)?.Properties.Environment.Variables.PROGRAM,
+    );
+    return [...new Set(named)];
+  }
+
+  it('is the one of this repository, or the one of the prop command', () => {
+    expect(programsIn({})).toEqual(['npm run export --']);
+    expect(programsIn({ command: 'pnpm exec ad-report-export' })).toEqual(['pnpm exec ad-report-export']);
+  });
+
+  it.each(['', ' ', 'npm run\nexport', 'ads ', 'x'.repeat(101)])('cannot be %j', (command) => {
+    expect(() => programsIn({ command })).toThrow('command: must be a line of 1 to 100 characters');
+  });
+});
