@@ -1,6 +1,16 @@
 import { execSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type * as Esbuild from 'esbuild';
@@ -9,6 +19,9 @@ import { BUILT, DIST, ROOT } from '../package.ts';
 
 /** DuckDB's native part. esbuild leaves its import alone: a bundle needs node_modules for it. */
 const BINDINGS = '@duckdb/node-bindings';
+
+/** npm's settings of a project, such as its registry and the token for it. */
+const NPM_SETTINGS = '.npmrc';
 
 /** Lambda's Linux on arm64, whatever machine this is. Without --libc, npm asks this machine for its own. */
 const LAMBDA = '--os=linux --cpu=arm64 --libc=glibc';
@@ -92,23 +105,50 @@ export function readLambdaLock(): string {
 
 /**
  * Installs DuckDB for Lambda, at the version and checksum of package-lock.json. Does nothing while they stay
- * the same.
+ * the same. It comes from the registry of the project in whose folder this process runs.
  *
  * @returns its node_modules
  * @throws Error with npm's reason
  */
-export function installForLambda(cache?: string): string {
-  const lock = readLambdaLock();
+export function installForLambda(cache?: string, lock = readLambdaLock()): string {
   const hash = createHash('sha256').update(lock).digest('hex');
   const install = (draft: string) => {
     const { packages } = JSON.parse(lock);
     writeFileSync(join(draft, 'package.json'), JSON.stringify(packages['']));
     writeFileSync(join(draft, 'package-lock.json'), lock);
-    // In a shell, because npm is a script on Windows.
-    const command = `npm ci --ignore-scripts --prefer-offline --no-audit ${LAMBDA}`;
-    execSync(command, { cwd: draft, stdio: 'pipe' });
+    runInProject(
+      draft,
+      // The settings of a project may leave optional packages out. The one for Lambda is optional.
+      `npm ci --include=optional --ignore-scripts --prefer-offline --no-audit ${LAMBDA}`,
+    );
   };
   return join(cachedFolder(`lambda-${hash.slice(0, 16)}`, install, cache), 'node_modules');
+}
+
+/**
+ * Runs npm in a folder, with the settings of the project in whose folder this process runs. npm itself looks
+ * for them beside the package.json that it installs.
+ */
+function runInProject(folder: string, npm: string): void {
+  const project = findProject(process.cwd());
+  const settings = join(folder, NPM_SETTINGS);
+  try {
+    if (project !== undefined) copyFileSync(join(project, NPM_SETTINGS), settings);
+    // In the project, from which settings name files, such as a `cafile`. In a shell, because npm is a script
+    // on Windows.
+    execSync(`${npm} --prefix "${folder}"`, { cwd: project ?? folder, stdio: 'pipe' });
+  } finally {
+    // They may hold a token, and the folder stays.
+    rmSync(settings, { force: true });
+  }
+}
+
+/** The folder of the project with settings for npm that a folder belongs to, such as the root of workspaces. */
+function findProject(folder: string): string | undefined {
+  const isProject = ['package.json', NPM_SETTINGS].every((name) => existsSync(join(folder, name)));
+  if (isProject) return folder;
+  const parent = dirname(folder);
+  return parent === folder ? undefined : findProject(parent);
 }
 
 /** The link names the folder of this machine's DuckDB. A project that is moved bundles again. */
