@@ -43,6 +43,8 @@ export function freshness({ table }: DocumentedTable, exports: readonly Configur
       const [start = time] = starts.previousRuns(1, times[at]);
       return (time.getTime() - start.getTime()) / HOUR;
     });
+    // Of a schedule that ends before its second run, nobody expects another report.
+    if (ages.length === 0) return [];
     // The day on which the clocks go back has an hour more.
     return [{ hours: Math.ceil(Math.max(...ages)) + 1, readyBy: `${ready_by} in ${time_zone}` }];
   });

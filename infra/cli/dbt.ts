@@ -22,6 +22,9 @@ import { toYaml } from './yaml.ts';
 const MARK =
   'Written by `ad-report-export dbt`, which writes it again. Without this line, it stays as it is.';
 
+/** dbt knows a project by it. */
+const PROJECT_FILE = 'dbt_project.yml' satisfies keyof DbtFiles;
+
 export function createCommand(): Command {
   return new Command('dbt')
     .argument('<dir>', 'the folder of the project')
@@ -57,8 +60,14 @@ function localPlace({ out }: Folder) {
   return { profile: { type: 'duckdb', path: 'warehouse.duckdb', threads: 1 }, source: {}, location };
 }
 
-/** Removes the files of a table that is gone. @throws UsageError if somebody else wrote one of the files */
+/**
+ * Removes the files of a table that is gone.
+ *
+ * @throws UsageError if the folder has files and is no dbt project, or if somebody else wrote one of the files
+ */
 function writeOwnFiles(dir: string, files: DbtFiles): void {
+  if (globSync('*', { cwd: dir }).length > 0 && !existsSync(join(dir, PROJECT_FILE)))
+    refuse([`${dir} has files, and no ${PROJECT_FILE}: name a new folder, or the folder of a dbt project`]);
   const isOwn = (path: string) =>
     statSync(join(dir, path)).isFile() &&
     readFileSync(join(dir, path), 'utf8').split('\n', 1)[0]?.endsWith(MARK);

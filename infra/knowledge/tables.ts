@@ -1,5 +1,5 @@
 import { type CatalogTable, readSchema } from '../../functions/workflow/catalog-table.ts';
-import { catalogName, type TableSchema } from '../../functions/workflow/table.ts';
+import { catalogName, LEDGER, type TableSchema } from '../../functions/workflow/table.ts';
 import { type DocumentedTable, documentTable, LEDGER_TABLE } from '../catalog/table-words.ts';
 import { tablesOf, withColumns } from '../config/exports.ts';
 import { createRequestTables } from '../local/glue.ts';
@@ -8,7 +8,7 @@ import { configName, loadConfig } from './config.ts';
 import { readDeployment, requireOutput } from './deployment.ts';
 import { UsageError } from './errors.ts';
 import { type FoundExport, findExports } from './exports.ts';
-import { findTables } from './views.ts';
+import { findTables, type LocalTable } from './views.ts';
 
 /** The tables that these exports write. */
 export function documentTables(found: readonly Pick<FoundExport, 'input'>[]): DocumentedTable[] {
@@ -20,21 +20,22 @@ export function documentTables(found: readonly Pick<FoundExport, 'input'>[]): Do
 }
 
 /**
- * The tables of the config, or the tables of a folder, with the ledger.
+ * The tables of the config, or the tables of a folder, with the ledger. A folder may have none: somebody may
+ * have removed it.
  *
  * @throws UsageError if there is none
  */
 export async function findDocumentedTables(folder: Folder): Promise<DocumentedTable[]> {
   const configured = loadConfig().exports.map((input) => ({ input }));
-  const tables = folder.local ? await documentFolder(folder) : documentTables(configured);
+  const present = folder.local ? findTables(folder.out) : undefined;
+  const tables = present ? await documentFolder(folder, present) : documentTables(configured);
   const place = folder.local ? `${folder.out} has` : `The exports of ${configName()} have`;
   if (tables.length === 0) throw new UsageError([`${place} no tables`]);
-  return [...tables, LEDGER_TABLE];
+  return !present || present.has(LEDGER) ? [...tables, LEDGER_TABLE] : tables;
 }
 
-async function documentFolder(folder: Folder) {
+async function documentFolder(folder: Folder, present: ReadonlyMap<string, LocalTable>) {
   await using bucket = await openToRead(folder);
-  const present = findTables(folder.out);
   const found = await findExports(undefined, folder, bucket, new Date());
   return documentTables(found).filter(({ table }) => present.has(catalogName(table)));
 }

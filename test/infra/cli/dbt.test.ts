@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -78,6 +78,33 @@ describe('dbt', () => {
     await rebuild(['daily', ...place]);
     await runCommand(['dbt', dir, ...place]);
     expect(readFileSync(join(dir, 'dbt_project.yml'), 'utf8')).toContain('platform: 127.0.0.1\n');
+  });
+
+  it('refuses a folder with files that is no dbt project, such as this repository', async () => {
+    const dir = temporaryDirectory();
+    mkdirSync(join(dir, '.git'));
+    expect(await writeProject(dir)).toMatchObject({ status: 0 });
+    const sources = temporaryDirectory();
+    writeFileSync(join(sources, 'package.json'), '{}');
+    const { status, stderr } = await runCommand(['dbt', '.'], '', sources);
+    expect({ status, stderr }).toEqual({
+      status: 2,
+      stderr:
+        'error: . has files, and no dbt_project.yml: name a new folder, or the folder of a dbt project\n',
+    });
+    expect(readdirSync(sources)).toEqual(['package.json']);
+  });
+
+  it('leaves out a ledger that the folder does not have, with --local', async () => {
+    const folder = await openFolder();
+    await deliver(folder, { days: [1, 1], created: 1 });
+    const [dir, place] = [join(temporaryDirectory(), 'ads'), ['--local', '--out', folder.out]];
+    await rebuild(['daily', ...place]);
+    rmSync(join(folder.out, 'bucket/tables/ledger'), { recursive: true });
+    expect(await runCommand(['dbt', dir, ...place])).toMatchObject({ status: 0 });
+    const [source] = parse(readFileSync(join(dir, 'models/sources.yml'), 'utf8')).sources;
+    expect(source.tables.map(({ name }: { name: string }) => name)).toEqual(['daily']);
+    expect(source.tables[0].config.external_location).toMatch(/^read_parquet\('.*', union_by_name = true\)$/);
   });
 
   it('names a folder that cannot be written', async () => {
