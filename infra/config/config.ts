@@ -21,18 +21,21 @@ import { describeOldForm } from './old-form.ts';
 /** The key of the config in cdk.json's context. */
 export const CONFIG_KEY = 'ad-report-export';
 
-/** Names of the stack's outputs. Commands use them to find the deployed resources. */
+/**
+ * Names of the stack's outputs. Commands use them to find the deployed resources. The prefix keeps them apart
+ * from the outputs of a stack of the caller.
+ */
 export const OUTPUTS = {
-  stateMachine: 'StateMachineArn',
-  bucket: 'BucketName',
-  deadLetterQueue: 'DeadLetterQueueUrl',
-  alarmTopic: 'AlarmTopicArn',
-  operatorPolicy: 'OperatorPolicyArn',
-  keeperPolicy: 'KeeperPolicyArn',
+  stateMachine: 'AdReportExportStateMachineArn',
+  bucket: 'AdReportExportBucketName',
+  deadLetterQueue: 'AdReportExportDeadLetterQueueUrl',
+  alarmTopic: 'AdReportExportAlarmTopicArn',
+  operatorPolicy: 'AdReportExportOperatorPolicyArn',
+  keeperPolicy: 'AdReportExportKeeperPolicyArn',
   /** Absent, like the next ones, in a stack without tables. */
-  workgroup: 'AthenaWorkgroup',
-  database: 'GlueDatabase',
-  readerPolicy: 'ReaderPolicyArn',
+  workgroup: 'AdReportExportAthenaWorkgroup',
+  database: 'AdReportExportGlueDatabase',
+  readerPolicy: 'AdReportExportReaderPolicyArn',
 } as const;
 
 /** The log group of a stack's executions. CloudFormation finds a stack of any name by it. */

@@ -63,6 +63,8 @@ export class AdReportExport extends Construct {
   readonly stateMachine: IStateMachine;
   /** Undefined if `tables` is `false` in the config. */
   readonly tables: ExportTables | undefined;
+  /** `stack` of the config: the names of what is deployed begin with it. */
+  readonly name: string;
   private readonly exportBucket: ExportBucket;
 
   /**
@@ -72,6 +74,8 @@ export class AdReportExport extends Construct {
   constructor(scope: Construct, id: string, props: AdReportExportProps, bundles?: string) {
     super(scope, id);
     const config = parseConfig(props.config);
+    this.name = config.stack;
+    refuseOthers(this, this.node.root.node.findAll().filter((other) => other instanceof AdReportExport));
     refuseFaults(this, config, props);
     const { stack, exports } = config;
     const { database, vpc, vpcSubnets, command: program = PROGRAM } = props;
@@ -167,6 +171,25 @@ export class AdReportExport extends Construct {
       if (value) new CfnOutput(this, id, { value }).overrideLogicalId(id);
     }
   }
+}
+
+/** @throws InvalidConfig if an export is in the same stack, or would be deployed under the same names */
+function refuseOthers(added: AdReportExport, all: readonly AdReportExport[]): void {
+  const own = Stack.of(added);
+  const faults = all.flatMap((other) => {
+    const stack = Stack.of(other);
+    if (other === added) return [];
+    if (stack === own)
+      return [`${added.node.path}: its stack already has ${other.node.path}; give each a stack of its own`];
+    const isElsewhere =
+      Token.compareStrings(stack.account, own.account) === TokenComparison.DIFFERENT ||
+      Token.compareStrings(stack.region, own.region) === TokenComparison.DIFFERENT;
+    if (other.name !== added.name || isElsewhere) return [];
+    return [
+      `stack: ${added.node.path} and ${other.node.path} are both called ${other.name}, and their names would collide; give one another name, or give their stacks different env`,
+    ];
+  });
+  if (faults.length > 0) throw new InvalidConfig(faults);
 }
 
 /** A message has room for it, and for the rest of its command. */

@@ -161,9 +161,9 @@ describe('one managed policy allows', () => {
 });
 
 it.each([
-  ['operator', 'OperatorPolicyArn'],
-  ['keeper', 'KeeperPolicyArn'],
-  ['reader', 'ReaderPolicyArn'],
+  ['operator', 'AdReportExportOperatorPolicyArn'],
+  ['keeper', 'AdReportExportKeeperPolicyArn'],
+  ['reader', 'AdReportExportReaderPolicyArn'],
 ] as const)('the reference names each command beside the policy of the %s', (policy, output) => {
   const [row = ''] = PLATFORM.split('\n').filter((line) => line.includes(`\`${output}\``));
   const commands = Object.keys(COMMANDS).filter((command) => COMMANDS[command]?.by === policy);

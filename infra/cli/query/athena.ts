@@ -18,7 +18,7 @@ import type { QueryResult, Value } from './result.ts';
 /** A query takes seconds, and a person waits. */
 const POLL_EVERY_MS = 1_000;
 
-const PERMISSIONS = "what the managed policy of the stack's output ReaderPolicyArn allows";
+const PERMISSIONS = "what the managed policy of the stack's output AdReportExportReaderPolicyArn allows";
 
 /** The advice after a query that failed, by Athena's message. */
 const ADVICE: readonly (readonly [message: RegExp, todo: string])[] = [

@@ -1,4 +1,4 @@
-import { App, Stack } from 'aws-cdk-lib';
+import { App, CfnOutput, Stack, Stage } from 'aws-cdk-lib';
 import { Annotations, Match, Template } from 'aws-cdk-lib/assertions';
 import { type IVpc, Vpc } from 'aws-cdk-lib/aws-ec2';
 import { CfnDatabase } from 'aws-cdk-lib/aws-glue';
@@ -53,7 +53,7 @@ describe('in a stack of a team', () => {
     const stack = teamStack();
     addExport(stack);
     const other = synthesized(stack);
-    expect(other.template.Outputs).toHaveProperty('StateMachineArn');
+    expect(other.template.Outputs).toHaveProperty('AdReportExportStateMachineArn');
     const named = {
       'AWS::SecretsManager::Secret': 'Name',
       'AWS::CloudWatch::Alarm': 'AlarmName',
@@ -161,6 +161,47 @@ it('an app may have one for each stage and Region', () => {
   addExport(teamStack(app, 'Prod'));
   addExport(teamStack(app, 'Elsewhere', { ...ENV, region: 'us-east-1' }));
   expect(() => app.synth()).not.toThrow();
+});
+
+it('fits a stack that has an output of a name like ours', () => {
+  const stack = teamStack();
+  new CfnOutput(stack, 'BucketName', { value: 'theirs' });
+  addExport(stack);
+  expect(synthesized(stack).template.Outputs).toMatchObject({
+    BucketName: { Value: 'theirs' },
+    AdReportExportBucketName: expect.anything(),
+  });
+});
+
+describe('a second one', () => {
+  const COLLIDES =
+    /stack: Second\/Ads and First\/Ads are both called exports-test, .* give one another name, or give their stacks different env/;
+
+  it('in the same stack is refused, whatever its name is', () => {
+    const stack = teamStack();
+    addExport(stack);
+    const config = { ...CONTEXT, stack: 'other' };
+    expect(() => new AdReportExport(stack, 'More', { config }, BUNDLES)).toThrow(
+      'Platform/More: its stack already has Platform/Ads; give each a stack of its own',
+    );
+  });
+
+  it.each([
+    ['of the same env', ENV, ENV],
+    ['without env', undefined, undefined],
+    ['of which one has no env', undefined, ENV],
+  ])('of the same name is refused in stacks %s', (_, first, second) => {
+    const app = createApp();
+    addExport(new Stack(app, 'First', { ...(first && { env: first }) }));
+    expect(() => addExport(new Stack(app, 'Second', { ...(second && { env: second }) }))).toThrow(COLLIDES);
+  });
+
+  it('of the same name is taken in another AWS account, also in another stage', () => {
+    const app = createApp();
+    addExport(new Stack(app, 'First', { env: { account: ENV.account } }));
+    const production = new Stage(app, 'Production', { env: { account: '222222222222' } });
+    expect(() => addExport(new Stack(production, 'Second'))).not.toThrow();
+  });
 });
 
 it.each<[string, (stack: Stack) => Partial<AdReportExportProps>, string]>([

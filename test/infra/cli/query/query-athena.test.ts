@@ -113,7 +113,7 @@ describe('a query of the deployed tables', () => {
   it.each([
     ['InvalidRequestException', "line 1:1: mismatched input 'SELEC'", 'Correct the query.'],
     ['InvalidRequestException', 'WorkGroup exports is not found.', 'Deploy the stack with tables'],
-    ['AccessDeniedException', 'User x may not', 'ReaderPolicyArn', denied],
+    ['AccessDeniedException', 'User x may not', 'AdReportExportReaderPolicyArn', denied],
   ])('that AWS refuses with %s, %s, fails with plain words', async (__type, message, todo, happened = message) => {
     await startAthena({ refused: { __type, message, Message: message } });
     await expect(runAthenaQuery(SELECT, PLACE, 1)).rejects.toMatchObject({
@@ -146,6 +146,6 @@ describe('the command', () => {
     await startAthena();
     const { status, stdout } = await run({});
     expect(status).toBe(2);
-    expect(JSON.parse(stdout).faults).toEqual([expect.stringContaining('has no AthenaWorkgroup')]);
+    expect(JSON.parse(stdout).faults).toEqual([expect.stringContaining('has no AdReportExportAthenaWorkgroup')]);
   });
 });
