@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import './node-version.js';
 import { existsSync } from 'node:fs';
 
 // The repository runs its sources. The package has none.

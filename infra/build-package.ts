@@ -14,15 +14,14 @@ bundleSources(join(DIST, 'functions'));
 await bundleInterpreter(DIST);
 buildSync({
   absWorkingDir: ROOT,
-  entryPoints: [
-    'infra/index.ts',
-    'infra/cli/main.ts',
+  entryPoints: {
+    construct: 'infra/index.ts',
+    main: 'infra/cli/main.ts',
     // These two run in processes of their own.
-    'infra/local/assembly/make-assembly.ts',
-    'infra/local/lambda/lambda-process.ts',
-  ],
+    'make-assembly': 'infra/local/assembly/make-assembly.ts',
+    'lambda-process': 'infra/local/lambda/lambda-process.ts',
+  },
   outdir: DIST,
-  entryNames: '[name]',
   bundle: true,
   splitting: true,
   platform: 'node',
@@ -36,6 +35,11 @@ buildSync({
   },
   logLevel: 'error',
 });
+// In a file of its own: esbuild may load a chunk before the module that a file imports first.
+writeFileSync(
+  join(DIST, 'index.js'),
+  "import '../infra/node-version.js';\nexport * from './construct.js';\n",
+);
 writeFileSync(LAMBDA_LOCK, readLambdaLock());
 cpSync(join(ROOT, 'infra/page/page.css'), join(DIST, 'page.css'));
 writeFileSync(join(DIST, 'licences.txt'), readLicences());

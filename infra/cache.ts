@@ -8,7 +8,7 @@ import {
   statSync,
   utimesSync,
 } from 'node:fs';
-import { enableCompileCache } from 'node:module';
+import module from 'node:module';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { BUILT, ROOT } from './package.ts';
@@ -26,7 +26,8 @@ const DAY = 24 * 60 * 60 * 1000;
  */
 export function cacheCompiledCode(): void {
   process.env.NODE_COMPILE_CACHE ??= join(CACHE, 'compiled');
-  enableCompileCache(process.env.NODE_COMPILE_CACHE);
+  // An older Node has no such export, and has to load this file before node-version.js can say so.
+  module.enableCompileCache(process.env.NODE_COMPILE_CACHE);
 }
 
 /**

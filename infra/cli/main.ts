@@ -1,12 +1,7 @@
+// An older Node can load this file, but not the files that are imported below.
+import '../node-version.js';
 import { setFlagsFromString } from 'node:v8';
-import { BUILT, PROGRAM } from '../package.ts';
 
-// Older versions can load this file but not the others.
-if (Number.parseInt(process.versions.node, 10) < 24) {
-  const where = BUILT ? '' : `; '${PROGRAM}' runs on the one in node_modules`;
-  process.stderr.write(`error: this needs Node 24${where}\n`);
-  process.exit(2);
-}
 // Keeps the young generation of this process and its threads at its initial 1 MiB. Otherwise a local run
 // keeps tens of MB of used network chunks until they are collected.
 setFlagsFromString('--semi-space-growth-factor=1');
