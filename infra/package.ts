@@ -16,7 +16,10 @@ export function moduleBeside({ dirname, filename }: ImportMeta, name: string): s
 }
 
 /**
- * The command line, as messages name it. Neither form downloads anything: nobody owns the package's name in
+ * The command line in an app that uses the package. It downloads nothing: nobody owns the package's name in
  * npm's registry, and `npx` alone would run whatever somebody publishes under it.
  */
-export const PROGRAM = BUILT ? 'npx --no-install ad-report-export' : 'npm run export --';
+export const PROGRAM_OF_APP = 'npx --no-install ad-report-export';
+
+/** The command line, as messages name it. */
+export const PROGRAM = BUILT ? PROGRAM_OF_APP : 'npm run export --';

@@ -38,6 +38,13 @@ it('workflows use actions by their commit, because whoever owns a tag can move i
   expect(used.filter((action = '') => !/^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d/.test(action))).toEqual([]);
 });
 
+it.each(DOCUMENTS)('%s has no command that downloads the package, whose name nobody owns', (path) => {
+  const packages = [...textOf(path).matchAll(/\bnpx (?!cdk\b|--no-install )\S+ \S+/g)].map(
+    ([command]) => command,
+  );
+  expect(packages).toEqual([]);
+});
+
 it("the README's prices are in the reference's table of costs", () => {
   const prices = [...textOf('README.md').matchAll(/\$(\d+\.\d+)/g)].map(([, price]) => price);
   const listed = linesOf('infra/CONFIG.md').flatMap((line) =>

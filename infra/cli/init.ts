@@ -1,18 +1,26 @@
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { execSync } from 'node:child_process';
+import { existsSync, globSync, mkdtempDisposableSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { Command } from 'commander';
 import CDK from '../../cdk.json' with { type: 'json' };
 import { count } from '../../functions/workflow/count.ts';
 import PACKAGE from '../../package.json' with { type: 'json' };
 import { CONFIG_KEY } from '../config/config.ts';
-import { refuse } from '../knowledge/errors.ts';
+import { CommandFailed, refuse } from '../knowledge/errors.ts';
 import { quote } from '../knowledge/next-command.ts';
-import { ROOT } from '../package.ts';
-import { printLines } from './layout.ts';
+import { BUILT, PROGRAM_OF_APP, ROOT } from '../package.ts';
+import { printLines, printMessage } from './layout.ts';
 import { examples } from './options.ts';
 import { writeFiles } from './write-files.ts';
 
 const TEMPLATES = join(ROOT, 'infra/init');
+
+/** The name that npm gives a package's tarball. */
+const TARBALL = `${PACKAGE.name}-${PACKAGE.version}.tgz`;
+
+/** The tarball's path in the app. Whoever clones the app gets the package with it. */
+const VENDORED = `vendor/${TARBALL}`;
 
 export function createCommand(): Command {
   return new Command('init')
@@ -20,30 +28,55 @@ export function createCommand(): Command {
     .addHelpText('after', examples('init my-ads'))
     .action((dir: string) => {
       const files = createApp(basename(resolve(dir)));
-      const taken = Object.keys(files).filter((path) => existsSync(join(dir, path)));
+      const taken = [VENDORED, ...Object.keys(files)].filter((path) => existsSync(join(dir, path)));
       refuse(taken.map((path) => `${join(dir, path)} exists: remove it, or name another folder`));
-      writeFiles(dir, files);
-      const next = `cd ${quote(dir)} && npm install && npx ad-report-export start`;
-      printLines([`Wrote ${count(Object.keys(files).length, 'file')}. Try it: ${next}`]);
+      const all = { ...files, [VENDORED]: packPackage() };
+      writeFiles(dir, all);
+      const next = `cd ${quote(dir)} && npm install && ${PROGRAM_OF_APP} start`;
+      printLines([`Wrote ${count(Object.keys(all).length, 'file')}. Try it: ${next}`]);
     });
+}
+
+/**
+ * The tarball of this package. The repository builds it, and an installed package is packed as it is.
+ *
+ * @throws CommandFailed with npm's reason
+ */
+function packPackage(): Buffer {
+  printMessage(`Packing ${TARBALL} …`);
+  using folder = mkdtempDisposableSync(join(tmpdir(), 'ad-report-export-'));
+  const env = { ...process.env, npm_config_pack_destination: folder.path };
+  try {
+    // In a shell, because npm is a script on Windows.
+    const command = BUILT ? 'npm pack --ignore-scripts' : 'npm pack';
+    execSync(command, { cwd: ROOT, env, stdio: 'pipe' });
+    return readFileSync(join(folder.path, TARBALL));
+  } catch (error) {
+    throw new CommandFailed(
+      `npm could not pack ${PACKAGE.name}: ${(error as Error).message}`,
+      'Correct what npm names, and repeat the command.',
+      { cause: error },
+    );
+  }
 }
 
 /** The files of a CDK app by their path. */
 function createApp(folder: string): Record<string, string> {
   const { [CONFIG_KEY]: _, ...flags } = CDK.context;
-  const { name, version, engines, peerDependencies, devDependencies } = PACKAGE;
+  const { name, engines, peerDependencies, devDependencies } = PACKAGE;
   const manifest = {
     name: folder.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-'),
     private: true,
     type: 'module',
     engines,
-    dependencies: { [name]: `^${version}`, ...peerDependencies },
-    devDependencies: { 'aws-cdk': devDependencies['aws-cdk'] },
+    dependencies: { [name]: `file:${VENDORED}`, ...peerDependencies },
+    // It has to read what aws-cdk-lib writes, which may be newer too.
+    devDependencies: { 'aws-cdk': `^${devDependencies['aws-cdk']}` },
   };
   const templates = globSync(['*.*', '.github/*/*'], { cwd: TEMPLATES }).sort();
   return {
     'package.json': json(manifest),
-    'cdk.json': json({ app: 'node app.ts', context: flags }),
+    'cdk.json': json({ app: `node --import ${PACKAGE.name}/node-version app.ts`, context: flags }),
     // npm packs no .gitignore.
     '.gitignore': 'node_modules/\ncdk.out/\nout/\ncredential*.json\n',
     ...Object.fromEntries(templates.map((path) => [path, readFileSync(join(TEMPLATES, path), 'utf8')])),

@@ -10,7 +10,7 @@ import { UsageError } from '../knowledge/errors.ts';
  */
 export function writeFiles(
   dir: string,
-  files: Readonly<Record<string, string>>,
+  files: Readonly<Record<string, string | Uint8Array>>,
   outdated: readonly string[] = [],
 ): void {
   try {

@@ -75,7 +75,10 @@ export class AdReportExport extends Construct {
     super(scope, id);
     const config = parseConfig(props.config);
     this.name = config.stack;
-    refuseOthers(this, this.node.root.node.findAll().filter((other) => other instanceof AdReportExport));
+    refuseOthers(
+      this,
+      this.node.root.node.findAll().filter((other) => other instanceof AdReportExport),
+    );
     refuseFaults(this, config, props);
     const { stack, exports } = config;
     const { database, vpc, vpcSubnets, command: program = PROGRAM } = props;

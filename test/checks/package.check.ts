@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import PACKAGE from '../../package.json' with { type: 'json' };
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -27,14 +28,29 @@ interface Template {
 let folder: string;
 let app: string;
 let tarball: Tarball;
+/** What the example printed, run by the line that `init` printed. */
+let started: string;
 const ended = new DisposableStack();
 
 /** @returns what the command printed on stdout @throws Error with all that it printed */
 async function run(cwd: string, command: string, ...args: string[]): Promise<string> {
+  return runWith({}, cwd, command, ...args);
+}
+
+async function runWith(changes: NodeJS.ProcessEnv, cwd: string, command: string, ...args: string[]) {
   // `npm run` tells the commands that it runs to work in this repository.
   const { npm_config_local_prefix: _, ...env } = process.env;
-  const options = { cwd, env: { ...env, XDG_CACHE_HOME: join(folder, 'cache') } };
+  const options = { cwd, env: { ...env, XDG_CACHE_HOME: join(folder, 'cache'), ...changes } };
   return (await promisify(execFile)(command, args, options)).stdout;
+}
+
+/** Commits all files of a folder, and clones them into another one. */
+async function cloneInto(to: string, from: string): Promise<void> {
+  const author = ['-c', 'user.name=Ads', '-c', 'user.email=ads@example.com'];
+  await run(from, 'git', 'init', '--quiet');
+  await run(from, 'git', 'add', '--all');
+  await run(from, 'git', ...author, 'commit', '--quiet', '--message', 'Begin');
+  await run(dirname(from), 'git', 'clone', '--quiet', from, to);
 }
 
 function templateIn(assembly: string, stack: string) {
@@ -47,13 +63,13 @@ beforeAll(async () => {
   app = join(folder, 'my-ads');
   mkdirSync(join(folder, 'empty'));
   writeFileSync(join(folder, 'empty/cdk.json'), '{"app":"node another.ts","context":{}}');
-  [tarball] = JSON.parse(await run(ROOT, 'npm', 'pack', '--json', '--pack-destination', folder));
-  const file = join(folder, tarball.filename);
-  // `npx --package FILE` would keep a copy of the installation for each file.
-  await run(folder, 'npm', ...INSTALL, file);
-  await run(folder, 'npx', 'ad-report-export', 'init', 'my-ads');
+  const printed = await run(ROOT, 'npm', 'run', '--silent', 'export', '--', 'init', app);
+  started = await run(ROOT, 'sh', '-c', /^Wrote .*\. Try it: (.*)$/m.exec(printed)?.[1] ?? 'exit 9');
+  await cloneInto(join(folder, 'clones/my-ads'), app);
+  [tarball] = JSON.parse(await run(ROOT, 'npm', 'pack', '--json', '--dry-run', '--ignore-scripts'));
   const { 'aws-cdk-lib': library, constructs } = PACKAGE.devDependencies;
-  await run(app, 'npm', ...INSTALL, file, `aws-cdk-lib@${library}`, `constructs@${constructs}`);
+  await run(app, 'npm', ...INSTALL, `aws-cdk-lib@${library}`, `constructs@${constructs}`);
+  await run(folder, 'npm', ...INSTALL, join(app, 'vendor', tarball.filename));
   cpSync(join(import.meta.dirname, 'package/app.ts'), join(app, 'check.ts'));
   await run(app, 'npx', ...SYNTH, '--app', 'node check.ts', '--output', 'check.out');
 }, 600_000);
@@ -66,6 +82,7 @@ it('the tarball has the built code, the bundles, the templates and the documents
     expect.arrayContaining([
       ...[
         'infra/ad-report-export.js',
+        'infra/node-version.js',
         'package.json',
         'README.md',
         'LICENSE',
@@ -85,7 +102,7 @@ it('the tarball has the built code, the bundles, the templates and the documents
     ]),
   );
   const built =
-    /^(dist\/([\w.-]+\.(js|cjs|css|json|txt)|functions\/[a-z-]+\/index\.cjs|types\/.*\.d\.ts)|[\w.-]+|infra\/ad-report-export\.js|(infra|functions)\/\w+\.md|infra\/init\/.*)$/;
+    /^(dist\/([\w.-]+\.(js|cjs|css|json|txt)|functions\/[a-z-]+\/index\.cjs|types\/.*\.d\.ts)|[\w.-]+|infra\/(ad-report-export|node-version)\.js|(infra|functions)\/\w+\.md|infra\/init\/.*)$/;
   expect(paths.filter((path) => !built.test(path))).toEqual([]);
 });
 
@@ -100,9 +117,63 @@ it('the tarball is as small as its bundles allow', () => {
   expect(tarball.files.length).toBeLessThan(300);
 });
 
-it('the app that init wrote synthesizes, and its types are right', async () => {
+it('the app that init wrote runs the example, synthesizes, and its types are right', async () => {
+  expect(started).toContain(
+    `npx --no-install ad-report-export query --local 'SELECT * FROM "example" LIMIT 10'`,
+  );
   await run(app, 'npx', ...SYNTH);
   await run(app, join(ROOT, 'node_modules/.bin/tsc'));
+});
+
+it('init of the installed package writes the tarball that it came from', async () => {
+  await run(folder, 'npx', '--no-install', 'ad-report-export', 'init', 'second');
+  const [first, second] = [app, join(folder, 'second')].map((place) =>
+    readFileSync(join(place, 'vendor', tarball.filename)),
+  );
+  expect(first?.equals(second ?? Buffer.of())).toBe(true);
+});
+
+it("a clone of the app runs its workflow's commands, with empty caches and nothing beside it", async () => {
+  const clone = join(folder, 'clones/my-ads');
+  const { jobs } = parse(readFileSync(join(clone, '.github/workflows/deploy.yml'), 'utf8'));
+  const commandsOf = (job: { steps: { run?: string }[] }) => job.steps.flatMap(({ run: line }) => line ?? []);
+  expect(commandsOf(jobs.deploy)).toEqual([
+    'npm ci --ignore-scripts',
+    'npx cdk deploy --require-approval never',
+  ]);
+  const caches = {
+    npm_config_cache: join(folder, 'clones/npm'),
+    XDG_CACHE_HOME: join(folder, 'clones/cache'),
+  };
+  for (const line of commandsOf(jobs.synth)) await runWith(caches, clone, 'sh', '-c', line);
+  const { Resources } = templateIn(join(clone, 'cdk.out'), 'ad-report-export');
+  expect(Object.values(Resources).map(({ Type }) => Type)).toContain('AWS::StepFunctions::StateMachine');
+}, 600_000);
+
+describe('with Node 20', () => {
+  const NEEDS = /^error: ad-report-export needs Node 24 or newer, and this is Node 20\.[\d.]+$/m;
+
+  beforeAll(async () => {
+    const old = join(folder, 'old');
+    mkdirSync(old);
+    writeFileSync(join(old, 'package.json'), '{"allowScripts":{"node":true}}');
+    await run(old, 'npm', 'install', '--prefer-offline', '--no-audit', '--no-fund', 'node@20');
+    writeFileSync(
+      join(app, 'built.js'),
+      "import { AdReportExport } from 'ad-report-export';\nnew AdReportExport();\n",
+    );
+  }, 120_000);
+
+  it.each([
+    ['a synth of the app', ['npx', ...SYNTH]],
+    ['a synth of an app that was compiled', ['npx', ...SYNTH, '--app', 'node built.js']],
+    ['a command', ['npx', '--no-install', 'ad-report-export', 'status']],
+  ])('%s says in one line which Node it needs', async (_, [command = '', ...args]) => {
+    const PATH = `${join(folder, 'old/node_modules/node/bin')}:${process.env.PATH}`;
+    const failed = await runWith({ PATH }, app, command, ...args).catch(({ stderr }) => String(stderr));
+    expect(failed).toMatch(NEEDS);
+    expect(failed).not.toMatch(/^ +at |ERR_/m);
+  });
 });
 
 it('the construct takes a bucket, a key, a topic and a VPC of the app, and makes none', () => {
@@ -126,19 +197,21 @@ it.each([
   ['the app', 'my-ads'],
   ['a folder without a config', 'empty'],
 ])('its commands run the workflow in %s, and query the result', async (_, place) => {
-  const command = (...args: string[]) => run(join(folder, place), 'npx', 'ad-report-export', ...args);
-  const started = await command('start', '--speed', '1000');
-  expect(started).toContain(`npx ad-report-export query --local 'SELECT * FROM "example" LIMIT 10'`);
+  const command = (...args: string[]) =>
+    run(join(folder, place), 'npx', '--no-install', 'ad-report-export', ...args);
+  await command('start', '--speed', '1000');
   const sql = 'SELECT count(DISTINCT date) AS days FROM example';
   expect(await command('query', '--local', '--json', sql)).toContain('7');
 });
 
 it('the commands for a stack need a config, and say how to get one', async () => {
-  await expect(run(join(folder, 'empty'), 'npx', 'ad-report-export', 'status')).rejects.toThrow(
-    "cdk.json: it has no ad-report-export in its context; 'npx ad-report-export init DIR' writes",
+  await expect(
+    run(join(folder, 'empty'), 'npx', '--no-install', 'ad-report-export', 'status'),
+  ).rejects.toThrow(
+    "cdk.json: it has no ad-report-export in its context; 'npx --no-install ad-report-export init DIR' writes",
   );
 });
 
 it('npx finds the command in the repository too, whose sources it runs', async () => {
-  expect(await run(ROOT, 'npx', '--yes', 'ad-report-export', '--help')).toContain('npm run export --');
+  expect(await run(ROOT, 'npx', '--no-install', 'ad-report-export', '--help')).toContain('npm run export --');
 });

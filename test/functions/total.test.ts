@@ -148,7 +148,7 @@ async function publishResults(
 ) {
   const windows = [WINDOW, TOTAL];
   const plan = { execution: 'e', started_at: NOW, request, warnings: [], windows, results };
-  return publishExport(plan, { store });
+  return publishExport(plan, { store, program: 'npm run export --' });
 }
 
 describe('61: an export that reconciles', () => {

@@ -15,7 +15,7 @@ const clone = new Stack(app, config.stack, {
   description: "Exports an advertising platform's reports to S3",
   suppressTemplateIndentation: true,
 });
-new AdReportExport(clone, 'Default', { config });
+new AdReportExport(clone, 'Default', { config, command: 'npm run export --' });
 
 const platform = new Stack(app, 'platform');
 const encryptionKey = new Key(platform, 'Key');

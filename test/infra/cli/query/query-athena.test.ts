@@ -146,6 +146,8 @@ describe('the command', () => {
     await startAthena();
     const { status, stdout } = await run({});
     expect(status).toBe(2);
-    expect(JSON.parse(stdout).faults).toEqual([expect.stringContaining('has no AdReportExportAthenaWorkgroup')]);
+    expect(JSON.parse(stdout).faults).toEqual([
+      expect.stringContaining('has no AdReportExportAthenaWorkgroup'),
+    ]);
   });
 });
