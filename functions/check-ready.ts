@@ -52,7 +52,9 @@ export async function checkReady(run: ReadyCheck, dependencies: Dependencies): P
   const late = accounts.filter(({ missing }) => missing.length > 0);
   const { checks } = run.checked ?? { checks: 0 };
   const isReady = late.length === 0;
-  const readiness = isReady ? describeReady(run, accounts) : describeLate(run, late, accounts.length, dependencies.program);
+  const readiness = isReady
+    ? describeReady(run, accounts)
+    : describeLate(run, late, accounts.length, dependencies.program);
   const status = isReady ? statusOfReady(checks, run.tell) : statusOfLate(checks);
   const notification = notificationOf(readiness);
   return { checks: checks + 1, late: late.length, status, readiness, notification };
