@@ -1,3 +1,11 @@
 // The package `ad-report-export`, as an app imports it.
-export type { ConfigInput } from './config/config.ts';
+
+export type { Manifest } from '../functions/deliveries/manifest.ts';
+/** The detail of the events Report Late and Report Ready. */
+export type { Readiness } from '../functions/workflow/ready.ts';
+/** The detail of the event Report Export Failed, and a `_failure.json`. */
+export type { FailureReport } from '../functions/workflow/state-parts.ts';
+/** The detail of the event Report Exported. */
+export type { ExportResult } from '../functions/workflow/states.ts';
+export { type ConfigInput, InvalidConfig } from './config/config.ts';
 export { AdReportExport, type AdReportExportProps } from './constructs/ad-report-export.ts';

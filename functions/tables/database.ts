@@ -99,7 +99,7 @@ function explain(error: Error, columns: number): Error {
   if (error.message.startsWith('Out of Memory Error'))
     return new TableProblem(
       `the file, for ${count(columns, 'column')} of its table, needs more than CurateReport's memory; ` +
-        'raise it in infra/config/cost.ts, or export fewer columns or shorter ranges',
+        'raise memory_mb of CurateReport in the config, or export fewer columns or shorter ranges',
       { cause: error },
     );
   const [, reason] =

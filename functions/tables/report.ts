@@ -77,7 +77,7 @@ export function damaged(key: string, cause?: Error): TableProblem {
 }
 
 const OUT_OF_TIME =
-  "the file takes longer than CurateReport's timeout; raise its memory in infra/config/cost.ts, which brings CPU, or export shorter ranges (in a local run: the machine was busy or asleep)";
+  "the file takes longer than CurateReport's timeout; raise memory_mb of CurateReport, which brings CPU, or curate_minutes, or export shorter ranges (in a local run: the machine was busy or asleep)";
 
 /** The limit to raise, by the message of an error. DuckDB has no codes. */
 const LIMITS: readonly (readonly [RegExp, string])[] = [

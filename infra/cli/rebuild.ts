@@ -20,7 +20,7 @@ import type { SavedWindow } from '../../functions/workflow/states.ts';
 import { type TableSchema, tableColumns, tableOf } from '../../functions/workflow/table.ts';
 import { MEMORY } from '../config/cost.ts';
 import { type Bucket, type Folder, openBucket } from '../knowledge/bucket.ts';
-import { configName } from '../knowledge/config.ts';
+import { configName, loadConfig } from '../knowledge/config.ts';
 import { CommandFailed, UsageError } from '../knowledge/errors.ts';
 import { type ExportPlace, type FoundExport, findExports } from '../knowledge/exports.ts';
 import { type AskedDays, byNewest } from '../knowledge/missing-days.ts';
@@ -157,7 +157,8 @@ async function prepareProcess({ local, out }: Folder): Promise<AsyncDisposable> 
   process.env.TMPDIR = scratch.path;
   // DuckDB may take more than in the function, so that this command can read a file that was too much for it.
   const quarter = Math.floor(totalmem() / 1024 ** 2 / 4);
-  process.env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE = String(Math.max(MEMORY.CurateReport, quarter));
+  const { CurateReport = MEMORY.CurateReport } = loadConfig().memory_mb;
+  process.env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE = String(Math.max(CurateReport, quarter));
   return scratch;
 }
 

@@ -6,6 +6,7 @@ import { date, name, path } from '../../functions/workflow/request/fields.ts';
 import { nameFaults, wordIssue } from '../../functions/workflow/request/issues.ts';
 import { ListInput } from '../../functions/workflow/request/list.ts';
 import { PART_BYTES } from '../../functions/workflow/state-parts.ts';
+import { MEMORY, MOST_MEMORY, type StepName } from './cost.ts';
 import { exportFaults } from './export-faults.ts';
 import {
   Account,
@@ -61,6 +62,11 @@ const MAX_CURATE_BYTES = 4 * 1024 ** 3;
  */
 const LARGEST_CURATE_BYTES = 4_864 * 1024 ** 2;
 
+/** Lambda's maximum. The last minute is for saying that the time is over. */
+const CURATE_MINUTES = 15;
+
+const STEPS = Object.keys(MEMORY) as StepName[];
+
 const LOG_RETENTION_DAYS = 90;
 
 /** The values that CloudWatch Logs accepts, checked against CDK's type. Loading CDK would be slow. */
@@ -109,6 +115,8 @@ export const ConfigFile = z.strictObject({
   keep_reports_days: z.int().min(7).optional(),
   max_download_bytes: z.int().min(1).max(LARGEST_DOWNLOAD_BYTES).default(MAX_DOWNLOAD_BYTES),
   max_curate_bytes: z.int().min(1).max(LARGEST_CURATE_BYTES).default(MAX_CURATE_BYTES),
+  memory_mb: z.partialRecord(z.enum(STEPS), z.int().max(MOST_MEMORY)).superRefine(checkMemory).default({}),
+  curate_minutes: z.int().min(2).max(CURATE_MINUTES).default(CURATE_MINUTES),
   download_hosts: z.array(Host).min(1, 'must not be empty; omit it to allow any public host').optional(),
   log_retention_days: z
     .literal(RETENTIONS, `must be one of ${RETENTIONS.join(', ')}`)
@@ -156,6 +164,16 @@ export function parseConfig(context: unknown): Config {
   if (!parsed.success || faults.length > 0) throw new InvalidConfig([...new Set(faults)]);
   const { exports, accounts } = parsed.data;
   return { ...parsed.data, exports: exports.flatMap((each) => expandExport(each, accounts)) };
+}
+
+/** With less than its default, a step may fail for some request. */
+function checkMemory(
+  sizes: Readonly<Partial<Record<StepName, number>>>,
+  context: z.core.$RefinementCtx<object>,
+): void {
+  for (const step of STEPS)
+    if ((sizes[step] ?? MEMORY[step]) < MEMORY[step])
+      context.addIssue({ code: 'custom', path: [step], message: `must be at least ${MEMORY[step]}` });
 }
 
 /** Refuses plain http and loopback. The local run allows them: it replaces base_url after this check. */

@@ -19,7 +19,7 @@ export const PRICES = {
 /** Assumed of each report, from its creation to its manifest. An account with one window takes as long. */
 export const SECONDS_PER_REPORT = 180;
 
-/** MB of each step's function. Lambda gives CPU in proportion to memory: 1,769 MB are one whole CPU. */
+/** MB of each step's function, which `memory_mb` of the config may raise. Lambda gives CPU in proportion to memory: 1,769 MB are one whole CPU. */
 export const MEMORY = {
   // With `only_missing`, it parses up to thousands of manifests: 730 take 20 s on the seventh of a CPU that
   // 256 MB have.
@@ -43,7 +43,10 @@ export const MEMORY = {
   CheckReady: 512,
 } as const;
 
-type StepName = keyof typeof MEMORY;
+export type StepName = keyof typeof MEMORY;
+
+/** Lambda's most. */
+export const MOST_MEMORY = 10_240;
 
 /** The states that an export enters besides the states of its windows. */
 const EXPORT_STATES = {
@@ -68,8 +71,14 @@ const WINDOW_STATES = {
  * The state transitions of an export in which everything succeeds at the first try, and what it costs.
  *
  * @param readyAfter seconds from the creation of a report until it is READY
+ * @param raised `memory_mb` of the config
  */
-export function costOf(kind: keyof typeof WINDOW_STATES, windows: number, readyAfter: number) {
+export function costOf(
+  kind: keyof typeof WINDOW_STATES,
+  windows: number,
+  readyAfter: number,
+  raised: Readonly<Partial<Record<StepName, number>>> = {},
+) {
   const polls = kind === 'report' ? windows * countPolls(readyAfter) : 0;
   const window = WINDOW_STATES[kind];
   const steps: readonly StepName[] = [
@@ -79,7 +88,7 @@ export function costOf(kind: keyof typeof WINDOW_STATES, windows: number, readyA
   ];
   const transitions = steps.length + EXPORT_STATES.others + windows * window.others + 2 * polls;
   // A second for each call. Most take less.
-  const gigabyteSeconds = steps.reduce((sum, step) => sum + MEMORY[step] / 1024, 0);
+  const gigabyteSeconds = steps.reduce((sum, step) => sum + (raised[step] ?? MEMORY[step]) / 1024, 0);
   const lambda = steps.length * PRICES.call + gigabyteSeconds * PRICES.gigabyteSecond;
   return { transitions, dollars: transitions * PRICES.transition + lambda };
 }

@@ -4,6 +4,7 @@ import { type OnEventOptions, Rule } from 'aws-cdk-lib/aws-events';
 import type { IDatabaseRef } from 'aws-cdk-lib/aws-glue';
 import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
+import type { FunctionOptions } from 'aws-cdk-lib/aws-lambda';
 import { Bucket, type IBucket } from 'aws-cdk-lib/aws-s3';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { IStateMachine, StateMachine } from 'aws-cdk-lib/aws-stepfunctions';
@@ -42,6 +43,8 @@ export interface AdReportExportProps {
   readonly vpc?: IVpc;
   /** Default: the private subnets of the VPC. */
   readonly vpcSubnets?: SubnetSelection;
+  /** Instead of `memory_mb` of CurateReport and of `curate_minutes`, in the same limits. */
+  readonly curateReport?: Pick<FunctionOptions, 'memorySize' | 'timeout'>;
   /**
    * The program of the command line. Mails, events and failure reports begin their commands with it. Default:
    * `npx --no-install ad-report-export`. A program that downloads runs a stranger's code: nobody owns the
@@ -66,6 +69,7 @@ export class AdReportExport extends Construct {
   /** `stack` of the config: the names of what is deployed begin with it. */
   readonly name: string;
   private readonly exportBucket: ExportBucket;
+  private readonly readyChecks: IStateMachine | undefined;
 
   /**
    * @param bundles the folder of the bundled functions. By default, they are bundled now
@@ -73,7 +77,7 @@ export class AdReportExport extends Construct {
    */
   constructor(scope: Construct, id: string, props: AdReportExportProps, bundles?: string) {
     super(scope, id);
-    const config = parseConfig(props.config);
+    const config = parseConfig(withCurateReport(props));
     this.name = config.stack;
     refuseOthers(
       this,
@@ -129,6 +133,7 @@ export class AdReportExport extends Construct {
     this.exportBucket = bucket;
     this.bucket = bucket.bucket;
     this.stateMachine = stateMachine;
+    this.readyChecks = readyChecks;
     this.tables = tables;
     this.output({
       stateMachine: stateMachine.stateMachineArn,
@@ -158,11 +163,35 @@ export class AdReportExport extends Construct {
   }
 
   /** A rule for the event `Report Exported`. EventBridge may deliver it twice. */
-  onDelivered(id: string, options: OnEventOptions = {}): Rule {
+  onDelivered(id: string, options?: OnEventOptions): Rule {
+    return this.createRule(id, 'Report Exported', this.stateMachine, options);
+  }
+
+  /** A rule for the event `Report Export Failed`. EventBridge may deliver it twice. */
+  onFailed(id: string, options?: OnEventOptions): Rule {
+    return this.createRule(id, 'Report Export Failed', this.stateMachine, options);
+  }
+
+  /**
+   * A rule for the event `Report Late`. EventBridge may deliver it twice.
+   *
+   * @throws InvalidConfig if no run has `ready_by`
+   */
+  onLate(id: string, options?: OnEventOptions): Rule {
+    if (this.readyChecks) return this.createRule(id, 'Report Late', this.readyChecks, options);
+    throw new InvalidConfig([`${this.node.path}: onLate needs a run with ready_by`]);
+  }
+
+  private createRule(
+    id: string,
+    detailType: string,
+    sender: IStateMachine,
+    options: OnEventOptions = {},
+  ): Rule {
     const rule = new Rule(options.crossStackScope ?? this, id, options);
     // Step Functions adds its state machine. Other stacks send the same event.
-    const resources = [this.stateMachine.stateMachineArn];
-    rule.addEventPattern({ source: [EVENT_SOURCE], detailType: ['Report Exported'], resources });
+    const resources = [sender.stateMachineArn];
+    rule.addEventPattern({ source: [EVENT_SOURCE], detailType: [detailType], resources });
     if (options.target) rule.addTarget(options.target);
     return rule;
   }
@@ -174,6 +203,16 @@ export class AdReportExport extends Construct {
       if (value) new CfnOutput(this, id, { value }).overrideLogicalId(id);
     }
   }
+}
+
+/** The config with the settings of a prop. */
+function withCurateReport({ config, curateReport }: AdReportExportProps): ConfigInput {
+  const { memorySize, timeout } = curateReport ?? {};
+  return {
+    ...config,
+    ...(memorySize !== undefined && { memory_mb: { ...config.memory_mb, CurateReport: memorySize } }),
+    ...(timeout && { curate_minutes: timeout.toMinutes({ integral: false }) }),
+  };
 }
 
 /** @throws InvalidConfig if an export is in the same stack, or would be deployed under the same names */

@@ -101,7 +101,7 @@ describe('CurateReport', () => {
     [
       'its timeout',
       { seconds: 60, reading: untilAborted },
-      /timeout; raise its memory in.*local run: the machine was busy/,
+      /timeout; raise memory_mb of CurateReport.*local run: the machine was busy/,
     ],
     ['its copies', { checksum: 'other', replaced_copies: 3 }, /: other runs replaced the file 4 times/],
   ])('46: delivers a file without rows, and the warning names %s', async (_, conditions, limit) => {

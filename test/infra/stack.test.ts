@@ -138,6 +138,13 @@ describe('the functions', () => {
       });
   });
 
+  it('have the memory of memory_mb, and CurateReport the time of curate_minutes', () => {
+    const changes = { memory_mb: { CurateReport: 3_538, ExportList: 2_048 }, curate_minutes: 10 };
+    const other = resourcesOf(synthesizeStack(changes), 'AWS::Lambda::Function');
+    expect(other.get('FunctionsCurateReport')?.Properties).toMatchObject({ MemorySize: 3_538, Timeout: 600 });
+    expect(other.get('FunctionsExportList')?.Properties).toMatchObject({ MemorySize: 2_048, Timeout: 900 });
+  });
+
   it.each([
     [{}, 8_704],
     [{ max_curate_bytes: 1 }, 514],

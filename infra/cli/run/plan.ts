@@ -43,7 +43,7 @@ async function planRequest(input: unknown, options: PlanOptions) {
   const { request, warnings, onlyMissing } = checkRequest(found[0], now);
   const all = splitRequest(request);
   await using store = onlyMissing && (await openToRead(options));
-  const { base_url: baseUrl, revision } = loadConfig();
+  const { base_url: baseUrl, revision, memory_mb } = loadConfig();
   const target = targetOf(options.local ? await lastPlatform(options.out) : { baseUrl, revision });
   const { windows, already_delivered } = store
     ? await findMissing(request, all, { ...target, ...onlyMissing, store, now: () => now })
@@ -51,7 +51,7 @@ async function planRequest(input: unknown, options: PlanOptions) {
   const rounds = Math.ceil(windows.length / request.max_parallel);
   // With the platform's totals.
   const reports = windows.length * (request.kind === 'report' && request.reconcile ? 2 : 1);
-  const { dollars } = costOf(request.kind, reports, SECONDS_PER_REPORT);
+  const { dollars } = costOf(request.kind, reports, SECONDS_PER_REPORT, memory_mb);
   return {
     outcome: 'ok' as const,
     account: request.account,

@@ -1,4 +1,4 @@
-import { App, CfnOutput, Stack, Stage } from 'aws-cdk-lib';
+import { App, CfnOutput, Duration, Stack, Stage } from 'aws-cdk-lib';
 import { Annotations, Match, Template } from 'aws-cdk-lib/assertions';
 import { type IVpc, Vpc } from 'aws-cdk-lib/aws-ec2';
 import { CfnDatabase } from 'aws-cdk-lib/aws-glue';
@@ -297,16 +297,40 @@ describe('grantRead', () => {
   });
 });
 
-it('onDelivered makes a rule for the exports of this state machine', () => {
+it.each([
+  ['onDelivered', 'Report Exported', '<AdsWorkflowStateMachine>'],
+  ['onFailed', 'Report Export Failed', '<AdsWorkflowStateMachine>'],
+  ['onLate', 'Report Late', '<AdsReadyChecksStateMachine>'],
+] as const)('%s makes a rule for the event %s of its own state machine', (method, detailType, sender) => {
   const stack = teamStack();
-  addExport(stack).onDelivered('Load', { eventPattern: { detail: { name: ['daily'] } } });
+  const runs = [{ period: 'yesterday', schedule: 'cron(0 6 * * ? *)', ready_by: '09:00' }];
+  const [daily] = CONTEXT.exports;
+  const ads = addExport(stack, { config: { ...CONTEXT, exports: [{ ...daily, runs }] } });
+  ads[method]('Load', { eventPattern: { detail: { name: ['daily'] } } });
   const [rule] = resourcesOf(synthesized(stack), 'AWS::Events::Rule').values();
   expect(readable(rule?.Properties.EventPattern)).toEqual({
     source: ['ad-report-export'],
-    'detail-type': ['Report Exported'],
-    resources: ['<AdsWorkflowStateMachine>'],
+    'detail-type': [detailType],
+    resources: [sender],
     detail: { name: ['daily'] },
   });
+});
+
+it('onLate is refused if no run has ready_by', () => {
+  const ads = addExport(teamStack(), { config: { ...CONTEXT, exports: [] } });
+  expect(() => ads.onLate('Late')).toThrow('Platform/Ads: onLate needs a run with ready_by');
+});
+
+it('the prop curateReport has the memory and the time of CurateReport, in the limits of the config', () => {
+  const stack = teamStack();
+  const config = { ...CONTEXT, memory_mb: { CurateReport: 2_000, ExportList: 2_048 } };
+  addExport(stack, { config, curateReport: { memorySize: 3_538, timeout: Duration.minutes(10) } });
+  const made = resourcesOf(synthesized(stack), 'AWS::Lambda::Function');
+  expect(made.get('AdsFunctionsCurateReport')?.Properties).toMatchObject({ MemorySize: 3_538, Timeout: 600 });
+  expect(made.get('AdsFunctionsExportList')?.Properties).toMatchObject({ MemorySize: 2_048 });
+  expect(() => addExport(teamStack(), { curateReport: { timeout: Duration.minutes(1) } })).toThrow(
+    'curate_minutes: must be at least 2',
+  );
 });
 
 describe('the program in messages', () => {
