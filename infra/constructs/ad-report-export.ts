@@ -82,6 +82,7 @@ export class AdReportExport extends Construct {
     refuseOthers(
       this,
       this.node.root.node.findAll().filter((other) => other instanceof AdReportExport),
+      props.bucket,
     );
     refuseFaults(this, config, props);
     const { stack, exports } = config;
@@ -215,14 +216,25 @@ function withCurateReport({ config, curateReport }: AdReportExportProps): Config
   };
 }
 
-/** @throws InvalidConfig if an export is in the same stack, or would be deployed under the same names */
-function refuseOthers(added: AdReportExport, all: readonly AdReportExport[]): void {
+/**
+ * @throws InvalidConfig if an export is in the same stack, has the same bucket, or would be deployed under the
+ *   same names
+ */
+function refuseOthers(
+  added: AdReportExport,
+  all: readonly AdReportExport[],
+  bucket: IBucket | undefined,
+): void {
   const own = Stack.of(added);
   const faults = all.flatMap((other) => {
     const stack = Stack.of(other);
     if (other === added) return [];
     if (stack === own)
       return [`${added.node.path}: its stack already has ${other.node.path}; give each a stack of its own`];
+    if (bucket?.bucketName === other.bucket.bucketName)
+      return [
+        `bucket: ${added.node.path} and ${other.node.path} cannot share one, because their keys are the same`,
+      ];
     const isElsewhere =
       Token.compareStrings(stack.account, own.account) === TokenComparison.DIFFERENT ||
       Token.compareStrings(stack.region, own.region) === TokenComparison.DIFFERENT;

@@ -196,6 +196,16 @@ describe('a second one', () => {
     expect(() => addExport(new Stack(app, 'Second', { ...(second && { env: second }) }))).toThrow(COLLIDES);
   });
 
+  it('with the same bucket is refused, whatever its name is', () => {
+    const app = createApp();
+    const bucket = createBucket(new Stack(app, 'Shared', { env: ENV }));
+    addExport(teamStack(app, 'First'), { bucket });
+    const config = { ...CONTEXT, stack: 'other' };
+    expect(() => addExport(teamStack(app, 'Second'), { bucket, config })).toThrow(
+      'bucket: Second/Ads and First/Ads cannot share one',
+    );
+  });
+
   it('of the same name is taken in another AWS account, also in another stage', () => {
     const app = createApp();
     addExport(new Stack(app, 'First', { env: { account: ENV.account } }));
