@@ -156,7 +156,9 @@ describe('status', () => {
     const request = { ...asked, start_date: addDays(asked.end_date, -1) };
     const target = { platform: platformName(base_url), revision };
     const { request_hash, ...manifest } = manifestOf(request, 'daily-0', target);
-    const plan = { version: '1', execution: NAME, since: new Date().toISOString(), request_hash, request };
+    // After the manifest, which is of 06:00 UTC: in Berlin, that may be still to come.
+    const since = `${request.end_date}T07:00:00Z`;
+    const plan = { version: '1', execution: NAME, since, request_hash, request };
     const { start_date: day, report_created_at: created_at } = manifest;
     const shown = shownDay({ created_at, request_hash });
     const file = join(temporaryDirectory(), 'month.parquet');
