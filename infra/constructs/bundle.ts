@@ -7,6 +7,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -135,8 +136,8 @@ function runInProject(folder: string, npm: string): void {
   try {
     if (project !== undefined) copyFileSync(join(project, NPM_SETTINGS), settings);
     // In the project, from which settings name files, such as a `cafile`. In a shell, because npm is a script
-    // on Windows.
-    execSync(`${npm} --prefix "${folder}"`, { cwd: project ?? folder, stdio: 'pipe' });
+    // on Windows. npm ci takes a folder that is reached by a link for a package that the lock lacks.
+    execSync(`${npm} --prefix "${realpathSync(folder)}"`, { cwd: project ?? folder, stdio: 'pipe' });
   } finally {
     // They may hold a token, and the folder stays.
     rmSync(settings, { force: true });

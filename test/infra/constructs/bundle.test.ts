@@ -1,9 +1,10 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { installForLambda } from '../../../infra/constructs/bundle.ts';
 import { CERTIFICATE } from '../../support/certificate.ts';
 import { endOf } from '../../support/cli.ts';
 import { startServer } from '../../support/listen.ts';
@@ -71,4 +72,11 @@ it('DuckDB for Lambda comes from the registry of the project, and no token stays
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   expect(readFileSync(join(stdout, NAME, 'package.json'), 'utf8')).toContain('1.0.0');
   expect(globSync('**/.npmrc', { cwd: cache })).toEqual([]);
+});
+
+it('DuckDB for Lambda can be installed in a cache that is reached by a link', () => {
+  const [folder, cache] = [temporaryDirectory(), join(temporaryDirectory(), 'link')];
+  symlinkSync(folder, cache);
+  const nothing = JSON.stringify({ lockfileVersion: 3, packages: { '': { dependencies: {} } } });
+  expect(installForLambda(cache, nothing)).toMatch(/link\/lambda-.*\/node_modules$/);
 });
