@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { BETWEEN_CHECKS } from '../../functions/check-ready.ts';
+import { addDays, dateIn } from '../../functions/workflow/request/dates.ts';
 import { createStateMachine } from '../../infra/local/step-functions/step-functions.ts';
 import { startFastWorkflow } from '../support/run-export.ts';
 import { definitionOf, synthesizeStack } from '../support/stack.ts';
@@ -11,6 +12,10 @@ it('a run that is late is announced once, and again when it is there', async () 
   await using workflow = await startFastWorkflow();
   const { start_date: _, end_date: __, ...what } = workflow.request({ name: 'daily' });
   const request = { ...what, period: RUN.period };
+  const checkedAt = new Date(workflow.clock.now());
+  const today = dateIn('UTC', checkedAt);
+  // The workflow's clock may pass midnight: then yesterday is another day.
+  const yesterday = { start_date: addDays(today, -1), end_date: today };
   const sent: { readonly type: string; readonly at: number; readonly accounts: unknown }[] = [];
   const messages: string[] = [];
   await using checks = createStateMachine({
@@ -25,7 +30,7 @@ it('a run that is late is announced once, and again when it is there', async () 
         const [{ DetailType, Detail }] = Entries;
         sent.push({ type: DetailType, at: workflow.clock.now(), accounts: Detail.accounts });
         // Somebody exports it once it is known to be late.
-        if (DetailType === 'Report Late') await workflow.run(request);
+        if (DetailType === 'Report Late') await workflow.run({ ...what, ...yesterday });
       }
       if (Message) messages.push(JSON.parse(Message).default);
       return {};
@@ -37,7 +42,7 @@ it('a run that is late is announced once, and again when it is there', async () 
     time_zone: 'UTC',
     tell: false,
     expression: RUN.schedule,
-    checked_at: new Date(workflow.clock.now()).toISOString(),
+    checked_at: checkedAt.toISOString(),
     requests: [request],
   }).result;
 
