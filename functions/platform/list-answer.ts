@@ -31,6 +31,7 @@ export function readListPage(
   const found = path ? itemsAt(body, path) : onlyItems(body);
   const page = { answer, counted: countIn(answer, body, found?.path ?? path) };
   if (found && found.items.length > 0) return { ...page, ...found };
+  if (isObject(body)) requireNoFault(answer, body);
   if (!found) requireEmptyPage(answer, body, { setting, before });
   return { ...page, items: [], path: undefined };
 }
@@ -87,23 +88,55 @@ function requireEmptyPage(
 function isWithoutItems(body: unknown, path: readonly string[] | undefined, isLater: boolean): boolean {
   if (body === null) return true;
   if (!isObject(body)) return Array.isArray(body) && body.length === 0;
-  if (isError(body)) return false;
   const value = path && valueAt(body, path);
   if (!isNothing(value)) return false;
-  if (Object.keys(body).length === 0 || (path ? isNullAt(body, path) : hasNull(body))) return true;
+  if (Object.keys(body).length === 0) return true;
+  if (!MESSAGES.every((name) => isHarmless(body[name]))) return false;
+  if (path ? isNullAt(body, path) : hasNull(body)) return true;
   const isSilent = MESSAGES.every((name) => isNothing(body[name]));
   return isSilent && (isLater || countIn(undefined, body, path) === 0);
 }
 
+/**
+ * A page without items that says what went wrong, or that more follows, is not the end of a list.
+ *
+ * @throws AnswerUnreadable
+ */
+function requireNoFault(answer: Answer, body: JsonObject): void {
+  if (isError(body)) throw unreadable(answer, 'the page has no items, and looks like an error');
+  if (saysMore(body)) throw unreadable(answer, 'the page has no items, and says that more follow');
+}
+
 /** Fields of an answer that says what went wrong. */
-const ERRORS = ['error', 'errors', 'exception', 'fault'];
-const MESSAGES = ['message', 'detail', 'title', 'reason'];
+const ERROR = /^(err|error|exception|fault)/i;
+const MESSAGES = ['message', 'msg', 'detail', 'title', 'reason'];
+
+/** A status or a code in words that is one of an error. */
+const ERROR_WORD = /err|fail|fault|busy|time_?out|unavailable|denied|refused|invalid/i;
 
 /** An error inside of a 200. */
 function isError(body: JsonObject): boolean {
   const { success, ok, status, code } = body;
-  const isNamed = ERRORS.some((name) => !isNothing(body[name]));
-  return isNamed || success === false || ok === false || Number(status) >= 400 || Number(code) >= 400;
+  const isNamed = Object.entries(body).some(([name, value]) => ERROR.test(name) && !isNothing(value));
+  const isBad = (value: unknown) =>
+    Number(value) >= 400 || (typeof value === 'string' && ERROR_WORD.test(value));
+  return isNamed || success === false || ok === false || isBad(status) || isBad(code);
+}
+
+/** True if the answer, or an object of it that describes the list, has a flag such as has_more. */
+function saysMore(body: JsonObject): boolean {
+  return Object.entries(body).some(([key, value]) => {
+    const name = plain(key);
+    if (['hasmore', 'hasnext', 'hasnextpage', 'more'].includes(name)) return value === true;
+    return DESCRIPTIONS.test(name) && isObject(value) && saysMore(value);
+  });
+}
+
+/** A message that does not speak of a fault. */
+function isHarmless(message: unknown): boolean {
+  const words =
+    /^(ok|okay|success|successful|no (more )?(data|items|results|records|rows|entries)( found)?)\W*$/i;
+  return isNothing(message) || (typeof message === 'string' && words.test(message));
 }
 
 function isNothing(value: unknown): boolean {

@@ -129,7 +129,7 @@ async function requireEnd(
   reply: Doubtful,
   { progress, limit, isFiltered, warn, ask }: Ending,
 ): Promise<void> {
-  const { offset, total, last, largest } = progress;
+  const { offset, pages, total, last, largest } = progress;
   const happened = wordDoubt(reply, offset);
   const fail = (why: string) => unreadable(reply.answer, `${happened}, and ${why}. ${IN_PARTS}`);
   if (total !== undefined && total > offset) throw fail(`it counts ${count(total, 'item')}`);
@@ -139,16 +139,23 @@ async function requireEnd(
   const [first] = items;
   const isAlone = items.length === 1 && digestOfItem(first) === progress.last_item;
   if (isAlone && limit > 1 && (offset === 1 || largest > 1)) return;
-  // A server that ignores the offset, and perhaps the limit, has sent the whole list.
-  const isIgnored =
+  const isSame =
     reply.is === 'repeated' && [reply.digest, digestOf(items)].every((each) => each === last.digest);
-  if (isIgnored && last.items === limit) throw fail('offset has no effect');
-  if (isIgnored) {
+  // A server that takes a larger offset for the one of its last page. Of a full page, nobody can tell: offsets may
+  // have a ceiling.
+  if (isSame && pages > 1 && last.items < largest) return;
+  if (isSame && (pages > 1 || last.items === limit)) throw fail('offset has no effect');
+  // A server that ignores the offset, and perhaps the limit, has sent the whole list.
+  if (isSame) {
     warn('the platform sent the same page again, so it ignores the offset: check that the list is no longer');
     return;
   }
   if (isAlone)
-    throw fail('pages of one item do not show whether it is the last. Give the request a larger limit');
+    throw fail(
+      limit === 1
+        ? 'pages of one item do not show whether it is the last. Give the request a larger limit'
+        : 'the platform sends one item a page, which does not show whether it is the last',
+    );
   if (items.length > 1) throw fail('a page that begins at the last item has more');
   throw fail('no other page shows that the list has ended');
 }
@@ -218,9 +225,13 @@ function watchRepeats() {
   };
 }
 
-/** Compares the items only: their wrapper may change each time, for example if it holds the time. */
+/**
+ * Compares the items only: their wrapper may change each time, for example if it holds the time. So may the other
+ * fields of items that have ids, and their order.
+ */
 function digestOf(items: readonly unknown[]): string {
-  return sha256(JSON.stringify(items));
+  const ids = items.map((item) => Object(item).id ?? undefined);
+  return sha256(JSON.stringify(ids.includes(undefined) ? items : ids.map((id) => JSON.stringify(id)).sort()));
 }
 
 /** Other fields of an item may change while the list is read. */

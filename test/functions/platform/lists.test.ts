@@ -109,14 +109,21 @@ test.each<[string, Partial<ListRequest>, (query: Query) => Reply]>([
     { limit: 10 },
     (query) => (query.before === 1 ? REFUSED : [200, pageOf(query, 25)]),
   ],
-])('60: a refused offset behind %s leaves the whole list', async (_, asked, answer) => {
+  [
+    'a last page to which offsets are clamped',
+    { limit: 10 },
+    (query) => [200, pageOf({ ...query, offset: Math.min(query.offset, 20) }, 25)],
+  ],
+])('60: a refused or repeated page behind %s leaves the whole list', async (_, asked, answer) => {
   await using server = await answering(answer);
   const warnings: string[] = [];
   expect(await collect(server.url, asked, warnings)).toEqual(ids(0, 25));
   expect(warnings).toEqual([]);
 });
 
-test.each<[string, RegExp, Partial<ListRequest>, (query: Query) => Reply]>([
+type Failing = [string, RegExp, Partial<ListRequest>, (query: Query) => Reply];
+
+test.each<Failing>([
   [
     'an offset ceiling',
     /refused offset 20 with 400 \(validation: offset is too large\), and a page that begins at the last item has more/,
@@ -155,7 +162,7 @@ test.each<[string, RegExp, Partial<ListRequest>, (query: Query) => Reply]>([
   ],
   [
     'a ceiling, and pages that are clamped to one item',
-    /pages of one item/,
+    /the platform sends one item a page/,
     {},
     (query) => (query.offset >= 5 ? REFUSED : [200, pageOf(query, 50, 1)]),
   ],
@@ -194,15 +201,52 @@ test.each<[string, RegExp, Partial<ListRequest>, (query: Query) => Reply]>([
     'another array in place of the items',
     /no array at "items"/,
     { limit: 10 },
-    (query) => (query.offset >= 10 ? [200, { errors: ['boom'] }] : [200, { items: pageOf(query, 50) }]),
+    (query) => (query.offset >= 10 ? [200, { notes: ['boom'] }] : [200, { items: pageOf(query, 50) }]),
   ],
   [
-    'an error beside null',
+    'a ceiling to which offsets are clamped, and full pages',
+    /offset has no effect/,
+    { limit: 10 },
+    (query) => [200, pageOf({ ...query, offset: Math.min(query.offset, 20) }, 50, 8)],
+  ],
+  ...Object.entries({
+    'an error beside null': { items: null, error: 'boom' },
+    'an error beside an empty array': { items: [], error: { message: 'boom' } },
+    'a list of errors': { items: [], errors: [{}] },
+    'a failure': { items: [], success: false },
+    'a status in words': { items: null, status: 'error' },
+    'only a status in words': { status: 'FAILED', code: 'E42' },
+    'a code in words': { msg: 'system busy', code: 'BUSY' },
+    'the number of an error': { error_code: 17, error_msg: 'busy' },
+    'the message of an error': { items: null, error_message: 'boom' },
+  }).map(
+    ([name, body]): Failing => [
+      name,
+      /looks like an error/,
+      { limit: 10 },
+      (query) => [200, query.offset >= 10 ? body : { items: pageOf(query, 50) }],
+    ],
+  ),
+  [
+    'a message beside null',
     /no array at "items"/,
     { limit: 10 },
-    (query) =>
-      query.offset >= 10 ? [200, { items: null, error: 'boom' }] : [200, { items: pageOf(query, 50) }],
+    (query) => [
+      200,
+      query.offset >= 10 ? { items: null, message: 'internal timeout' } : { items: pageOf(query, 50) },
+    ],
   ],
+  ...Object.entries({
+    'a flag beside an empty array': { items: [], has_more: true },
+    'a flag of its paging beside an empty array': { items: [], paging: { hasNextPage: true } },
+  }).map(
+    ([name, body]): Failing => [
+      name,
+      /says that more follow/,
+      { limit: 10 },
+      (query) => [200, query.offset >= 10 ? body : { items: pageOf(query, 50) }],
+    ],
+  ),
 ])('60: a list fails at %s', async (_, reason, asked, answer) => {
   await using server = await answering(answer);
   const { happened } = await errorOf(AnswerUnreadable, collect(server.url, asked));
@@ -214,6 +258,13 @@ test.each<[string, RegExp, Partial<ListRequest>, number, (query: Query) => Reply
   ['offset', /sent the same page again/, {}, 3, () => [200, ids(0, 3)]],
   ['offset and limit', /sent the same page again/, { limit: 2 }, 3, () => [200, ids(0, 3)]],
   [
+    'offset, and changes a field of each item',
+    /sent the same page again/,
+    {},
+    3,
+    ({ before }) => [200, ids(0, 3).map((item) => ({ ...Object(item), at: before }))],
+  ],
+  [
     'the filters when it counts',
     /it counts 50 items, and its pages have 3: .* the count ignores the filters/,
     { filters: { status: 'active' } },
@@ -223,7 +274,7 @@ test.each<[string, RegExp, Partial<ListRequest>, number, (query: Query) => Reply
 ])('60: a list from a server that ignores %s has a warning', async (_, warning, asked, total, answer) => {
   await using server = await answering(answer);
   const warnings: string[] = [];
-  expect(await collect(server.url, asked, warnings)).toEqual(ids(0, total));
+  expect(await collect(server.url, asked, warnings)).toMatchObject(ids(0, total));
   expect(warnings).toEqual([expect.stringMatching(warning)]);
 });
 
