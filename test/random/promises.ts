@@ -166,7 +166,7 @@ function wrongEnd(run: ScenarioRun, { requested, status, error, cause, execution
     ...reports
       .filter((one) => !isTyped(one.error, scenario))
       .map((one) => `P4: untyped: ${one.error} ${one.happened}`),
-    ...reports.flatMap((one) => wrongRequestIds(one, faulty)),
+    ...reports.flatMap((one) => wrongRequestIds(one, run)),
   ];
 }
 
@@ -208,7 +208,10 @@ function isTyped(error: string, { kills, bus }: ScenarioRun['scenario']): boolea
 }
 
 /** The ids are the platform's own. An error for its answer has one, unless a fault took it from an answer. */
-function wrongRequestIds({ error, request_ids }: Reported, { calls }: Phase): string[] {
+function wrongRequestIds({ error, request_ids }: Reported, { scenario, faulty }: ScenarioRun): string[] {
+  const { calls } = faulty;
+  // It says that there are no advertisers, which is an answer of the platform's, and no error of it.
+  const isEmptyList = scenario.platform.some((fault) => /^list body="(\[\])?"/.test(fault));
   const answered = new Set(calls.flatMap(({ requestId }) => requestId ?? []));
   const unknown = request_ids.filter((id) => !answered.has(id));
   const isUnnamed = calls.some(
@@ -217,7 +220,9 @@ function wrongRequestIds({ error, request_ids }: Reported, { calls }: Phase): st
   const isRefused = ['RequestRefused', 'TokenRefusedAgain', 'RateLimited'].includes(error);
   return [
     ...unknown.map((id) => `P4: ${id} is no request_id of the platform's`),
-    ...(isRefused && !isUnnamed && request_ids.length === 0 ? [`P4: ${error} without a request_id`] : []),
+    ...(isRefused && !isUnnamed && !isEmptyList && request_ids.length === 0
+      ? [`P4: ${error} without a request_id`]
+      : []),
   ];
 }
 
