@@ -67,13 +67,17 @@ function localPlace({ out }: Folder) {
  */
 function writeOwnFiles(dir: string, files: DbtFiles): void {
   if (globSync('*', { cwd: dir }).length > 0 && !existsSync(join(dir, PROJECT_FILE)))
-    refuse([`${dir} has files, and no ${PROJECT_FILE}: name a new folder, or the folder of a dbt project`]);
+    refuse([`${dir} has files, and no ${PROJECT_FILE}: name a new folder, or one that this command wrote`]);
   const isOwn = (path: string) =>
     statSync(join(dir, path)).isFile() &&
     readFileSync(join(dir, path), 'utf8').split('\n', 1)[0]?.endsWith(MARK);
   const foreign = Object.keys(files).filter((path) => existsSync(join(dir, path)) && !isOwn(path));
   refuse(
-    foreign.map((path) => `${join(dir, path)} is not this command's: remove it, or name another folder`),
+    foreign.map((path) =>
+      path === PROJECT_FILE
+        ? `${join(dir, path)} is of another project: name another folder`
+        : `${join(dir, path)} is not this command's: remove it, or name another folder`,
+    ),
   );
   const toText = (content: string | object) =>
     typeof content === 'string' ? `-- ${MARK}\n${content}` : `# ${MARK}\n${toYaml(content)}`;

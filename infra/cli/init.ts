@@ -47,9 +47,8 @@ function packPackage(): Buffer {
   using folder = mkdtempDisposableSync(join(tmpdir(), 'ad-report-export-'));
   const env = { ...process.env, npm_config_pack_destination: folder.path };
   try {
-    // In a shell, because npm is a script on Windows.
-    const command = BUILT ? 'npm pack --ignore-scripts' : 'npm pack';
-    execSync(command, { cwd: ROOT, env, stdio: 'pipe' });
+    // In a shell, because npm is a script on Windows. The settings of a user may leave out the script that builds.
+    execSync(`npm pack --ignore-scripts=${BUILT}`, { cwd: ROOT, env, stdio: 'pipe' });
     return readFileSync(join(folder.path, TARBALL));
   } catch (error) {
     throw new CommandFailed(

@@ -231,7 +231,8 @@ function refuseOthers(
     if (other === added) return [];
     if (stack === own)
       return [`${added.node.path}: its stack already has ${other.node.path}; give each a stack of its own`];
-    if (bucket?.bucketName === other.bucket.bucketName)
+    // One that failed has no bucket.
+    if (bucket !== undefined && bucket.bucketName === (other.bucket as IBucket | undefined)?.bucketName)
       return [
         `bucket: ${added.node.path} and ${other.node.path} cannot share one, because their keys are the same`,
       ];

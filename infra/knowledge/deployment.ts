@@ -72,7 +72,12 @@ export function targetRegion(): { region?: string } {
 export async function readDeployment() {
   const stack = stackName();
   const outputs = await describeStack(stack);
-  const [, , , region = '', awsAccount = ''] = outputs[OUTPUTS.stateMachine]?.split(':') ?? [];
+  const arn = outputs[OUTPUTS.stateMachine];
+  if (arn === undefined)
+    throw new UsageError([
+      `the stack ${stack} has no ${OUTPUTS.stateMachine}: it is not a stack of this program, or an earlier release deployed it. Deploy it again, or give another --stack`,
+    ]);
+  const [, , , region = '', awsAccount = ''] = arn.split(':');
   /** For messages: its name, Region and AWS account. */
   const place = `the stack ${stack} in ${region} of AWS account ${awsAccount}`;
   tell?.(place);

@@ -63,7 +63,18 @@ beforeAll(async () => {
   app = join(folder, 'my-ads');
   mkdirSync(join(folder, 'empty'));
   writeFileSync(join(folder, 'empty/cdk.json'), '{"app":"node another.ts","context":{}}');
-  const printed = await run(ROOT, 'npm', 'run', '--silent', 'export', '--', 'init', app);
+  // Settings of a user that leave out scripts.
+  const printed = await runWith(
+    { npm_config_ignore_scripts: 'true' },
+    ROOT,
+    'npm',
+    'run',
+    '--silent',
+    'export',
+    '--',
+    'init',
+    app,
+  );
   started = await run(ROOT, 'sh', '-c', /^Wrote .*\. Try it: (.*)$/m.exec(printed)?.[1] ?? 'exit 9');
   await cloneInto(join(folder, 'clones/my-ads'), app);
   [tarball] = JSON.parse(await run(ROOT, 'npm', 'pack', '--json', '--dry-run', '--ignore-scripts'));

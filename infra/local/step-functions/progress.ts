@@ -44,7 +44,8 @@ function nameChange({ type, state, stateType, error = '', cause = '', output }: 
 function nameWindow({ window: place, input }: HistoryEvent, account: string): string | undefined {
   if (place === undefined) return `${account}export`;
   const { request, window } = Object(input) as Partial<WindowState>;
-  return request && window && account + describeDays(window);
+  if (!request || !window) return undefined;
+  return account + describeDays(window) + (window.content === 'total' ? ', total' : '');
 }
 
 /** The output for the progress. */

@@ -90,7 +90,7 @@ describe('dbt', () => {
     expect({ status, stderr }).toEqual({
       status: 2,
       stderr:
-        'error: . has files, and no dbt_project.yml: name a new folder, or the folder of a dbt project\n',
+        'error: . has files, and no dbt_project.yml: name a new folder, or one that this command wrote\n',
     });
     expect(readdirSync(sources)).toEqual(['package.json']);
   });
@@ -121,6 +121,7 @@ describe('dbt', () => {
     writeFileSync(join(dir, 'models/models.yml'), 'models: []\n');
     const { status, stderr, read } = await writeProject(dir);
     expect([status, readdirSync(dir)]).toEqual([2, ['dbt_project.yml', 'models']]);
+    expect(stderr).toMatch(/dbt_project\.yml is of another project: name another folder$/m);
     expect(stderr).toMatch(/models\/models\.yml is not this command's: remove it, or name another folder$/m);
     expect(read('models/models.yml')).toBe('models: []\n');
   });

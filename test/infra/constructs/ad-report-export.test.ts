@@ -206,6 +206,14 @@ describe('a second one', () => {
     );
   });
 
+  it('is taken after one that failed', () => {
+    const app = createApp();
+    const [first, second] = [teamStack(app, 'First'), teamStack(app, 'Second')];
+    expect(() => addExport(first, { config: { ...CONTEXT, revision: 'x' } })).toThrow('revision');
+    const bucket = createBucket(new Stack(app, 'Shared', { env: ENV }));
+    expect(() => addExport(second, { bucket })).not.toThrow();
+  });
+
   it('of the same name is taken in another AWS account, also in another stage', () => {
     const app = createApp();
     addExport(new Stack(app, 'First', { env: { account: ENV.account } }));

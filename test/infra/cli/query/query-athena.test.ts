@@ -144,7 +144,7 @@ describe('the command', () => {
 
   it('exits 2 if the stack has no tables', async () => {
     await startAthena();
-    const { status, stdout } = await run({});
+    const { status, stdout } = await run({ stateMachine: STATE_MACHINE });
     expect(status).toBe(2);
     expect(JSON.parse(stdout).faults).toEqual([
       expect.stringContaining('has no AdReportExportAthenaWorkgroup'),

@@ -125,6 +125,16 @@ describe('without a terminal', () => {
       ],
       ['CreateReport: RequestRefused (422)', 'failed: RequestRefused', 'PublishWindow', 'delivered, 1.23 kB'],
     ],
+    [
+      "the platform's total has a name of its own",
+      [
+        {
+          ...entered(1, 'CreateReport'),
+          input: { ...WINDOW, window: { ...WINDOW.window, content: 'total' } },
+        },
+      ],
+      [expect.stringMatching(/ to 2026-11-14, total {2}CreateReport$/)],
+    ],
     ['an account has a progress of its own', [{ ...entered(1, 'ExportAccount'), input: {} }, ended({})], []],
   ])('%s', async (_, events, lines) => {
     expect(await linesOf(...events)).toEqual(lines);
