@@ -6,7 +6,7 @@ import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { type RequestTarget, requestHash, targetOf } from './decisions/request-hash.ts';
 import { MAX_REPLACED_COPIES, MIN_WAIT } from './decisions/waits.ts';
-import { shortenTexts } from './decisions/warnings.ts';
+import { NOT_READ, shortenTexts } from './decisions/warnings.ts';
 import { type Curation, curateList, curateRows } from './tables/curate-file.ts';
 import { openDatabase } from './tables/database.ts';
 import { curateTotal } from './tables/reconcile.ts';
@@ -56,7 +56,7 @@ export async function curateReport(
   const isTotal = state.window.content === 'total';
   const unread = (reason: string) => {
     const table_problem = schema && !isTotal ? notWritten(schema.table, reason) : undefined;
-    const warnings = [table_problem ?? `the rows were not read: ${reason}`];
+    const warnings = [table_problem ?? `${NOT_READ}${reason}`];
     return finish(state, table, { curated: { table_problem }, warnings });
   };
   // The rows of these were counted when the file was written.

@@ -3,7 +3,7 @@ import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { runCommand } from './decisions/newcomers.ts';
 import { collectOutcomes, countUndelivered, problemOf, type WindowOutcome } from './decisions/outcomes.ts';
 import { aboveTolerance, addByMetric, type ComparedDay, sayNoTotal } from './decisions/total.ts';
-import { shortenTexts } from './decisions/warnings.ts';
+import { NOT_READ, shortenTexts } from './decisions/warnings.ts';
 import { type ReconciledWindow, readComparedDays } from './tables/reconcile.ts';
 import { reasonOf } from './tables/report.ts';
 import { ExportIncomplete, readCause } from './workflow/errors.ts';
@@ -150,7 +150,8 @@ function whyNone(outcome: WindowOutcome, delivered: readonly ReconciledWindow[])
   if (outcome.outcome === 'failed') return `${outcome.failure.error}: ${outcome.failure.happened}`;
   const same = delivered.find(({ window, rows, total }) => rows === total && window === outcome.window);
   if (same) return `the platform gave it the id of the rows, ${same.total}`;
-  return outcome.warnings?.at(-1) ?? 'the ledger lacks the sums of its rows or of the total';
+  const unread = outcome.warnings?.find((warning) => warning.startsWith(NOT_READ));
+  return unread ?? 'the ledger lacks the sums of its rows or of the total';
 }
 
 function warnOfDifferences(above: readonly ComparedDay[]): string[] {

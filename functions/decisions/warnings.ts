@@ -29,3 +29,6 @@ export function truncate(text: string, maxBytes: number): string {
 export function bytesOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
+
+/** The beginning of the warning of a window whose file was delivered and not read. The reason goes on. */
+export const NOT_READ = 'the rows were not read: ';

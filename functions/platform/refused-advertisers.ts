@@ -49,7 +49,14 @@ function namesOf(body: JsonObject, ids: readonly string[]): string[] {
   const { advertiser_ids: _, granularity: __, format: ___, metrics, dimensions, ...others } = body;
   const texts = [metrics, dimensions, others].flatMap(textsIn);
   const own = new Set(ids.map((id) => id.toLowerCase()));
-  return [...FIELDS, ...texts].filter((text) => /[a-z\d]/i.test(text) && !own.has(text.toLowerCase()));
+  return [...FIELDS, ...texts].filter(
+    (text) => /[a-z\d]/i.test(text) && !own.has(text.toLowerCase()) && !isAdvertiser(text),
+  );
+}
+
+/** True for a name such as the dimension advertiser_id. A refusal of advertisers says that word. */
+function isAdvertiser(name: string): boolean {
+  return [' advertiser ', ' advertiser id '].includes(wordsOf(name.replace(/([a-z\d])([A-Z])/g, '$1 $2')));
 }
 
 /** All texts in a JSON value, and the names of its fields. */

@@ -7,7 +7,7 @@ import { comparedMetrics } from '../workflow/request/report.ts';
 import type { ReportRequest } from '../workflow/request/request.ts';
 import type { Window } from '../workflow/state-parts.ts';
 import type { SavedWindow } from '../workflow/states.ts';
-import { CLOSED, columnName, ledgerKey, TOTAL } from '../workflow/table.ts';
+import { CLOSED, columnName, ledgerKey, TOTAL, tableOf } from '../workflow/table.ts';
 import { type Curation, eachMonth, entryOf, stageWindow, type Work } from './curate-file.ts';
 import { type LedgerDay, mergeLedger } from './ledger.ts';
 import { damaged, list, TableProblem } from './report.ts';
@@ -67,7 +67,11 @@ export async function readComparedDays(
   const facts = (
     await Promise.all(months.map((month) => readFacts(store, ledgerKey(request, month))))
   ).flat();
-  const byReport = Map.groupBy(facts, ({ report_id }) => report_id);
+  const table = tableOf(request) ?? null;
+  const ofTable = facts.filter(({ table_name }) => table_name === table);
+  const byReport = Map.groupBy(ofTable, ({ report_id }) => report_id);
+  // A platform may give an id to a later report.
+  for (const [id, lines] of byReport) byReport.set(id, newestOf(lines));
   return windows
     .flatMap(({ window, rows, total }) => {
       const isOfWindow = ({ date }: LedgerFact) => window.start_date <= date && date < window.end_date;
@@ -87,10 +91,19 @@ export async function readComparedDays(
     .toSorted((one, other) => one.date.localeCompare(other.date) || one.metric.localeCompare(other.metric));
 }
 
+/** The lines of the newest of the reports that have one id. */
+function newestOf(lines: readonly LedgerFact[]): LedgerFact[] {
+  const newest = Math.max(...lines.map(({ report_created_at }) => report_created_at.getTime()));
+  return lines.filter(({ report_created_at }) => report_created_at.getTime() === newest);
+}
+
 interface LedgerFact {
   /** YYYY-MM-DD */
   readonly date: string;
   readonly report_id: string;
+  readonly report_created_at: Date;
+  /** Null: the export has no table. */
+  readonly table_name: string | null;
   readonly metric: string;
   readonly value: number | null;
   readonly outcome: string;
@@ -105,7 +118,7 @@ async function readFacts(store: LedgerStore, key: string): Promise<LedgerFact[]>
     byteLength: bytes.length,
     slice: (from: number, to?: number) => new Uint8Array(bytes.subarray(from, to)).buffer,
   };
-  const columns = ['date', 'report_id', 'metric', 'value', 'outcome'];
+  const columns = ['date', 'report_id', 'report_created_at', 'table_name', 'metric', 'value', 'outcome'];
   const rows = await parquetReadObjects({ file, columns }).catch((error: Error) => {
     throw damaged(key, error);
   });

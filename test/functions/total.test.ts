@@ -7,6 +7,7 @@ import { curateReport } from '../../functions/curate-report.ts';
 import { planExport } from '../../functions/plan-export.ts';
 import { publishExport } from '../../functions/publish-export.ts';
 import type { ReportRequest } from '../../functions/workflow/request/request.ts';
+import type { ReportRef } from '../../functions/workflow/state-parts.ts';
 import type { DeliveredWindow, ExportPlan, SavedWindow } from '../../functions/workflow/states.ts';
 import { keepLog, reportRef, startStep, storedObject, windowOf } from '../support/steps.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -84,13 +85,17 @@ interface Setting {
   readonly hasTables?: boolean;
   /** The ids of the two reports. */
   readonly ids?: readonly [rows: string, total: string];
+  /** An earlier execution got two reports with the same ids. */
+  readonly isAgain?: boolean;
+  /** Another warning of the total's window. */
+  readonly warning?: string;
 }
 
 /** Curates the rows of a window and the total beside it, and publishes their export. */
 async function publish(
   totals: string,
   fields: Partial<ReportRequest> = {},
-  { rows = ROWS, hasTables = true, ids = ['r1', 't1'] }: Setting = {},
+  { rows = ROWS, hasTables = true, ids = ['r1', 't1'], isAgain = false, warning }: Setting = {},
 ) {
   const files = new Map([
     ['report.json', Buffer.from(rows)],
@@ -120,16 +125,17 @@ async function publish(
   const state = windowOf([]);
   const request: ReportRequest = { ...state.request, ...RECONCILED, table: false, ...WINDOW, ...fields };
   vi.stubEnv('TMPDIR', temporaryDirectory());
-  const curate = async (window: SavedWindow['window'], id: string, object: SavedWindow['object']) => {
-    const saved = { ...state, request, window, reports: [reportRef(id)], ready_id: id, object };
+  const curate = async (window: SavedWindow['window'], report: ReportRef, object: SavedWindow['object']) => {
+    const saved = { ...state, request, window, reports: [report], ready_id: report.id, object };
     const { warnings } = await curateReport({ ...saved, status: 'saved' }, dependencies);
-    return deliveredWindow(window, id, warnings);
+    return deliveredWindow(window, report.id, [...warnings, ...(warning === undefined ? [] : [warning])]);
   };
-  const results = [
-    await curate(WINDOW, ids[0], objectOf('report.json', rows)),
-    await curate(TOTAL, ids[1], objectOf('total/report.json', totals)),
+  const curateBoth = async (created?: string) => [
+    await curate(WINDOW, reportRef(ids[0], created), objectOf('report.json', rows)),
+    await curate(TOTAL, reportRef(ids[1], created), objectOf('total/report.json', totals)),
   ];
-  return publishResults(results, request, store);
+  if (isAgain) await curateBoth('2026-11-10T06:00:00.000Z');
+  return publishResults(await curateBoth(), request, store);
 }
 
 function deliveredWindow(
@@ -156,6 +162,19 @@ describe('61: an export that reconciles', () => {
     const result = await publish(TOTALS);
     const spend = { metric: 'spend', rows_sum: 5.008, platform_total: 2.51, difference: 2.498 };
     expect(result).toMatchObject({ reconciled: { days: 3, metrics: [spend] }, warnings: [] });
+  });
+
+  it('compares the newest of the reports that have one id', async () => {
+    const { reconciled } = await publish(TOTALS, {}, { isAgain: true });
+    expect(reconciled?.metrics).toMatchObject([{ rows_sum: 5.008, platform_total: 2.51 }]);
+  });
+
+  it('gives no other warning as the reason for which nothing was compared', async () => {
+    const setting = { hasTables: false, warning: 'the platform refused 1 advertiser' };
+    const { warnings } = await publish(TOTALS, {}, setting);
+    expect(warnings).toContainEqual(
+      expect.stringMatching(`^${NO_TOTAL}.*without tables, there is no ledger$`),
+    );
   });
 
   it('delivers the windows of its rows, and no others', async () => {

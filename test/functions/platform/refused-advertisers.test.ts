@@ -17,9 +17,9 @@ const body = {
   format: 'JSON',
 };
 
-function refusal(status: number, error: object) {
+function refusal(status: number, error: object, fields: object = {}) {
   const text = JSON.stringify({ error: { request_id: one, doc_url: 'https://x.example/metrics', ...error } });
-  return refusedAdvertisers({ status, text }, body, ids);
+  return refusedAdvertisers({ status, text }, { ...body, ...fields }, ids);
 }
 
 test.each([
@@ -55,6 +55,16 @@ test.each([
   ['its detail', { type: 'forbidden', message: 'No.', detail: { advertisers: [one, two] } }],
 ])('54: a 403 refuses the advertisers that %s names', (_, error) => {
   expect(refusal(403, error)).toEqual([one, two]);
+});
+
+test.each([
+  { dimensions: ['advertiser_id'] },
+  { dimensions: ['advertiserId', 'Advertiser'] },
+  { options: { level: 'advertiser' } },
+])('54: a refusal of advertisers is one for the request with %j too', (fields) => {
+  const validation = [{ field: 'advertiser_ids', message: `advertiser ${two} is not accessible` }];
+  expect(refusal(422, { detail: { validation } }, fields)).toEqual([two]);
+  expect(refusal(403, { message: `The advertiser ${two} is not yours.` }, fields)).toEqual([two]);
 });
 
 test('54: a 403 names very many advertisers', () => {
