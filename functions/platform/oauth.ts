@@ -50,6 +50,9 @@ const NO_ENDPOINT = [404, 405, 410];
 const BLAMES_CREDENTIAL =
   /^(in(valid|correct|active)|bad|wrong|unknown|unauthori[sz]ed|unregistered|disabled|revoked|expired|suspended)_(client|grant|credential|scope|secret|refresh|token|user|account|login|api_key)|^(client|credential|account|user|secret|refresh_token|token)s?_(not_found|unknown|disabled|revoked|expired|inactive|suspended|invalid|deactivated)|^(access_denied|unauthori[sz]ed|consent_required|interaction_required|login_required|account_selection_required|insufficient_scope)$/;
 
+/** Words of a limit of requests. Beside a code that blames the request or the credential, only these mean a wait. */
+const LIMITED = /rate.?limit|too.?many|throttl|slow.?down|quota|try.?again/i;
+
 /** Words of an endpoint that is busy or out of service. They may stand anywhere in the answer. */
 const BUSY =
   /rate.?limit|limit.?(exceeded|reached)|too.?many|throttl|slow.?down|quota|temporar(y|ily)|unavailable|try.?again|overload|(server|system|service).?(is.?)?(busy|error)|maintenance/i;
@@ -161,22 +164,22 @@ function lifetime(expiresIn: unknown): number {
  * endpoint by that.
  */
 function tokenError(answer: Answer, scope: string | undefined): ExportError {
-  const { status, text } = answer;
+  const { status } = answer;
   const { error, code } = errorBody(answer);
   const type = [error, fieldsOf(error).type, fieldsOf(error).code, code].map(codeIn).find(Boolean) ?? UNNAMED;
   if (status < 400) return refused(answer, { type });
   const facts = { status, type, request_id: requestIdOf(answer) };
   const happened = `The token endpoint answered ${status} (${type})`;
-  if (status < 500 && BLAMES_CREDENTIAL.test(type)) {
+  const retry_after = retryAfterOf(answer);
+  const isBlamed = status < 500 && BLAMES_CREDENTIAL.test(type);
+  if ((retry_after !== undefined && !isBlamed) || AGAIN_LATER.includes(status) || isBusy(answer, type))
+    return new RateLimited(`${happened}: it asks to wait.`, { ...facts, retry_after });
+  if (isBlamed) {
     if (type === 'invalid_grant')
       return new LoginRequired(`${happened}: it does not accept the login or the code any more.`, facts);
     const lacked = type === 'invalid_scope' && scope !== undefined ? `: the client may not use ${scope}` : '';
     return new CredentialUnusable(`${happened}${lacked}.`, facts);
   }
-  const retry_after = retryAfterOf(answer);
-  const isBusy = status < 500 && !NO_ENDPOINT.includes(status) && BUSY.test(text);
-  if (retry_after !== undefined || AGAIN_LATER.includes(status) || isBusy)
-    return new RateLimited(`${happened}: it asks to wait.`, { ...facts, retry_after });
   if (status >= 500) return refused(answer, { type });
   if (status === 401) return new CredentialUnusable(`${happened}.`, facts);
   // A firewall's page says nothing about the request. It often goes away by itself.
@@ -185,7 +188,29 @@ function tokenError(answer: Answer, scope: string | undefined): ExportError {
   return new RequestRefused(`${happened}. Check base_url and refresh_parameters.`, facts);
 }
 
-/** A text such as `invalid_client`. A secret has other characters, or is longer. */
-function codeIn(value: unknown): string | undefined {
-  return typeof value === 'string' && /^[a-z][a-z_]{0,49}$/.test(value) ? value : undefined;
+/** True if the words of the answer ask to wait. The address of a document about the error has none. */
+function isBusy(answer: Answer, type: string): boolean {
+  const { status, text } = answer;
+  if (status >= 500 || NO_ENDPOINT.includes(status) || type === 'unsupported_grant_type') return false;
+  const { error_uri: _, ...body } = errorBody(answer);
+  const words = Object.keys(body).length > 0 ? JSON.stringify(body) : text;
+  const isBlamed = BLAMES_CREDENTIAL.test(type) || type === 'invalid_request';
+  return (isBlamed ? LIMITED : BUSY).test(words);
 }
+
+/**
+ * A text such as `invalid_client`, or such a code that is known in other letters, as in `InvalidClient`. A secret
+ * has other characters, or is longer.
+ */
+function codeIn(value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined;
+  if (/^[a-z][a-z_]{0,49}$/.test(value)) return value;
+  const snake = value.replace(/([a-z])([A-Z])/g, '$1_$2').toLowerCase();
+  return OTHER_LETTERS.includes(snake) ? snake : undefined;
+}
+
+/** Codes of RFC 6749 (5.2) that servers write in other letters too. */
+const OTHER_LETTERS = [
+  ...['invalid_request', 'invalid_client', 'invalid_grant', 'invalid_scope', 'access_denied'],
+  ...['unauthorized_client', 'unsupported_grant_type', 'slow_down', 'temporarily_unavailable'],
+];

@@ -124,6 +124,11 @@ test.each<[string, number, unknown, Record<string, string>, string, string | und
   expect(error.facts).toEqual({ status, type: code, request_id: requestId });
 });
 
+test.each(['INVALID_CLIENT', 'Invalid_Client', 'InvalidClient'])('2: %s is invalid_client', async (error) => {
+  const { facts } = await errorOf(CredentialUnusable, answered(400, { error }));
+  expect(facts.type).toBe('invalid_client');
+});
+
 test('a scope that the client lacks is named (RFC 6749, 5.2)', async () => {
   const form = { ...FORM, scope: 'reporting:read advertisers:read' };
   const error = await errorOf(CredentialUnusable, answered(400, { error: 'invalid_scope' }, {}, form));
@@ -155,6 +160,13 @@ test.each<[number, unknown, Record<string, string>]>([
   [403, '<html>Too many requests</html>', {}],
   [400, { error: 'invalid_request', error_description: 'Please try again later.' }, {}],
   [503, { error: 'maintenance' }, { 'retry-after': '900' }],
+  [429, { error: 'invalid_client' }, {}],
+  [
+    401,
+    { error: 'invalid_client', error_description: 'Too many failed attempts. Try again in 5 minutes' },
+    {},
+  ],
+  [403, { error: 'access_denied', error_description: 'Rate limit exceeded, try again later' }, {}],
 ])('66: %i with %j and %j asks to wait, and blames no credential', async (status, body, headers) => {
   const error = await errorOf(RateLimited, answered(status, body, headers));
   expect(error).toMatchObject({ facts: { status }, happened: expect.not.stringMatching(/credential/i) });
@@ -175,6 +187,9 @@ test.each<[number, unknown, string]>([
   [405, '', 'RequestRefused'],
   [400, { error: 'invalid_request' }, 'RequestRefused'],
   [400, { error: 'unsupported_grant_type' }, 'RequestRefused'],
+  [400, { error: 'unsupported_grant_type', error_description: 'It is unavailable' }, 'RequestRefused'],
+  [400, { error: 'invalid_request', error_uri: 'https://x.example/quota' }, 'RequestRefused'],
+  [400, { error: 'invalid_request', error_description: 'The scope is unavailable' }, 'RequestRefused'],
   [400, '', 'RequestRefused'],
 ])('66: %i with %j is %s, which blames no credential', async (status, body, name) => {
   expect(await errorOf(ExportError, answered(status, body))).toMatchObject({ name, facts: { status } });
