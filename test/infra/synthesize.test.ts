@@ -19,7 +19,7 @@ const KEPT = `
   ExecutionLogs6FEE23C8 WorkflowStateMachine8F1B1C15 SchedulesDeadLetterQueue84E31400 SchedulesGroupD276B6F4
   Schedulesacmedaily9AF10782 AlarmTopicD01E77F9 AlarmsExportsFailed6C8317ED
   AlarmsExportsTimedOut504D1FD4 AlarmsExportsNotStartedFE52BA81
-  AlarmsTableProblems49BE9525 AlarmsDaysHeldD195D24F`;
+  AlarmsTableProblems49BE9525 AlarmsDaysHeldD195D24F KeeperD1EBA005`;
 
 // CloudFormation creates a resource with a new logical id before it deletes the old one of the same name.
 // If an id has to change, CHANGELOG.md says how to update a stack.

@@ -69,17 +69,6 @@ describe('--config', () => {
   });
 });
 
-it('an export of two accounts is exported for both of them, but not with one credential', async () => {
-  const [{ accounts: _, ...daily }] = CONFIG.exports;
-  const credential = join(temporaryDirectory(), 'credential.json');
-  await writeFile(credential, '{"client_id":"a","client_secret":"b"}', { mode: 0o600 });
-  const platform = ['--base-url', 'https://api.example/v1', '--revision', '2026-09-01'];
-  const args = ['run', 'daily-campaigns', '--local', ...platform, '--credential', credential];
-  const { status, stderr } = await checkout.run({ ...CONFIG, exports: [daily] }, args);
-  expect(stderr).toContain('acme and globex have an export daily-campaigns; choose one with --account');
-  expect(status).toBe(2);
-});
-
 it('missing looks at the days of the longest run of an export', async () => {
   const runs = [{ period: 'yesterday' }, { period: 'last_60_days' }];
   const exports = [{ ...CONFIG.exports[0], accounts: ['acme'], runs }];
