@@ -33,12 +33,14 @@ export const ShownDay = z.object({
   restated: z.boolean(),
   /** The metric, or `rows`, that fell furthest below `warn_below` of what the day showed before. */
   fell: z.optional(z.object({ metric: z.string(), before: z.number(), now: z.number() })),
-  /** A report that has no rows for the day, newer or of another request: the object keeps its own. */
-  held: z.optional(z.object(Version)),
+  /** When a person or a request accepted that the shown report has no rows for the day. */
+  accepted_at: z.optional(z.string()),
+  /** The newest report, if it has no rows for the day and nobody accepted that: the day is held. */
+  held: z.optional(z.object({ ...Version, ledger: LedgerFacts })),
   /** Columns of the report's request that the table did not have when the day was written. */
   lacks: z.optional(z.readonly(z.array(z.string()))),
-  /** A writer adds it to the ledger if that lacks it, as after a kill. Objects of version 0.2.0 have none. */
-  ledger: z.optional(LedgerFacts),
+  /** A writer adds it to the ledger if that lacks it, as after a kill. */
+  ledger: LedgerFacts,
 });
 export type ShownDay = z.infer<typeof ShownDay>;
 

@@ -23,9 +23,9 @@ import { installPython } from './python.ts';
 const python = installPython();
 const SEED = Number(process.env.SEED ?? 1);
 
-/** In the future, so that the newest report says what is today. */
-const START = '2032-03-10';
-const END = Date.parse('2032-04-29');
+/** The reports end today, so that some days are still changing. */
+const END = Date.now();
+const START = addDays(new Date(END).toISOString().slice(0, 10), -50);
 const FIELDS = { metrics: ['spend', 'impressions', 'conversions', 'reach'], dimensions: ['campaign_id'] };
 
 const [advertiser_ids, others] = [EXAMPLE_ADVERTISERS.slice(0, 2), EXAMPLE_ADVERTISERS.slice(2)];

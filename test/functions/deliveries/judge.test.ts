@@ -6,7 +6,7 @@ import {
   judgeDays,
 } from '../../../functions/deliveries/judge.ts';
 import type { ShownDay } from '../../../functions/workflow/shown-days.ts';
-import { shownDay } from '../../support/ledger-rows.ts';
+import { SAID, shownDay } from '../../support/ledger-rows.ts';
 
 const DAY = '2026-10-05';
 const NOON = '2026-10-05T12:00:00.000Z';
@@ -25,7 +25,7 @@ function shown(changes: Partial<ShownDay> = {}): ShownDay {
 
 const OTHER = delivery({ request_hash: 'other' });
 const REPLACED = delivery({ lost: true });
-const HELD = { report_id: 's', created_at: LATER, request_hash: 'own' };
+const HELD = { report_id: 's', created_at: LATER, request_hash: 'own', ledger: SAID };
 
 it.each<[DayState, string, readonly Delivery[], ShownDay | undefined]>([
   ['present', 'a delivery, and the table shows its report', [delivery()], shown()],
