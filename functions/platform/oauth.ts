@@ -51,7 +51,8 @@ const BLAMES_CREDENTIAL =
   /^(in(valid|correct|active)|bad|wrong|unknown|unauthori[sz]ed|unregistered|disabled|revoked|expired|suspended)_(client|grant|credential|scope|secret|refresh|token|user|account|login|api_key)|^(client|credential|account|user|secret|refresh_token|token)s?_(not_found|unknown|disabled|revoked|expired|inactive|suspended|invalid|deactivated)|^(access_denied|unauthori[sz]ed|consent_required|interaction_required|login_required|account_selection_required|insufficient_scope)$/;
 
 /** Words of a limit of requests. Beside a code that blames the request or the credential, only these mean a wait. */
-const LIMITED = /rate.?limit|too.?many|throttl|slow.?down|quota|try.?again/i;
+const LIMITED =
+  /rate.?limit|too.?many.{0,20}(request|call|attempt|login|tr(y|ies))|throttl|slow.?down|quota|try.?again.?(later|in.?(a|an|\d+).?(few|second|minute|hour|moment|while))/i;
 
 /** Words of an endpoint that is busy or out of service. They may stand anywhere in the answer. */
 const BUSY =

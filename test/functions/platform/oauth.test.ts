@@ -124,6 +124,13 @@ test.each<[string, number, unknown, Record<string, string>, string, string | und
   expect(error.facts).toEqual({ status, type: code, request_id: requestId });
 });
 
+test('3: words that ask for another login ask for no wait', async () => {
+  for (const error_description of ['It has expired. Log in and try again.', 'Too many refresh tokens.'])
+    await errorOf(LoginRequired, answered(400, { error: 'invalid_grant', error_description }));
+  const error_description = 'Check the secret and try again';
+  await errorOf(CredentialUnusable, answered(401, { error: 'invalid_client', error_description }));
+});
+
 test.each(['INVALID_CLIENT', 'Invalid_Client', 'InvalidClient'])('2: %s is invalid_client', async (error) => {
   const { facts } = await errorOf(CredentialUnusable, answered(400, { error }));
   expect(facts.type).toBe('invalid_client');
