@@ -30,7 +30,7 @@ interface Reading {
 }
 
 interface PagesReading extends Reading {
-  /** What earlier calls stored. */
+  /** The pages that earlier calls stored. */
   readonly stored: StoredPages | undefined;
   /** @returns the line of an item */
   readonly lineOf: (item: unknown) => string;

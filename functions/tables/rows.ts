@@ -67,7 +67,7 @@ async function writeRows(
       from,
       text,
       found: `${place ? `coalesce(${direct}, ${valueInside('json_extract_string', outer, place.inner)})` : direct} AS ${text}`,
-      // Whether the row has a field that is inside of an object.
+      // True if the row has a field that is inside of an object.
       has: place && `has ${at}`,
       isThere: place && `${valueInside('json_exists', outer, place.inner)} AS "has ${at}"`,
       value,

@@ -4,7 +4,7 @@ import { MalformedJson, refused, shorten, TableProblem } from './report.ts';
 /** Characters of a file, or of a line, in a message. */
 export const SHOWN = 80;
 
-/** What tools leave at the end of a file beside blanks: NUL and Ctrl-Z. */
+/** Tools leave these at the end of a file beside blanks: NUL and Ctrl-Z. */
 const END_MARKS = ['\0', '\x1a'];
 
 /** A joined file has the mark of its second part inside. */
