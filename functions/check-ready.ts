@@ -1,11 +1,13 @@
 import pMap from 'p-map';
+import { type Catalog, createCatalog } from './aws/catalog.ts';
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore } from './aws/objects.ts';
+import { type DayStore, judgeStored, readTable } from './days/read-days.ts';
+import { readRecords } from './days/records.ts';
+import { daysIn } from './days/runs.ts';
 import { runCommand } from './decisions/newcomers.ts';
 import { type RequestTarget, requestHash, targetOf } from './decisions/request-hash.ts';
-import { judgeDays, NOT_DELIVERED } from './deliveries/judge.ts';
-import { daysIn } from './deliveries/missing.ts';
-import { type RecordStore, readRecords, readWindows, type StoredDelivery } from './deliveries/records.ts';
+import { reasonOf } from './tables/report.ts';
 import { count } from './workflow/count.ts';
 import { parseCron } from './workflow/cron.ts';
 import { type CheckedRun, type Readiness, ReadyCheck } from './workflow/ready.ts';
@@ -14,6 +16,7 @@ import { dateIn, describeDays, groupDays } from './workflow/request/dates.ts';
 import { type ExportRequest, parseRequest, splitRequest } from './workflow/request/request.ts';
 import { READS } from './workflow/settings.ts';
 import type { Common } from './workflow/step.ts';
+import { tableOf } from './workflow/table.ts';
 
 /** Accounts that are read at the same time. */
 const PARALLEL = 10;
@@ -34,38 +37,45 @@ const MAX_LINES = 200;
 /** Characters of a description that AWS's chat service takes. */
 const MAX_CHAT = 8_000;
 
-interface Dependencies extends RequestTarget, Pick<Common, 'now'> {
-  readonly store: RecordStore;
+interface Dependencies extends RequestTarget, Pick<Common, 'now' | 'log'> {
+  readonly store: DayStore;
+  /** Undefined if the stack has no tables. */
+  readonly catalog: Catalog | undefined;
   readonly program: string;
 }
 
 /**
- * Checks that the days of a run are there, from reports that were created since the run was due. The keys of
- * its windows are known, so it reads a few objects of each account, however long the history is.
+ * Checks that the days of a run are there, or held, by reports that were created since the run was due.
  *
  * @throws InvalidInput, AccessRefused, ServiceUnavailable
  */
 export async function checkReady(run: ReadyCheck, dependencies: Dependencies): Promise<CheckedRun> {
-  const start = startOf(run);
-  const read = (input: unknown) => readAccount(input, start, dependencies);
+  const read = (input: unknown) => readAccount(run, input, dependencies);
   const accounts = await pMap(run.requests.flatMap(requestsIn), read, { concurrency: PARALLEL });
-  const late = accounts.filter(({ missing }) => missing.length > 0);
+  const late = accounts.filter(({ status }) => status === 'late');
+  const unknown = accounts.filter(({ status }) => status === 'unknown');
+  const ready = accounts.filter(({ status }) => status === 'ready');
   const { checks } = run.checked ?? { checks: 0 };
-  const isReady = late.length === 0;
-  const readiness = isReady
-    ? describeReady(run, accounts)
-    : describeLate(run, late, accounts.length, dependencies.program);
-  const status = isReady ? statusOfReady(checks, run.tell) : statusOfLate(checks);
+  const isUnknown = late.length === 0 && unknown.length > 0;
+  const readiness =
+    late.length > 0
+      ? describeLate(run, late, accounts.length, dependencies.program)
+      : describeReady(run, ready);
+  const isNews = ready.length > 0 && (checks > 0 || run.tell);
+  const statusOfOthers = isNews ? 'ready' : 'done';
+  const status =
+    late.length > 0 ? statusOfLate(checks) : isUnknown ? statusOfUnknown(checks) : statusOfOthers;
   const notification = notificationOf(readiness);
-  return { checks: checks + 1, late: late.length, status, readiness, notification };
-}
-
-function statusOfReady(checks: number, tell: boolean): CheckedRun['status'] {
-  return checks > 0 || tell ? 'ready' : 'done';
+  return { checks: checks + 1, late: late.length + unknown.length, status, readiness, notification };
 }
 
 function statusOfLate(checks: number): CheckedRun['status'] {
   if (checks === 0) return 'late';
+  return checks < MAX_CHECKS ? 'waiting' : 'done';
+}
+
+/** Nobody is told until the table can be read. */
+function statusOfUnknown(checks: number): CheckedRun['status'] {
   return checks < MAX_CHECKS ? 'waiting' : 'done';
 }
 
@@ -75,41 +85,76 @@ function startOf({ expression, time_zone, checked_at }: ReadyCheck): Date {
   return parseCron(expression, time_zone).previousRuns(1, before)[0] ?? before;
 }
 
+/** The newest start of the run, if there was one after the start that is checked. */
+function laterStart({ expression, time_zone }: ReadyCheck, start: Date, now: Date): Date | undefined {
+  const [newest] = parseCron(expression, time_zone).previousRuns(1, now);
+  return newest && newest > start ? newest : undefined;
+}
+
 interface CheckedAccount {
   readonly request: ExportRequest;
-  /** Days that were not delivered. */
-  readonly missing: readonly string[];
+  /**
+   * `ready`: its days are there · `late`: some are not · `unknown`: its table cannot be read ·
+   * `passed`: a later start of the run is there, which never reads the oldest day of this one again
+   */
+  readonly status: 'ready' | 'late' | 'unknown' | 'passed';
+  /** The days that are not there. */
+  readonly late: readonly string[];
 }
 
 async function readAccount(
+  run: ReadyCheck,
   input: unknown,
-  start: Date,
-  { store, now, ...target }: Dependencies,
+  dependencies: Dependencies,
 ): Promise<CheckedAccount> {
-  const { request } = parseRequest({ ...Object(input), scheduled_at: start.toISOString() }, now());
-  const own = await readWindows(store, request, now(), splitRequest(request));
-  const missing = lateDays(request, own, start, target);
-  if (missing.length === 0) return { request, missing };
-  // Windows of another run may have brought the days. A list is a snapshot, of which any later one will do.
-  const end_date = request.kind === 'list' ? '9999' : request.end_date;
-  const { deliveries } = await readRecords(store, request, now(), { ...request, end_date });
-  return { request, missing: lateDays(request, deliveries, start, target) };
+  const { now, log } = dependencies;
+  const start = startOf(run);
+  const checked = await readStart(input, start, dependencies);
+  if (checked.status !== 'late') return checked;
+  const later = laterStart(run, start, now());
+  const passed = later && (await readStart(input, later, dependencies));
+  if (passed?.status !== 'ready') return checked;
+  log.info('a later start of the run is there', { account: checked.request.account });
+  return { ...checked, status: 'passed' };
 }
 
-/** The days that no report since the start delivers. A list has all of them once it has any. */
-function lateDays(
-  request: ExportRequest,
-  all: readonly StoredDelivery[],
+/** The days of one start of the run, by reports that were created since then. */
+async function readStart(
+  input: unknown,
   start: Date,
-  target: RequestTarget,
-): string[] {
+  { store, catalog, now, log, program, ...target }: Dependencies,
+): Promise<CheckedAccount> {
+  const { request } = parseRequest({ ...Object(input), scheduled_at: start.toISOString() }, now());
   const days = splitRequest(request).flatMap(daysIn).toSorted();
-  const hash = requestHash(request, target);
-  const deliveries = all.filter(({ created_at }) => Date.parse(created_at) >= start.getTime());
-  if (request.kind === 'list') return deliveries.some((each) => each.request_hash === hash) ? [] : days;
-  const timeZone = request.kind === 'report' ? (request.time_zone ?? 'UTC') : undefined;
-  const states = judgeDays(days, { deliveries, hash, timeZone });
-  return days.filter((_, at) => NOT_DELIVERED.has(states[at] ?? 'absent'));
+  const range = { start_date: days[0] ?? request.start_date, end_date: request.end_date };
+  try {
+    const table = tableOf(request);
+    const schema = table === undefined ? undefined : await catalog?.getTable(table);
+    const judged = { request, hash: requestHash(request, target), schema };
+    const [records, entries] = await Promise.all([
+      readRecords(store, request, now(), request.kind === 'list' ? undefined : range),
+      readTable(store, judged, days),
+    ]);
+    // Any later snapshot of a list will do.
+    const asked = request.kind === 'list' ? daysOfSnapshots(records.deliveries, days) : days;
+    const states = judgeStored(asked, judged, records, entries, start);
+    const isThere = ({ state }: { readonly state: string }) => state === 'there' || state === 'held';
+    if (request.kind === 'list' && states.some(isThere)) return { request, status: 'ready', late: [] };
+    const late = states.flatMap((day) => (isThere(day) ? [] : [day.day]));
+    return { request, status: late.length > 0 ? 'late' : 'ready', late };
+  } catch (error) {
+    const reason = reasonOf(error);
+    if (reason === undefined) throw error;
+    log.warn('the days of an account are not known', { account: request.account, reason });
+    return { request, status: 'unknown', late: [] };
+  }
+}
+
+function daysOfSnapshots(
+  deliveries: readonly { readonly start_date: string }[],
+  days: readonly string[],
+): string[] {
+  return [...new Set([...days, ...deliveries.map(({ start_date }) => start_date)])].toSorted();
 }
 
 function describeLate(
@@ -118,12 +163,12 @@ function describeLate(
   many: number,
   program: string,
 ): Readiness {
-  const accounts = late.map(({ request: { account, kind }, missing: days }) => {
-    const all = groupDays(days);
-    const [first, last] = [all[0], all.at(-1)];
+  const accounts = late.map(({ request: { account, kind }, late: days }) => {
+    const ranges = groupDays(days);
+    const [first, last] = [ranges[0], ranges.at(-1)];
     const range = first && last && { start_date: first.start_date, end_date: last.end_date };
     const command = runCommand(program, { name: run.export, account }, kind === 'list' ? undefined : range);
-    return { account, missing: all.slice(0, MAX_RANGES), command };
+    return { account, missing: ranges.slice(0, MAX_RANGES), command };
   });
   const lines = accounts.flatMap(({ account, missing, command }) => [
     `${account} lacks ${missing.map(describeDays).join(', ')}. If it is not running:`,
@@ -175,8 +220,12 @@ function notificationOf({ subject: title, message }: Readiness): string {
   return JSON.stringify({ default: message, https: JSON.stringify(chat) });
 }
 
-export const handler = createHandler(READS.CheckReady, ReadyCheck, checkReady, (settings) => ({
-  store: createObjectStore(settings),
-  ...targetOf(settings),
-  program: settings.PROGRAM,
-}));
+export const handler = createHandler(READS.CheckReady, ReadyCheck, checkReady, (settings) => {
+  const { GLUE_DATABASE } = settings;
+  return {
+    store: createObjectStore(settings),
+    catalog: GLUE_DATABASE === undefined ? undefined : createCatalog({ GLUE_DATABASE }),
+    ...targetOf(settings),
+    program: settings.PROGRAM,
+  };
+});

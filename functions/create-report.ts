@@ -1,10 +1,10 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
+import { readAdvertisers } from './days/advertisers.ts';
 import { countAdvertisers } from './decisions/newcomers.ts';
 import { idsOf, sayLastAnswers } from './decisions/report-answer.ts';
 import { MAX_LOST_ANSWERS, MAX_REPORTS, MIN_WAIT, throttleWait } from './decisions/waits.ts';
 import { truncate } from './decisions/warnings.ts';
-import { readAdvertisers } from './deliveries/advertisers.ts';
 import { createReport as postReport } from './platform/reports.ts';
 import { callPlatform, createPlatformAccess, type PlatformAccess } from './token/call-platform.ts';
 import { count } from './workflow/count.ts';

@@ -1,9 +1,9 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { type ReadLines, readLines, storedLines } from './copy/stored-pages.ts';
+import { type AdvertiserList, compareWithDelivered, readAdvertisers } from './days/advertisers.ts';
 import { countAdvertisers } from './decisions/newcomers.ts';
 import { MIN_WAIT } from './decisions/waits.ts';
-import { type AdvertiserList, compareWithDelivered, readAdvertisers } from './deliveries/advertisers.ts';
 import { listPages } from './platform/lists.ts';
 import {
   callPlatform,

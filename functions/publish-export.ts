@@ -1,5 +1,6 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
+import { isForgotten, type Run, readRuns } from './days/runs.ts';
 import { runCommand } from './decisions/newcomers.ts';
 import { collectOutcomes, countUndelivered, problemOf, type WindowOutcome } from './decisions/outcomes.ts';
 import { aboveTolerance, addByMetric, type ComparedDay, sayNoTotal } from './decisions/total.ts';
@@ -7,30 +8,32 @@ import { NOT_READ, shortenTexts } from './decisions/warnings.ts';
 import { type ReconciledWindow, readComparedDays } from './tables/reconcile.ts';
 import { reasonOf } from './tables/report.ts';
 import { ExportIncomplete, readCause } from './workflow/errors.ts';
-import { planKey } from './workflow/keys.ts';
+import { runKey } from './workflow/keys.ts';
 import { describeDays, earliest } from './workflow/request/dates.ts';
 import { READS } from './workflow/settings.ts';
 import type { Comparison, TableChanges, Window } from './workflow/state-parts.ts';
 import { type DeliveredWindow, type ExportResult, PublishExportInput } from './workflow/states.ts';
+import type { Common } from './workflow/step.ts';
 
 /** Bytes of the result's warnings. Its windows have at most 100 × 1,700 bytes, and an event has 256 KB. */
 const MAX_WARNINGS = 50_000;
 
-interface Dependencies {
-  readonly store: Pick<ObjectStore, 'bucket' | 'readEnd' | 'remove'>;
+interface Dependencies extends Pick<Common, 'now'> {
+  readonly store: Pick<ObjectStore, 'bucket' | 'list' | 'getText' | 'readEnd' | 'remove'>;
   readonly program: string;
 }
 
 /**
  * Sums up the windows. The result becomes the event's detail and the execution's output. If no window failed,
- * the plan of the range is removed, whichever run wrote it. A total of the platform that failed is a warning.
+ * the run is finished: its object is removed, and with it those of earlier runs that it ends. A
+ * total of the platform that failed is a warning.
  *
  * @throws ExportIncomplete if a window failed or has no result; delivered windows stay delivered
  * @throws AccessRefused, ServiceUnavailable
  */
 export async function publishExport(
   plan: PublishExportInput,
-  { store, program }: Dependencies,
+  { store, now, program }: Dependencies,
 ): Promise<ExportResult> {
   const { execution, request, windows: planned, results = [], already_delivered, warnings } = plan;
   const all = collectOutcomes(planned, results);
@@ -40,7 +43,7 @@ export async function publishExport(
   const failed = outcomes.length - delivered.length;
   if (failed > 0) throw new ExportIncomplete(`${countUndelivered(failed, outcomes.length)}.`);
   const { reconciled, warnings: ofTotals } = await reconcile(plan, all, store);
-  await store.remove(planKey(request, request));
+  await endRuns(plan, store, now());
   const { account, name, kind, start_date, end_date } = request;
   const windows = delivered.map(({ outcome, warnings: _, ...window }) => window);
   const allWarnings = [...warnings, ...delivered.flatMap((window) => window.warnings ?? []), ...ofTotals];
@@ -63,6 +66,26 @@ export async function publishExport(
     ...describeNewcomers(plan, program),
     warnings: shortenTexts(allWarnings, MAX_WARNINGS),
   };
+}
+
+/**
+ * Removes the object of this run, of earlier ones of the same run of the config, whose oldest days no later run
+ * reads again, and of those that nobody will finish.
+ */
+async function endRuns(
+  { execution, request }: PublishExportInput,
+  store: Dependencies['store'],
+  now: Date,
+): Promise<void> {
+  const { records: runs } = await readRuns(store, request, now);
+  const ended = runs.find((run) => run.execution === execution);
+  const isEnded = (run: Run) =>
+    run === ended ||
+    isForgotten(run, now) ||
+    (ended?.run !== undefined &&
+      run.run === ended.run &&
+      Date.parse(run.began_at) < Date.parse(ended.began_at));
+  for (const run of runs.filter(isEnded)) await store.remove(runKey(request, run.execution));
 }
 
 function describeNewcomers({ newcomers, request }: PublishExportInput, program: string) {

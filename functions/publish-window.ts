@@ -1,8 +1,8 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
+import { writeManifest } from './days/manifest.ts';
 import { type RequestTarget, targetOf } from './decisions/request-hash.ts';
 import { shortenTexts, truncate } from './decisions/warnings.ts';
-import { writeManifest } from './deliveries/manifest.ts';
 import { readCause } from './workflow/errors.ts';
 import { manifestKey } from './workflow/keys.ts';
 import { READS } from './workflow/settings.ts';

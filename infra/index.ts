@@ -1,6 +1,6 @@
 // The package `ad-report-export`, as an app imports it.
 
-export type { Manifest } from '../functions/deliveries/manifest.ts';
+export type { Manifest } from '../functions/days/manifest.ts';
 /** The detail of the events Report Late and Report Ready. */
 export type { Readiness } from '../functions/workflow/ready.ts';
 /** The detail of the event Report Export Failed, and a `_failure.json`. */

@@ -92,7 +92,7 @@ export async function mergeMonth(
     const merged = days.map((each) => decideDay(each, shown[each.day], offer, before?.get(each.day)));
     const result = { days: merged, before: shown };
     const changed = merged.flatMap(({ day, entry }) => (entry ? [[day, entry] as const] : []));
-    if (changed.length === 0 && (!old || beginsWith(old.columns, columns))) return { result };
+    if (changed.length === 0 && (!old || beginsWith(old.columns.keys(), columns))) return { result };
     const listed = Object.entries({ ...shown, ...Object.fromEntries(changed) });
     const next = Object.fromEntries(listed.toSorted(([one], [other]) => (one < other ? -1 : 1)));
     const written = merged.flatMap(({ day, entry, outcome }) =>
@@ -128,8 +128,8 @@ function keptColumns(
 }
 
 /** True if an object has the columns of its table, in their order and before all others. */
-export function beginsWith(found: ReadonlyMap<string, string>, columns: readonly TableColumn[]): boolean {
-  const names = [...found.keys()];
+export function beginsWith(found: Iterable<string>, columns: readonly TableColumn[]): boolean {
+  const names = [...found];
   return columns.every(({ name }, at) => names[at] === name);
 }
 

@@ -120,11 +120,6 @@ export function otherRequest(account: string): string {
   return `the request differs from the one that account ${account} has in the deployed config`;
 }
 
-/** True of a warning that says {@link otherRequest}. */
-export function saysOtherRequest(warning: string): boolean {
-  return /: the request differs from the one that account \S+ has in the deployed config;/.test(warning);
-}
-
 export function refused(fault: string): DownloadRefused {
   return new DownloadRefused(`The file ${fault}. It is not a report.`);
 }

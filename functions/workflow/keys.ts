@@ -18,8 +18,8 @@ export const FAILURE = '_failure.json';
 /** The tag of each report's file: the only way for a rule of the bucket to tell it from its manifest. */
 export const FILE_TAG = { name: 'kind', value: 'file' } as const;
 
-/** In an export's prefix. Athena and Spark leave out names that begin with `_`. */
-export const PLANS = '_plans/';
+/** In an export's prefix: its runs that have not delivered everything. Athena and Spark leave out `_` names. */
+export const RUNS = '_runs/';
 
 /** In an export's prefix too: an object for each time at which the list of all advertisers changed. */
 export const ADVERTISER_LISTS = '_advertisers/';
@@ -71,17 +71,13 @@ export function windowOf(key: string): Window | undefined {
   return rangeIn(key, /\/start_date=([\d-]+)\/end_date=([\d-]+)\//);
 }
 
-/** The prefix of an export's plans: one object for each range that no run of it has delivered yet. */
-export function plansPrefix(request: ExportId): string {
-  return `${exportPrefix(request)}${PLANS}`;
+export function runsPrefix(id: ExportId): string {
+  return `${exportPrefix(id)}${RUNS}`;
 }
 
-export function planKey(request: ExportId, range: Window): string {
-  return `${plansPrefix(request)}${range.start_date}_${range.end_date}.json`;
-}
-
-export function plannedRange(key: string): Window | undefined {
-  return rangeIn(key, /\/([\d-]+)_([\d-]+)\.json$/);
+/** @param execution of one account */
+export function runKey(id: ExportId, execution: string): string {
+  return `${runsPrefix(id)}${execution}.json`;
 }
 
 function rangeIn(key: string, pattern: RegExp): Window | undefined {

@@ -50,7 +50,7 @@ export type CopySettings = Pick<Settings, (typeof COPY)[number]>;
  * Lambda allows 4 KB of environment, and some settings grow with the config.
  */
 export const READS = {
-  PlanExport: [...BUCKET, ...TARGET],
+  PlanExport: [...BUCKET, ...TARGET, 'GLUE_DATABASE'],
   GetToken: [...BUCKET, 'PLATFORM_BASE_URL', 'ALLOW_LOOPBACK', 'SECRET_PREFIX', 'REFRESH_PARAMETERS'],
   ListAdvertisers: [...PLATFORM, ...BUCKET, 'ADVERTISERS_LIST'],
   CreateReport: [...PLATFORM, ...BUCKET],
@@ -62,7 +62,7 @@ export const READS = {
   PublishWindow: [...BUCKET, ...TARGET, 'GLUE_DATABASE'],
   PublishExport: [...BUCKET, 'PROGRAM'],
   DescribeFailure: [...BUCKET, 'RUNBOOK_URL', 'PROGRAM'],
-  CheckReady: [...BUCKET, ...TARGET, 'PROGRAM'],
+  CheckReady: [...BUCKET, ...TARGET, 'GLUE_DATABASE', 'PROGRAM'],
 } as const satisfies Readonly<Record<string, readonly SettingName[]>>;
 
 /**

@@ -37,8 +37,8 @@ export const ShownDay = z.object({
   held: z.optional(z.object(Version)),
   /** Columns of the report's request that the table did not have when the day was written. */
   lacks: z.optional(z.readonly(z.array(z.string()))),
-  /** A writer adds it to the ledger if that lacks it, as after a kill. Objects of version 0.2.0 have none. */
-  ledger: z.optional(LedgerFacts),
+  /** A writer adds it to the ledger if that lacks it, as after a kill. */
+  ledger: LedgerFacts,
 });
 export type ShownDay = z.infer<typeof ShownDay>;
 

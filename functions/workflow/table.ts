@@ -125,6 +125,23 @@ export function tableOf(request: ExportRequest): string | undefined {
   return request.name;
 }
 
+/** What a request differs in from the one of the table's schema, as far as the schema tells it. */
+export function differenceOf(request: ExportRequest, schema: TableSchema): string {
+  const others = 'advertisers, options, granularity, platform or revision';
+  if (request.kind !== 'report' || schema.kind !== 'report')
+    return 'its resource, filters, platform or revision';
+  const date = columnName(schema.date_column);
+  const asked = reportColumns(request).filter(({ name }) => name !== date);
+  const added = asked.filter(({ name }) => !schema.columns.some((column) => column.name === name));
+  const wanted = new Set([...asked.map(({ name }) => name), ADVERTISER_COLUMN]);
+  const absent = schema.columns.filter(({ name }) => !wanted.has(name));
+  const words = [
+    ...(added.length > 0 ? [`more columns: ${added.map(({ name }) => name).join(', ')}`] : []),
+    ...(absent.length > 0 ? [`fewer columns: ${absent.map(({ name }) => name).join(', ')}`] : []),
+  ];
+  return words.join('; ') || others;
+}
+
 /** Athena and Spark need quotes around a name with a hyphen. */
 export function catalogName(table: string): string {
   return table.replaceAll('-', '_');

@@ -4,27 +4,31 @@ import { tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { curateReport } from '../../functions/curate-report.ts';
-import { type DayState, judgeDays } from '../../functions/deliveries/judge.ts';
-import type { StoredDelivery } from '../../functions/deliveries/records.ts';
+import { compareReports, type JudgedDay, judgeDays } from '../../functions/days/judge.ts';
+import type { StoredDelivery } from '../../functions/days/records.ts';
 import { openDatabase } from '../../functions/tables/database.ts';
 import { mergeLedger, shownLines } from '../../functions/tables/ledger.ts';
-import { duckType } from '../../functions/tables/merge.ts';
 import { beginsWith, mergeMonth } from '../../functions/tables/month.ts';
+import {
+  type MonthEntries,
+  readEntries,
+  requireMonths,
+  shownOn,
+} from '../../functions/tables/month-entries.ts';
 import { count } from '../../functions/workflow/count.ts';
 import { ExportError, readMessage } from '../../functions/workflow/errors.ts';
 import { windowOf } from '../../functions/workflow/keys.ts';
 import { type DateRange, daysOf, describeDays } from '../../functions/workflow/request/dates.ts';
-import type { ShownDays } from '../../functions/workflow/shown-days.ts';
+import type { ShownDay, ShownDays } from '../../functions/workflow/shown-days.ts';
 import type { Curated } from '../../functions/workflow/state-parts.ts';
 import type { SavedWindow } from '../../functions/workflow/states.ts';
 import { type TableSchema, tableColumns, tableOf } from '../../functions/workflow/table.ts';
 import { MEMORY } from '../config/cost.ts';
 import { type Bucket, type Folder, openBucket } from '../knowledge/bucket.ts';
 import { configName, loadConfig } from '../knowledge/config.ts';
+import type { AskedDays } from '../knowledge/days-to-look-at.ts';
 import { CommandFailed, UsageError } from '../knowledge/errors.ts';
 import { type ExportPlace, type FoundExport, findExports } from '../knowledge/exports.ts';
-import { type AskedDays, byNewest } from '../knowledge/missing-days.ts';
-import { type Month, readMonths, shownReader } from '../knowledge/months.ts';
 import { exportDaysCommand } from '../knowledge/next-command.ts';
 import { type DaysWithoutFile, findDaysWithoutFile, requestToWrite } from '../knowledge/rebuildable.ts';
 import { savedWindowOf } from '../knowledge/saved-window.ts';
@@ -68,11 +72,11 @@ async function rebuild(name: string, options: RebuildOptions) {
   if (to <= from) throw new UsageError([`--to ${to} is not after --from ${from}`]);
   await using bucket = await openBucket(options);
   await using _lock = options.local ? await lockFolder(options.out) : undefined;
-  const exports = await findExports(name, options, bucket, new Date(), '');
+  const exports = await findExports(name, options, bucket, new Date(), { all: true });
   const table = exports[0] && tableOf(exports[0].request);
   if (table === undefined) throw new UsageError([`the export ${name} has no table`]);
-  const damaged = exports.flatMap((each) => each.damaged).filter((key) => isIn(range, windowOf(key)));
-  const hasNone = exports.every(({ deliveries }) => deliveries.every((each) => !isIn(range, each)));
+  const damaged = exports.flatMap((each) => each.records.damaged).filter((key) => isIn(range, windowOf(key)));
+  const hasNone = exports.every(({ records }) => records.deliveries.every((each) => !isIn(range, each)));
   if (hasNone && damaged.length === 0)
     throw new UsageError([`no report or list of ${name} was delivered in this range`]);
   const schema = await findSchema(table, options.local ? exports : undefined);
@@ -192,19 +196,29 @@ async function* rebuildWindows(rebuilding: Rebuilding): AsyncGenerator<Rebuilt> 
   const { account } = found.request;
   const groupOf = ({ lost, removed, manifest }: StoredDelivery) =>
     lost || removed ? 'gone' : manifest.table?.held === 0 ? 'complete' : 'holding';
-  const own = found.deliveries.filter((each) => requestToWrite(found, each) && isIn(range, each));
-  const { complete = [], holding = [], gone = [] } = Object.groupBy(own.toSorted(byNewest), groupOf);
+  const newestFirst = found.records.deliveries
+    .filter((each) => requestToWrite(found, each) && isIn(range, each))
+    .toSorted((one, other) => compareReports(other, one));
+  const { complete = [], holding = [], gone = [] } = Object.groupBy(newestFirst, groupOf);
   for (const { lost, ...delivery } of [...complete, ...holding.toReversed(), ...gone]) {
     const days = daysOf(delivery);
-    const shown = withoutUnknown(await shownReader(bucket)({ ...schema, account }, days), schema);
-    const states = judgeDays(days, { deliveries: [delivery], shown, hash: delivery.request_hash });
-    const isLacking = (state: DayState, at: number) =>
-      state === 'not_in_table' || (state === 'held' && acceptEmpty?.(days[at] ?? ''));
-    if (!states.some(isLacking)) continue;
+    const months = requireMonths(await readEntries(bucket, { ...schema, account }, isOf(days)));
+    const shown = withoutUnknown(shownOn(days, months), schema);
+    const judged = judgeDays(days, { deliveries: [delivery], shown, hash: delivery.request_hash });
+    const isHeldReport = (entry?: ShownDay) =>
+      entry?.held !== undefined && compareReports(entry.held, delivery) === 0;
+    const isLacking = ({ day, state, shown: entry }: JudgedDay) =>
+      state === 'behind' || (state === 'held' && isHeldReport(entry) && acceptEmpty?.(day) === true);
+    if (!judged.some(isLacking)) continue;
     const { start_date, end_date, removed } = delivery;
     const result = lost || removed ? GONE : await rebuildWindow(delivery, rebuilding);
     yield { account, start_date, end_date, ...result };
   }
+}
+
+function isOf(days: readonly string[]): (month: string) => boolean {
+  const months = new Set(days.map((day) => day.slice(0, 'YYYY-MM'.length)));
+  return (month) => months.has(month);
 }
 
 /** Forgets that days lack columns which the table does not have: no file can mend that. */
@@ -230,7 +244,7 @@ async function rebuildWindow(
 ): Promise<Omit<Rebuilt, 'account' | keyof DateRange>> {
   try {
     const { export_request: asked } = delivery.manifest;
-    const isAccepted = asked !== undefined && 'accept_empty' in asked && asked.accept_empty === true;
+    const isAccepted = 'accept_empty' in asked && asked.accept_empty === true;
     const { account } = found.request;
     const request = requestToWrite(found, delivery) ?? found.request;
     const requests = { ...schema.requests, [account]: delivery.request_hash };
@@ -264,12 +278,11 @@ async function rebuildWindow(
 async function rebuildMonths({ found: { request, hash }, schema, bucket }: Rebuilding): Promise<number> {
   const { account } = request;
   const columns = tableColumns(schema);
-  const all = await readMonths(bucket, { ...schema, account }, () => true);
-  const isOther = (each: Month) =>
-    schema.kind !== 'list' &&
+  const all = requireMonths(await readEntries(bucket, { ...schema, account }));
+  const isOther = ({ month, columns: present }: MonthEntries) =>
+    month !== undefined &&
     !(
-      beginsWith(each.columns, columns) &&
-      columns.every(({ name, type }) => each.columns.get(name) === duckType(type))
+      beginsWith(present.keys(), columns) && columns.every(({ name, type }) => present.get(name) === type)
     );
   const others = all.filter(isOther);
   const { signal } = new AbortController();
@@ -281,7 +294,7 @@ async function rebuildMonths({ found: { request, hash }, schema, bucket }: Rebui
   const version = { report_id: '', created_at: copied_at, request_hash: hash };
   const window = { start_date: '', end_date: '' };
   const offer = { version, window, copied_at, execution: '', schema, account, acceptEmpty: () => false };
-  for (const { month } of others) await mergeMonth(merging, month, [], offer, '');
+  for (const { month = '' } of others) await mergeMonth(merging, month, [], offer, '');
   const lines = all.flatMap(({ days }) => shownLines(days));
   for (const [month, some] of Map.groupBy(lines, ({ day }) => day.slice(0, 'YYYY-MM'.length)))
     await mergeLedger(merging, request, month, some);

@@ -34,6 +34,11 @@ function sharedRuns(exports: readonly ConfiguredExport[]) {
     .map((runs) => ({ ...runs[0], requests: runs.map(({ request }) => request) }));
 }
 
+/** The name of a run of the config, such as `daily-campaigns#2`. @param place from 0 */
+export function runName(name: string, place: number): string {
+  return `${name}#${place + 1}`;
+}
+
 /** The scheduled runs: one for the accounts that it is the same for. */
 export function runsToStart(exports: readonly ConfiguredExport[], maxAccounts: number): ScheduledRun[] {
   const byName = Map.groupBy(sharedRuns(exports), ({ name }) => name);
@@ -41,7 +46,7 @@ export function runsToStart(exports: readonly ConfiguredExport[], maxAccounts: n
     runs.map(({ requests, schedule, place }, at) => {
       const { length } = requests;
       const [account = ''] = requests.map((request) => String(request.account));
-      const input = joinRequests(requests, maxAccounts);
+      const input = { ...joinRequests(requests, maxAccounts), run: runName(name, place) };
       // The schedule of one account keeps the id of earlier releases.
       return length === 1
         ? {

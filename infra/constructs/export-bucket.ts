@@ -18,7 +18,7 @@ import {
   LEASES_PREFIX,
   MANIFEST,
   PAGES_PREFIX,
-  PLANS,
+  RUNS,
 } from '../../functions/workflow/keys.ts';
 import { TABLES_PREFIX } from '../../functions/workflow/table.ts';
 import { type Config, RESULTS_PREFIX } from '../config/config.ts';
@@ -95,14 +95,14 @@ export class ExportBucket extends Construct {
 
   /**
    * To put an object and its tag, in one request or in parts, and to list and abort an unfinished upload.
-   * Manifests, failure reports, plans and lists of advertisers are denied, because readers trust them: only
+   * Manifests, failure reports, runs and lists of advertisers are denied, because readers trust them: only
    * PublishWindow, DescribeFailure, PlanExport and ListAdvertisers write them.
    */
   grantUpload(grantee: IGrantable): void {
     const actions = ['s3:PutObject', 's3:PutObjectTagging'];
     const parts = ['s3:AbortMultipartUpload', 's3:ListMultipartUploadParts'];
     this.grant(grantee, `${EXPORTS_PREFIX}*`, [...actions, ...parts]);
-    const names = [MANIFEST, FAILURE, `${PLANS}*`, `${ADVERTISER_LISTS}*`];
+    const names = [MANIFEST, FAILURE, `${RUNS}*`, `${ADVERTISER_LISTS}*`];
     const resources = names.map((name) => this.bucket.arnForObjects(`${EXPORTS_PREFIX}*/${name}`));
     const deny = new PolicyStatement({ effect: Effect.DENY, actions, resources });
     grantee.grantPrincipal.addToPrincipalPolicy(deny);

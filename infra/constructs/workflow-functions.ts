@@ -22,7 +22,7 @@ import {
   LEASES_PREFIX,
   MANIFEST,
   PAGES_PREFIX,
-  PLANS,
+  RUNS,
 } from '../../functions/workflow/keys.ts';
 import { READS, type SettingName, type Settings } from '../../functions/workflow/settings.ts';
 import { LEDGER, TABLES_PREFIX } from '../../functions/workflow/table.ts';
@@ -56,7 +56,7 @@ function curateStorage({ max_curate_bytes }: Config): StorageSize {
 }
 
 const STEP_TIMEOUTS: Readonly<Record<StepName, Duration>> = {
-  // With `only_missing`, it reads each manifest of the range.
+  // With `only_missing`, it reads each manifest and the end of each month of the range.
   PlanExport: Duration.minutes(5),
   // Its call is over when its lease is, also by a clock that is 5 s ahead.
   GetToken: Duration.seconds(LEASE_SECONDS - 5),
@@ -215,13 +215,18 @@ function grantPermissions(functions: WorkflowFunctions['functions'], props: Work
     bucket.grantRead(step, `${PAGES_PREFIX}*`);
     bucket.grant(step, `${PAGES_PREFIX}*`, ['s3:PutObject']);
   };
-  const [all, plans] = [`${EXPORTS_PREFIX}*`, `${EXPORTS_PREFIX}*/${PLANS}*`];
+  const [all, runs] = [`${EXPORTS_PREFIX}*`, `${EXPORTS_PREFIX}*/${RUNS}*`];
   const lists = `${EXPORTS_PREFIX}*/${ADVERTISER_LISTS}*`;
   const [manifests, failures] = [`${EXPORTS_PREFIX}*/${MANIFEST}`, `${EXPORTS_PREFIX}*/${FAILURE}`];
+  const readDays = (step: IGrantable) => {
+    bucket.grantRead(step, all);
+    if (tables) bucket.grantRead(step, `${TABLES_PREFIX}*`);
+    tables?.grantRead(step);
+  };
   const permissions: Readonly<Record<StepName, (step: IGrantable) => void>> = {
     PlanExport(step) {
-      bucket.grantRead(step, all);
-      bucket.grant(step, plans, ['s3:PutObject']);
+      readDays(step);
+      bucket.grant(step, runs, ['s3:PutObject', 's3:DeleteObject']);
     },
     GetToken(step) {
       secrets.grantReplaceTokens(step);
@@ -257,12 +262,13 @@ function grantPermissions(functions: WorkflowFunctions['functions'], props: Work
       bucket.grant(step, manifests, ['s3:PutObject']);
     },
     PublishExport(step) {
-      bucket.grant(step, plans, ['s3:DeleteObject']);
       // The platform's totals, beside the rows.
       if (tables) bucket.grantRead(step, `${TABLES_PREFIX}${LEDGER}/*`);
+      bucket.grantRead(step, runs);
+      bucket.grant(step, runs, ['s3:DeleteObject']);
     },
     DescribeFailure: (step) => bucket.grant(step, failures, ['s3:PutObject']),
-    CheckReady: (step) => bucket.grantRead(step, all),
+    CheckReady: readDays,
   };
   for (const [step, grant] of Object.entries(permissions)) grant(functions[step as StepName]);
 }

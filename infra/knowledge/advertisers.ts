@@ -1,13 +1,12 @@
+import { parseAdvertisers } from '../../functions/days/advertisers.ts';
+import { listWindows, oldestDay, type RecordStore } from '../../functions/days/records.ts';
 import { nameNewcomers, nameRefused } from '../../functions/decisions/newcomers.ts';
-import { parseAdvertisers } from '../../functions/deliveries/advertisers.ts';
-import { covers } from '../../functions/deliveries/judge.ts';
-import { listWindows, oldestDay, type RecordStore } from '../../functions/deliveries/records.ts';
 import { count } from '../../functions/workflow/count.ts';
 import { daysOf, groupDays } from '../../functions/workflow/request/dates.ts';
 import type { Advertisers, CountedAdvertisers } from '../../functions/workflow/state-parts.ts';
 import type { Folder } from './bucket.ts';
+import type { JudgedRange } from './days.ts';
 import type { FoundExport } from './exports.ts';
-import { byNewest, type JudgedRange } from './missing-days.ts';
 import { exportDaysCommand } from './next-command.ts';
 import type { Remedy } from './remedies.ts';
 
@@ -38,14 +37,13 @@ interface Gap {
 
 /** Finds the advertisers that the newest reports of these days are without. */
 export async function findAdvertiserGaps(
-  { deliveries, hash, request }: FoundExport,
+  { request }: FoundExport,
   days: JudgedRange['days'],
   store: Pick<RecordStore, 'list' | 'getText'>,
   folder: Folder,
 ): Promise<AdvertiserGaps> {
-  const own = deliveries.filter((each) => each.request_hash === hash && !each.lost).toSorted(byNewest);
-  const reports = days.map(({ day }) => {
-    return { day, advertisers: own.find((each) => covers(each, day))?.manifest.advertisers };
+  const reports = days.map(({ day, delivery }) => {
+    return { day, advertisers: delivery?.manifest.advertisers };
   });
   const { gaps, damaged } = await findNewcomers(reports, store);
   // There may be days before the judged ones.

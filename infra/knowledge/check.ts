@@ -3,27 +3,28 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pMap from 'p-map';
 import { checksumOf } from '../../functions/aws/objects.ts';
+import { compareReports, covers } from '../../functions/days/judge.ts';
+import type { StoredDelivery } from '../../functions/days/records.ts';
 import { aboveTolerance, type ComparedDay } from '../../functions/decisions/total.ts';
-import { covers } from '../../functions/deliveries/judge.ts';
-import { requestOf } from '../../functions/deliveries/manifest.ts';
-import type { StoredDelivery } from '../../functions/deliveries/records.ts';
 import { stageWindow } from '../../functions/tables/curate-file.ts';
 import type { Database, Row } from '../../functions/tables/database.ts';
-import { selectOld } from '../../functions/tables/merge.ts';
+import { readObject, selectOld } from '../../functions/tables/merge.ts';
+import { type MonthEntries, readEntries } from '../../functions/tables/month-entries.ts';
 import { type DayFacts, type Sums, TableProblem } from '../../functions/tables/report.ts';
 import { findRows } from '../../functions/tables/report-file.ts';
 import { fieldsOfRow, metricsOf, readSums, sumExpressions } from '../../functions/tables/stage-report.ts';
 import { DownloadRefused } from '../../functions/workflow/errors.ts';
 import { addDays, type DateRange } from '../../functions/workflow/request/dates.ts';
 import type { ReportRequest } from '../../functions/workflow/request/request.ts';
+import type { ReportVersion } from '../../functions/workflow/shown-days.ts';
 import { monthKey, type TableSchema, tableColumns } from '../../functions/workflow/table.ts';
 import { newest, RECONCILIATION } from '../catalog/ledger.ts';
 import type { ReadableBucket } from './bucket.ts';
+import { judgeExport } from './days.ts';
+import type { AskedDays } from './days-to-look-at.ts';
 import { UsageError } from './errors.ts';
 import { type ExportPlace, type FoundExport, findExports } from './exports.ts';
 import { openLedger } from './ledger-days.ts';
-import { type AskedDays, deliveryOf, judgeRange } from './missing-days.ts';
-import { type Month, readTable, tableReader } from './months.ts';
 import { exportDaysCommand, rebuildCommand } from './next-command.ts';
 import { findSchema } from './tables.ts';
 
@@ -48,7 +49,7 @@ type Asked = ExportPlace & AskedDays;
  * @throws UsageError if the export has no table of days; AccessRefused, ServiceUnavailable
  */
 export async function checkExports(name: string, asked: Asked, bucket: ReadableBucket, now: Date) {
-  const found = await findExports(name, asked, bucket, now, asked.from);
+  const found = await findExports(name, asked, bucket, now, asked);
   const [table] = found.flatMap((each) => (each.table?.kind === 'report' ? [each.table.table] : []));
   const schema = table && (await findSchema(table, asked.local ? found : undefined));
   if (!schema) throw new UsageError([`${name} is no report that has a table`]);
@@ -68,20 +69,23 @@ interface Work {
 async function checkExport(checking: Omit<Work, 'database' | 'folder'>, asked: Asked, now: Date) {
   const { found, schema, bucket } = checking;
   const { account, name } = found.request;
-  const { days, damaged, ...range } = await judgeRange(found, tableReader(bucket), asked, now);
+  const { days, start_date, end_date } = await judgeExport(bucket, found);
+  const range = { start_date, end_date };
   await using scratch = await mkdtempDisposable(join(tmpdir(), 'check-'));
   const folder = scratch.path;
   const since = new Map([[`${account}.${name}`, range.start_date]]);
   using ledger = await openLedger(bucket, since, now, folder, schema.columns.length);
   const work = { ...checking, database: ledger.database, folder };
   const byMonth = Map.groupBy(days, ({ day }) => day.slice(0, 'YYYY-MM'.length));
-  const { months } = await readTable(bucket, { ...schema, account }, (month) => byMonth.has(month));
+  const { months, damaged } = await readEntries(bucket, { ...schema, account }, (month) =>
+    byMonth.has(month),
+  );
   const summed = await pMap(months, (month) => sumMonth(work, month), { concurrency: 1 });
   const unread = months.filter((_, at) => summed[at] === undefined);
   const readable = months.filter((each) => !unread.includes(each));
   const sums = new Map(summed.flatMap((each) => each ?? []));
   const { checked, differing, differences } = await compareDays(work, readable, sums, range);
-  for (const { day } of days.filter(({ state }) => state === 'not_in_table')) {
+  for (const { day } of days.filter(({ state }) => state === 'behind')) {
     differences.push(...compare(rangeOf(day), 'report', { manifest: 'delivered', table: null }));
     differing.add(day);
   }
@@ -104,18 +108,27 @@ async function checkExport(checking: Omit<Work, 'database' | 'folder'>, asked: A
     commands,
     /** The keys of objects that cannot be read, or tell what cannot be true. */
     damaged: [
-      ...found.damaged,
-      ...damaged,
-      ...unread.map(({ month }) => monthKey(schema.table, account, month)),
+      ...found.records.damaged,
+      ...damaged.map(({ key }) => key),
+      ...unread.map(({ month = '' }) => monthKey(schema.table, account, month)),
       ...ledger.damaged.map(({ key }) => key),
     ],
   };
 }
 
+/** The delivery of the report that a table shows on a day. */
+function deliveryOf(
+  day: string,
+  shown: ReportVersion,
+  deliveries: readonly StoredDelivery[],
+): StoredDelivery | undefined {
+  return deliveries.find((delivery) => covers(delivery, day) && compareReports(delivery, shown) === 0);
+}
+
 /** Compares the days that the table shows with their files and the ledger, and files with their manifests. */
 async function compareDays(
   work: Work,
-  months: readonly Month[],
+  months: readonly MonthEntries[],
   sums: ReadonlyMap<string, Sums>,
   range: DateRange,
 ) {
@@ -126,7 +139,9 @@ async function compareDays(
   const totals = await readTotals(work);
   const columns = new Set(['rows', ...metricsOf(work.schema.columns).map(({ name }) => name)]);
   const shown = months.flatMap((month) => Object.entries(month.days)).filter(([day]) => covers(range, day));
-  const byFile = Map.groupBy(shown, ([day, report]) => deliveryOf(day, report, work.found.deliveries));
+  const byFile = Map.groupBy(shown, ([day, report]) =>
+    deliveryOf(day, report, work.found.records.deliveries),
+  );
   const differences: Difference[] = [];
   const checked = new Set<string>();
   const differing = new Set<string>();
@@ -141,7 +156,7 @@ async function compareDays(
       const own = facts.get(`${day} ${report_id} ${Date.parse(created_at)}`) ?? [];
       const inLedger = toSums({ sums: Object.fromEntries(own.map((fact) => [fact.metric, fact.value])) });
       // Leaves out columns that the table got later, or has no more.
-      const compared = ['rows', ...Object.keys(written?.sums ?? inTable ?? {})];
+      const compared = ['rows', ...Object.keys(written.sums)];
       for (const metric of compared.filter((name) => columns.has(name))) {
         const table = inTable ? (inTable[metric] ?? null) : '0';
         const [ledger, platform] = [inLedger[metric] ?? null, totals.get(`${day} ${metric}`)];
@@ -200,9 +215,10 @@ function rangeOf(day: string): DateRange {
 }
 
 /** The rows and the sums of a month's object, by date. @returns undefined if its rows cannot be read */
-async function sumMonth({ found, schema, bucket, database, folder }: Work, { month, columns }: Month) {
+async function sumMonth({ found, schema, bucket, database, folder }: Work, { month = '' }: MonthEntries) {
   const key = monthKey(schema.table, found.request.account, month);
   const path = (await bucket.toFile(key, join(folder, `${month}.parquet`))) ?? '';
+  const { columns } = await readObject(database, path);
   const metrics = metricsOf(schema.columns).filter(({ name }) => columns.has(name));
   const selected = ['date', 'count(*) AS rows', ...sumExpressions(metrics)];
   const rows = selectOld({ path, columns, days: undefined }, tableColumns(schema));
@@ -222,7 +238,7 @@ async function sumMonth({ found, schema, bucket, database, folder }: Work, { mon
  * @returns no days of a file that was removed or replaced, or whose rows do not fit the table any more
  */
 async function readFile(work: Work, { manifest, ...window }: StoredDelivery) {
-  const { found, bucket, folder } = work;
+  const { bucket, folder } = work;
   const said = Object.entries({ checksum: manifest.checksum.value, ...toSums(manifest) });
   const read = (total: Sums, days: readonly DayFacts[] = []) => ({
     days: new Map(days.map((each) => [each.day, toSums(each)])),
@@ -237,7 +253,7 @@ async function readFile(work: Work, { manifest, ...window }: StoredDelivery) {
   if (checksum !== manifest.checksum.value) return read({ checksum });
   // The reader may write other files beside it.
   if (stored !== copy) await symlink(stored, copy);
-  const request = (requestOf(manifest) ?? found.request) as ReportRequest;
+  const request = manifest.export_request as ReportRequest;
   const { signal } = new AbortController();
   try {
     const { format, rows } = request;

@@ -1,4 +1,4 @@
-import { ADVERTISER_LISTS, FAILURE, MANIFEST, PLANS } from '../../functions/workflow/keys.ts';
+import { ADVERTISER_LISTS, FAILURE, MANIFEST, RUNS } from '../../functions/workflow/keys.ts';
 import { LEDGER, TABLES_PREFIX } from '../../functions/workflow/table.ts';
 
 /** What an object that is damaged takes with it, by the form of its key. The first form that fits counts. */
@@ -9,7 +9,7 @@ const LOST: readonly (readonly [isIt: (key: string) => boolean, lost: string])[]
   ],
   [(key) => key.endsWith(`/${FAILURE}`), 'It says why a run failed. Nothing else is lost if you remove it.'],
   [
-    (key) => key.includes(`/${PLANS}`),
+    (key) => key.includes(`/${RUNS}`),
     'It says what a run was asked for. If you remove it, nothing asks for the days that this run did not deliver.',
   ],
   [

@@ -1,31 +1,44 @@
 import { glob } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import pMap, { pMapSkip } from 'p-map';
+import type { DayStore, JudgedExport } from '../../functions/days/read-days.ts';
+import { type ExportRecords, listWindows, readRecords } from '../../functions/days/records.ts';
+import { type Run, readRuns } from '../../functions/days/runs.ts';
 import { platformName, type RequestTarget, requestHash } from '../../functions/decisions/request-hash.ts';
-import { covers, type DayState, type Delivery, TO_EXPORT } from '../../functions/deliveries/judge.ts';
-import type { ExportRecords, RecordStore, StoredFailure } from '../../functions/deliveries/records.ts';
+import type { AccountTable } from '../../functions/tables/month-entries.ts';
 import { EXPORTS_PREFIX, type ExportId } from '../../functions/workflow/keys.ts';
+import { type DateRange, earliest, latestDate } from '../../functions/workflow/request/dates.ts';
 import type { ExportRequest } from '../../functions/workflow/request/request.ts';
-import { tableOf } from '../../functions/workflow/table.ts';
-import { type ConfiguredExport, requestOf } from '../config/exports.ts';
+import { type TableSchema, tableOf } from '../../functions/workflow/table.ts';
+import { type ConfiguredExport, requestOf, tablesOf, withColumns } from '../config/exports.ts';
 import type { Folder } from './bucket.ts';
 import { configName, loadConfig } from './config.ts';
 import { describeDamage } from './damage.ts';
+import { type AskedDays, daysToLookAt, readDue } from './days-to-look-at.ts';
 import { hintAtLocal } from './deployment.ts';
 import { UsageError } from './errors.ts';
-import type { AccountTable } from './months.ts';
 import { lastPlatform, targetOf } from './platform.ts';
-import { lastAsked, latest, readRecent } from './recent.ts';
 import { checkOneAccount, checkRequest, inputOf, suggest } from './request.ts';
 
 /** Exports that are read at the same time. Each reads ten manifests or months at once. */
 export const PARALLEL = 4;
 
-/** An export of the config or of a local run, and its records. */
-export type FoundExport = Extract<
-  Awaited<ReturnType<typeof readExport>>,
-  { readonly request: ExportRequest }
->;
+/** An export of the config or of a local run, the days that are looked at, and their records. */
+export interface FoundExport extends JudgedExport {
+  /** Its dates are those of its longest run. */
+  readonly request: ExportRequest;
+  /** The input of an execution: see {@link requestOf} and {@link inputOf}. */
+  readonly input: unknown;
+  readonly target: RequestTarget;
+  readonly schema: TableSchema | undefined;
+  /** The part of its table that it fills; undefined if it has none. */
+  readonly table: AccountTable | undefined;
+  /** The days that are looked at. Of a query for purchases, none are. */
+  readonly range: DateRange;
+  /** When its newest run was due, by the schedules of the config. */
+  readonly due: Date | undefined;
+  readonly records: ExportRecords;
+}
 
 /** An export of one name, and where to look for it. */
 export interface ExportPlace extends Folder {
@@ -35,20 +48,20 @@ export interface ExportPlace extends Folder {
 /**
  * Finds an export: in the config, or else among the exports that a folder's runs have asked for or delivered.
  *
- * @param from the first day that a person asked for. Default: see {@link readRecent}
+ * @param days that a person asked for. Default: see {@link daysToLookAt}
  * @throws UsageError if there is none, if several accounts have it, or if its request is not known
  */
 export async function findExport(
   name: string,
   place: ExportPlace,
-  bucket: RecordStore,
+  bucket: DayStore,
   now: Date,
-  from?: string,
+  days: AskedDays = {},
 ): Promise<FoundExport> {
-  const found = await findExports(name, place, bucket, now, from);
-  const [first] = found;
+  const exports = await findExports(name, place, bucket, now, days);
+  const [first] = exports;
   if (!first) throw new UsageError([`no manifest of ${name} can be read: run it with --input`]);
-  const requests = found.map(({ request }) => request);
+  const requests = exports.map(({ request }) => request);
   checkOneAccount(name, requests);
   return first;
 }
@@ -63,11 +76,11 @@ export async function findExport(
 export async function findExports(
   name: string | undefined,
   place: ExportPlace,
-  bucket: RecordStore,
+  bucket: DayStore,
   now: Date,
-  from?: string,
+  days: AskedDays = {},
 ): Promise<FoundExport[]> {
-  const { exports, unreadable } = await findAllExports(name, place, bucket, now, from);
+  const { exports, unreadable } = await findAllExports(name, place, bucket, now, days);
   if (name !== undefined && exports.length === 0 && unreadable.length > 0)
     throw new UsageError([
       `no manifest of ${name} can be read: run it with --input`,
@@ -86,22 +99,21 @@ export interface UnreadableExport extends ExportId {
 export async function findAllExports(
   name: string | undefined,
   place: ExportPlace,
-  bucket: RecordStore,
+  bucket: DayStore,
   now: Date,
-  from?: string,
+  days: AskedDays = {},
 ): Promise<{ readonly exports: FoundExport[]; readonly unreadable: readonly UnreadableExport[] }> {
   const { account, local, out } = place;
-  const isWanted = (each: ExportId) =>
-    (name ?? each.name) === each.name && (account ?? each.account) === each.account;
+  const isWanted = (id: ExportId) => (name ?? id.name) === id.name && (account ?? id.account) === id.account;
   const all = local ? await listExports(out) : [];
   const here = all.filter(isWanted);
   const configured = () =>
     name === undefined ? loadConfig().exports.filter(isWanted) : findConfigured(name, place, all);
   const ids = here.length > 0 || (local && name === undefined) ? here : configured();
-  const idOf = (each: ExportId) => `${each.account}/${each.name}`;
+  const idOf = (id: ExportId) => `${id.account}/${id.name}`;
   const unreadable: UnreadableExport[] = [];
   const read = async ({ account, name }: ExportId) => {
-    const records = await readExport({ account, name }, place, bucket, now, from);
+    const records = await readExport({ account, name }, place, bucket, now, days);
     if ('request' in records) return records;
     const { damaged } = records;
     if (damaged.length > 0) unreadable.push({ account, name, damaged });
@@ -118,10 +130,10 @@ export function findConfigured(
   others: readonly ExportId[] = [],
 ) {
   const { exports } = loadConfig();
-  const isIt = (each: ExportId) => each.name === name && (account ?? each.account) === each.account;
-  const found = exports.filter(isIt);
-  if (found.length > 0) return found;
-  const nameOf = (each: ExportId) => (account === undefined ? each.name : `${each.account}/${each.name}`);
+  const isIt = (id: ExportId) => id.name === name && (account ?? id.account) === id.account;
+  const configured = exports.filter(isIt);
+  if (configured.length > 0) return configured;
+  const nameOf = (id: ExportId) => (account === undefined ? id.name : `${id.account}/${id.name}`);
   const wanted = nameOf({ name, account: account ?? '' });
   const known = [...new Set([...exports, ...others].map(nameOf))];
   const places = `${configName()}${local ? `, and no run of it in ${out}` : ''}`;
@@ -133,33 +145,42 @@ export function findConfigured(
 /** @returns only the keys of damaged records if its request is not known */
 async function readExport(
   { account, name }: ExportId,
-  place: ExportPlace,
-  bucket: RecordStore,
+  { local, out }: ExportPlace,
+  bucket: DayStore,
   now: Date,
-  from?: string,
-) {
-  const { exports, base_url, revision, tables } = loadConfig();
-  const { local, out } = place;
-  const entry = exports.find((each) => each.account === account && each.name === name);
+  days: AskedDays,
+): Promise<FoundExport | { readonly damaged: readonly string[] }> {
+  const config = loadConfig();
+  const entry = config.exports.find((id) => id.account === account && id.name === name);
   const configured = entry && requestOfLongestRun(entry, now);
-  const records = await readRecent(bucket, { account, name }, now, configured, from);
-  const request = configured ?? (local ? lastAsked(records) : undefined);
-  if (!request) return { damaged: records.damaged };
+  const keys = await listWindows(bucket, { account, name });
+  const asked = configured || !local ? undefined : await readLastAsked(bucket, { account, name }, keys, now);
+  const request = configured ?? asked?.request;
+  if (!request) return { damaged: asked?.damaged ?? [] };
+  // Nothing starts the runs of a folder.
+  const due = local ? undefined : entry && readDue(entry, now);
+  const { records: runs } = await readRuns(bucket, request, now);
+  const range = daysToLookAt({ request, due, keys, runs, asked: days, now });
+  const records = await readRecords(bucket, request, now, widen(range, runs), keys);
   const target = local
     ? (lastTarget(records) ?? targetOf(await lastPlatform(out)))
-    : { platform: platformName(base_url), revision };
+    : { platform: platformName(config.base_url), revision: config.revision };
+  const input = entry ? requestOf(entry) : inputOf(request);
+  const table = config.tables ? tableOf(request) : undefined;
   const { kind } = request;
-  const table = tables ? tableOf(request) : undefined;
+  const isTable = kind !== 'purchases' && table !== undefined;
+  const [schema] = isTable ? tablesOf([withColumns(Object(input), config.exports)], target, config) : [];
   return {
-    ...records,
     request,
-    /** The input of an execution: see {@link requestOf} and {@link inputOf}. */
-    input: entry ? requestOf(entry) : inputOf(request),
+    input,
     target,
     /** The hash of the request. */
     hash: requestHash(request, target),
-    /** The part of its table that it fills; undefined if it has none. */
-    table: kind === 'purchases' || !table ? undefined : ({ table, account, kind } satisfies AccountTable),
+    schema,
+    table: isTable ? { table, account, kind } : undefined,
+    range,
+    due: due?.at,
+    records,
   };
 }
 
@@ -177,28 +198,35 @@ export async function listExports(out: string): Promise<ExportId[]> {
   return folders.map((folder) => ({ account: nameOf(dirname(folder)), name: nameOf(folder) }));
 }
 
-function lastTarget({ deliveries }: ExportRecords): RequestTarget | undefined {
-  return latest(deliveries.map(({ published_at: at, manifest }) => ({ at, manifest })))?.manifest;
+/** The request of the newest run or manifest, for an export that no config has. */
+async function readLastAsked(
+  bucket: DayStore,
+  id: ExportId,
+  keys: readonly string[],
+  now: Date,
+): Promise<{ readonly request: ExportRequest | undefined; readonly damaged: readonly string[] }> {
+  const { deliveries, runs, damaged } = await readRecords(bucket, id, now, undefined, keys);
+  const delivered = deliveries.map(({ manifest }) => {
+    return { at: manifest.published_at, request: manifest.export_request };
+  });
+  const asked = runs.map(({ began_at: at, request }) => ({ at, request }));
+  return { request: latest([...delivered, ...asked])?.request, damaged };
 }
 
-/**
- * The latest failure that is not settled: a day of its range still has to be exported, and nobody has
- * delivered it since. A list or a query for purchases settles it with its next delivery. A failure report
- * does not name its request, so a delivery of any request settles it.
- *
- * @param days of a report, judged
- */
-export function latestFailure(
-  { failures, deliveries }: Pick<ExportRecords, 'failures'> & { readonly deliveries: readonly Delivery[] },
-  days?: readonly { readonly day: string; readonly state: DayState }[],
-): StoredFailure | undefined {
-  const isOpen = (failure: StoredFailure) => {
-    const since = ({ published_at, lost }: Delivery) =>
-      !lost && Date.parse(published_at) >= Date.parse(failure.at);
-    const later = deliveries.filter(since);
-    if (!days) return later.length === 0;
-    const own = days.filter(({ day, state }) => TO_EXPORT.has(state) && covers(failure, day));
-    return own.some(({ day }) => later.every((each) => !covers(each, day)));
+function lastTarget({ deliveries }: ExportRecords): RequestTarget | undefined {
+  return latest(deliveries.map(({ manifest }) => ({ at: manifest.published_at, manifest })))?.manifest;
+}
+
+/** A run that did not finish may have asked for days that are not looked at. */
+function widen(range: DateRange, runs: readonly Run[]): DateRange {
+  const ranges = [range, ...runs.map(({ request }) => request)];
+  return {
+    start_date: earliest(ranges.map(({ start_date }) => start_date)) ?? range.start_date,
+    end_date: latestDate(ranges.map(({ end_date }) => end_date)) ?? range.end_date,
   };
-  return latest(failures.filter(isOpen));
+}
+
+/** The one with the last instant. */
+export function latest<T extends { readonly at: string }>(all: readonly T[]): T | undefined {
+  return all.toSorted((one, other) => Date.parse(one.at) - Date.parse(other.at)).at(-1);
 }

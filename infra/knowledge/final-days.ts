@@ -5,15 +5,14 @@ import { findMetric } from '../../functions/workflow/request/dictionary.ts';
 import type { FinalAfter } from '../config/exports.ts';
 import { describeAmount } from './amounts.ts';
 import type { Folder } from './bucket.ts';
+import type { JudgedRange } from './days.ts';
 import type { ClosedMonth, LedgerDay } from './ledger-days.ts';
-import { type JudgedRange, lackOf } from './missing-days.ts';
 import { exportDaysCommand } from './next-command.ts';
 
 /**
  * - `changing`: the day ended, or changed, a few days ago
  * - `unverified`: no later report said the same
- * - `lacking`: missing, held, not in the table, not renewed, or not in the ledger. A day of an older request
- *   is none of these
+ * - `lacking`: missing, behind, held, or not in the ledger
  */
 const KINDS = ['final', 'changing', 'unverified', 'lacking'] as const;
 
@@ -36,10 +35,10 @@ export function judgeMonths(
   const { final_after_days = config.final_after_days } = config.accounts[account] ?? {};
   const judged = days.map(({ day, state }) => {
     const { finality, same_since } = ledger.get(day) ?? {};
-    const lacks = lackOf(state) !== undefined && state !== 'older_request';
+    const lacks = state === 'missing' || state === 'behind' || state === 'held';
     return { day, kind: (!lacks && finality) || 'lacking', same_since };
   });
-  if (days.every(({ rows }) => rows === undefined)) return [];
+  if (days.every(({ shown }) => shown === undefined)) return [];
   return [...Map.groupBy(judged, ({ day }) => day.slice(0, 'YYYY-MM'.length))].map(([month, all]) => {
     const counts = KINDS.map((kind) => [kind, all.filter((each) => each.kind === kind).length]);
     const finality: MonthFinality = { month, ...Object.fromEntries(counts) };

@@ -29,7 +29,7 @@ export function commandFor(
 /**
  * The command that exports days, or a list as it is now.
  *
- * @param onlyMissing not for days of which only the table tells
+ * @param onlyMissing leaves out days that are there
  */
 export function exportDaysCommand(
   { account, name, kind }: ExportId & { readonly kind?: ExportRequest['kind'] },
@@ -49,15 +49,6 @@ export function rebuildCommand(
   acceptEmpty: boolean,
 ): string {
   return commandFor(['rebuild', name], { account, from, to, 'accept-empty': acceptEmpty }, folder);
-}
-
-/** This process's own command line, for what is missing. @param daily with --daily, the runs that are left */
-export function repeatCommand(daily = 1, args = process.argv.slice(2)): string {
-  const kept = args.filter((arg) => arg !== '--only-missing');
-  const left = kept.map((arg, at) =>
-    kept[at - 1] === '--daily' ? `${daily}` : arg.replace(/^(--daily=).*/, `$1${daily}`),
-  );
-  return `${commandLine([...left, '--only-missing'])}${args.includes('-') ? ' < request.json' : ''}`;
 }
 
 function commandLine(args: readonly string[]): string {

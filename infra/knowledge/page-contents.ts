@@ -1,5 +1,5 @@
-import type { DayState } from '../../functions/deliveries/judge.ts';
-import type { StoredFailure } from '../../functions/deliveries/records.ts';
+import type { DayState } from '../../functions/days/judge.ts';
+import type { StoredFailure } from '../../functions/days/records.ts';
 import { dateIn, daysBetween } from '../../functions/workflow/request/dates.ts';
 import { MIN_CURVE_DAYS } from '../catalog/ledger.ts';
 import type { DocumentedColumn, DocumentedTable } from '../catalog/table-words.ts';
@@ -8,11 +8,10 @@ import { type Folder, openToRead } from './bucket.ts';
 import { loadConfig } from './config.ts';
 import { describeDamage } from './damage.ts';
 import { readDeployment } from './deployment.ts';
+import { latest } from './exports.ts';
 import type { CurvePoint, LedgerDay } from './ledger-days.ts';
-import { LACKS } from './missing-days.ts';
 import { commandFor } from './next-command.ts';
-import { latest } from './recent.ts';
-import { findRemedies, type Remedy } from './remedies.ts';
+import { findRemedies, finishRun, type Remedy } from './remedies.ts';
 import { type ReadExport, readExports } from './status.ts';
 import { documentTables } from './tables.ts';
 
@@ -72,21 +71,22 @@ function describeExport(
 ) {
   const { account, name, newest_day, found, missing, newcomers, refused, failure, ledger } = each;
   const { running, last, months, damaged } = each;
-  const { deliveries, request } = found;
-  const newest = latest(deliveries.map((delivery) => ({ ...delivery, at: delivery.published_at })));
-  const lastRun = deliveries.filter(({ execution }) => execution === newest?.execution);
+  const { request } = found;
+  const manifests = found.records.deliveries.map(({ manifest }) => manifest);
+  const newest = latest(manifests.map((manifest) => ({ ...manifest, at: manifest.published_at })));
+  const ofLastRun = manifests.filter(({ execution }) => execution === newest?.execution);
   const table = tables.get(found.table?.table ?? '');
   const today = dateIn((request.kind === 'report' && request.time_zone) || 'UTC', now);
-  const days = (each.days ?? []).map(({ day, state, rows }): PageDay => {
-    const isEmpty = state === 'present' && rows === 0;
-    return { date: day, state: isEmpty ? 'empty' : state, rows, ...ledger.days.get(day) };
+  const days = (each.days ?? []).map(({ day, state, shown }): PageDay => {
+    const isEmpty = state === 'there' && shown?.rows === 0;
+    return { date: day, state: isEmpty ? 'empty' : state, rows: shown?.rows, ...ledger.days.get(day) };
   });
   const metrics: readonly PageMetric[] = table ? chooseMetrics(table, account, days) : [];
   const entry = loadConfig().exports.find((each) => each.account === account && each.name === name);
   const behind = newest_day === undefined ? undefined : Math.max(0, daysBetween(newest_day, today) - 1);
   // Only an export that follows the date can be late. A backfill ends where it was asked to.
   const isLate = entry !== undefined && periodsOf(entry).length > 0;
-  const remedies = missing ? findRemedies(missing, request, folder) : [];
+  const remedies = missing ? [...findRemedies(missing, request, folder), ...missing.runs.map(finishRun)] : [];
   return {
     account,
     name,
@@ -115,7 +115,7 @@ function describeExport(
     /** When the newest manifest was written, in ISO 8601. */
     delivered_at: newest?.published_at,
     /** The warnings of the last execution that delivered something. */
-    warnings: [...new Set(lastRun.flatMap(({ manifest }) => manifest.warnings))] as readonly string[],
+    warnings: [...new Set(ofLastRun.flatMap((manifest) => manifest.warnings))] as readonly string[],
     /**
      * Whole days from the end of the newest day to `made_at`, in the export's time zone. Absent if nothing says
      * that there should be newer days.
@@ -180,7 +180,18 @@ function placeOf(metric: string, metrics: readonly PageMetric[]): number {
   return at === -1 ? metrics.length : at;
 }
 
-/** A failure is worst, then come the days that lack something. */
+/** Worst first. `older` days are no trouble. */
+const SEVERITIES = ['failed', 'missing', 'unfinished', 'behind', 'held', 'fine'] as const;
+
 function severityOf({ failure, missing }: PageExport): number {
-  return [failure, ...LACKS.map((lack) => missing?.counts[lack]), true].findIndex(Boolean);
+  const { counts, runs } = missing ?? {};
+  const holds: Readonly<Record<(typeof SEVERITIES)[number], boolean>> = {
+    failed: failure !== undefined,
+    missing: (counts?.missing ?? 0) > 0,
+    unfinished: (runs?.length ?? 0) > 0,
+    behind: (counts?.behind ?? 0) > 0,
+    held: (counts?.held ?? 0) > 0,
+    fine: true,
+  };
+  return SEVERITIES.findIndex((severity) => holds[severity]);
 }

@@ -1,10 +1,9 @@
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { covers } from '../../functions/deliveries/judge.ts';
-import { requestOf } from '../../functions/deliveries/manifest.ts';
-import type { StoredDelivery } from '../../functions/deliveries/records.ts';
-import { saysOtherRequest } from '../../functions/tables/report.ts';
+import { compareReports, covers } from '../../functions/days/judge.ts';
+import type { StoredDelivery } from '../../functions/days/records.ts';
+import { readEntries } from '../../functions/tables/month-entries.ts';
 import { type DateRange, groupDays } from '../../functions/workflow/request/dates.ts';
 import type { ExportRequest } from '../../functions/workflow/request/request.ts';
 import type { ReportVersion, ShownDays } from '../../functions/workflow/shown-days.ts';
@@ -13,23 +12,18 @@ import { newest } from '../catalog/ledger.ts';
 import type { Bucket } from './bucket.ts';
 import type { FoundExport } from './exports.ts';
 import { openLedger } from './ledger-days.ts';
-import { deliveryOf } from './missing-days.ts';
-import { readTable } from './months.ts';
 
 /**
- * The request of a delivery that `rebuild` may write: the configured one, or an earlier form of it. Undefined
- * if the window was exported from another platform, or if the config had another request when it was.
+ * The request of a delivery that `rebuild` may write: the configured one, or an earlier form of it. A name is one
+ * request, so each delivery under it is one of both. Undefined if that form had no table.
  */
 export function requestToWrite(
-  { request, hash, target, table }: FoundExport,
+  { request, hash, table }: FoundExport,
   { request_hash, manifest }: StoredDelivery,
 ): ExportRequest | undefined {
   if (request_hash === hash) return request;
-  if (manifest.platform !== target.platform || manifest.warnings.some(saysOtherRequest)) return undefined;
-  const earlier = requestOf(manifest);
-  const isOfTable =
-    earlier?.kind === table?.kind && earlier !== undefined && tableOf(earlier) === table?.table;
-  return isOfTable ? earlier : undefined;
+  const earlier = manifest.export_request;
+  return earlier.kind === table?.kind && tableOf(earlier) === table?.table ? earlier : undefined;
 }
 
 /** Days in a row whose last shown report has no file any more: it was removed, or another run replaced it. */
@@ -50,9 +44,10 @@ export async function findDaysWithoutFile(
   bucket: Pick<Bucket, 'list' | 'readEnd' | 'getFile'>,
   range: DateRange,
 ): Promise<DaysWithoutFile[]> {
-  const { table, request, deliveries } = found;
+  const { table, request } = found;
+  const { deliveries } = found.records;
   if (table?.kind !== 'report') return [];
-  const { months } = await readTable(bucket, table, () => true);
+  const { months } = await readEntries(bucket, table);
   const shown: ShownDays = Object.assign({}, ...months.map(({ days }) => days));
   const reports = new Map(await readLastShown(found, bucket));
   for (const [day, { report_id, created_at, rows }] of Object.entries(shown)) {
@@ -63,7 +58,7 @@ export async function findDaysWithoutFile(
   }
   const hasFile = (day: string, report: LastShown) => {
     const writable = deliveries.filter((each) => requestToWrite(found, each) && !each.lost && !each.removed);
-    return deliveryOf(day, report, writable) !== undefined;
+    return writable.some((each) => covers(each, day) && compareReports(each, report) === 0);
   };
   const lost = [...reports].filter(([day, report]) => covers(range, day) && !hasFile(day, report));
   const isShown = ([day, { report_id, created_at }]: readonly [string, LastShown]) =>

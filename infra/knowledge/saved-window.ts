@@ -1,4 +1,4 @@
-import type { StoredDelivery } from '../../functions/deliveries/records.ts';
+import type { StoredDelivery } from '../../functions/days/records.ts';
 import type { ExportRequest } from '../../functions/workflow/request/request.ts';
 import type { SavedWindow } from '../../functions/workflow/states.ts';
 

@@ -1,16 +1,17 @@
 import pMap from 'p-map';
-import { addDays } from '../../functions/workflow/request/dates.ts';
+import { covers } from '../../functions/days/judge.ts';
+import type { StoredFailure } from '../../functions/days/records.ts';
+import { addDays, latestDate } from '../../functions/workflow/request/dates.ts';
 import { findAdvertiserGaps } from './advertisers.ts';
 import type { Folder, ReadableBucket } from './bucket.ts';
 import { loadConfig } from './config.ts';
+import { describeDaysOf, findUnfinished, type JudgedRange, judgeExport, type UnfinishedRun } from './days.ts';
 import { UsageError } from './errors.ts';
 import { findLastRun } from './executions/last-run.ts';
 import { adviseLocally } from './executions/outcome.ts';
-import { type FoundExport, findAllExports, latestFailure, PARALLEL } from './exports.ts';
+import { type FoundExport, findAllExports, latest, PARALLEL } from './exports.ts';
 import { judgeMonths, type MonthFinality } from './final-days.ts';
 import { readLedger } from './ledger-days.ts';
-import { groupMissing, judgeRange } from './missing-days.ts';
-import { tableReader } from './months.ts';
 import { lastPlatform } from './platform.ts';
 
 /** An export, as its records and its running executions describe it. */
@@ -43,33 +44,32 @@ export async function readExports(
   const running = local ? [] : await (await import('./executions/deployed.ts')).listRunning();
   const platform = local ? await lastPlatform(out) : {};
   const read = async (found: FoundExport) => {
-    const { account, name, kind } = found.request;
-    const own = running.filter((one) => one.account === account && one.export === name);
-    const executions = own.map(({ execution }) => execution);
-    const judged =
-      kind === 'purchases'
-        ? undefined
-        : await judgeRange(withoutRunning(found, executions), tableReader(bucket), {}, now);
+    const { request, records } = found;
+    const { account, name, kind } = request;
+    const ofExport = running.filter((one) => one.account === account && one.export === name);
+    const executions = ofExport.map(({ execution }) => execution);
+    const judged = kind === 'purchases' ? undefined : await judgeExport(bucket, found);
+    const unfinished = findUnfinished(found, executions, folder, now);
+    const end_date = latestDate(records.deliveries.map((delivery) => delivery.end_date));
+    const failure = openFailure(found, judged, unfinished);
     const gaps = judged && (await findAdvertiserGaps(found, judged.days, bucket, folder));
-    const end = found.deliveries.map(({ end_date }) => end_date).sort();
-    const failure = latestFailure(found, kind === 'report' ? judged?.days : undefined);
     return {
       account,
       name,
       found,
       /** The executions of a stack that run, newest first. Of a folder, nobody knows. */
       running: executions as readonly string[],
-      last: findLastRun(found, executions),
+      last: findLastRun(records, executions),
       /** The last day that a manifest covers. */
-      newest_day: end.length > 0 ? addDays(end.at(-1) ?? '', -1) : undefined,
+      newest_day: end_date === undefined ? undefined : addDays(end_date, -1),
       judged,
-      /** As `missing` shows them, without the plans of executions that run. */
-      missing: judged && groupMissing(found, judged),
+      /** As `missing` shows them. */
+      missing: judged && describeDaysOf(found, judged, unfinished),
       /** Nothing for a request that names its advertisers. */
       newcomers: gaps?.newcomers,
       refused: gaps?.refused,
       gaps,
-      /** The latest one that is not settled. A local run has the advice of this machine. */
+      /** The latest one that matters still. A local run has the advice of this machine. */
       failure: failure && local ? adviseLocally(failure, { ...platform, account, out }) : failure,
     };
   };
@@ -85,7 +85,7 @@ export async function readExports(
     /** The months of a report with a table. */
     const months: readonly MonthFinality[] =
       judged && isReport ? judgeMonths(judged, ledger.days, each, config, folder) : [];
-    const records = each.missing?.damaged ?? each.found.damaged;
+    const records = each.missing?.damaged ?? each.found.records.damaged;
     /** The keys of objects that cannot be read, or tell what cannot be true. */
     const damaged: readonly string[] = [...records, ...(gaps?.damaged ?? []), ...ledger.damaged];
     return { ...each, days: judged?.days, ledger, months, damaged };
@@ -93,7 +93,18 @@ export async function readExports(
   return { exports: described, unreadable };
 }
 
-/** Leaves out the plans of executions that run: their days are no trouble yet. */
-function withoutRunning(found: FoundExport, running: readonly string[]): FoundExport {
-  return { ...found, plans: found.plans.filter(({ execution }) => !running.includes(execution)) };
+/** The latest failure of a day that is missing, or of a run that did not finish. */
+function openFailure(
+  { records: { failures, deliveries } }: FoundExport,
+  judged: JudgedRange | undefined,
+  unfinished: readonly UnfinishedRun[],
+): StoredFailure | undefined {
+  const missing = judged?.days.filter(({ state }) => state === 'missing') ?? [];
+  const isOpen = (failure: StoredFailure) =>
+    unfinished.some(({ execution }) => execution === failure.execution) ||
+    missing.some(({ day }) => covers(failure, day)) ||
+    // A query for purchases has no days: its next delivery settles a failure.
+    (judged === undefined &&
+      deliveries.every(({ manifest }) => Date.parse(manifest.published_at) < Date.parse(failure.at)));
+  return latest(failures.filter(isOpen));
 }

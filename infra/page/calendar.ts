@@ -1,28 +1,26 @@
-import { lackOf, REASONS } from '../knowledge/missing-days.ts';
+import { STATE_WORDS } from '../knowledge/days.ts';
 import type { PageDay } from '../knowledge/page-contents.ts';
 import { count, dayName, monthName } from './format.ts';
 import { type Html, html } from './html.ts';
 
 type State = PageDay['state'];
 
-/** In the order of the legend. */
+/** The state of a day in words. */
 const WORDS: Readonly<Record<State, string>> = {
-  present: 'with rows',
+  ...STATE_WORDS,
+  there: 'with rows',
   empty: 'delivered without rows',
-  ...REASONS,
 };
+
+/** The states in the order of the legend. */
+const LEGEND: readonly State[] = ['there', 'empty', 'missing', 'behind', 'held', 'older'];
 
 /** In the square of a day. One without has rows, or its square is hollow. */
 const MARKS: Readonly<Partial<Record<State, string>>> = {
+  missing: '×',
+  behind: '−',
   held: '=',
-  unfinished: '~',
-  not_renewed: '↻',
-  not_in_table: '−',
-  unannounced: '?',
-  older_request: '‹',
-  other_request: '≠',
-  failed: '!',
-  absent: '×',
+  older: '‹',
 };
 const CORRECTED = '•';
 
@@ -59,14 +57,14 @@ function drawDay(day: PageDay): Html {
   return html`<li${kind && html` class=${kind}`} title="${dayName(date)}: ${describeDay(day)}">${mark}`;
 }
 
-/** The style sheet has a colour for each thing that a day may lack. */
+/** The style sheet has a colour for each state but one. */
 function classOf(state: State): string | undefined {
-  return state === 'empty' ? state : lackOf(state);
+  return state === 'there' ? undefined : state;
 }
 
 function describeDay({ state, rows, corrections = 0 }: PageDay): string {
   const parts = [
-    ...(state === 'present' ? [] : [WORDS[state]]),
+    ...(state === 'there' ? [] : [WORDS[state]]),
     ...(rows ? [count(rows, 'row')] : []),
     ...(corrections > 0 ? [`corrected ${count(corrections, 'time')}`] : []),
   ];
@@ -76,10 +74,10 @@ function describeDay({ state, rows, corrections = 0 }: PageDay): string {
 function drawLegend(days: readonly PageDay[]): Html {
   const item = (kind: string | undefined, mark: string | undefined, own: readonly PageDay[], words: string) =>
     own.length > 0 && html`<li><i class="day ${kind}">${mark}</i>${own.length} ${words}</li>`;
-  const states = (Object.keys(WORDS) as State[]).map((state) => {
+  const states = LEGEND.map((state) => {
     const own = days.filter((day) => day.state === state);
     // Without a table, nobody knows the rows of a day.
-    const isKnown = state !== 'present' || own.some(({ rows }) => rows !== undefined);
+    const isKnown = state !== 'there' || own.some(({ rows }) => rows !== undefined);
     return item(classOf(state), MARKS[state], own, isKnown ? WORDS[state] : 'delivered');
   });
   const corrected = days.filter(({ corrections }) => corrections);

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { MIN_CURVE_DAYS } from '../catalog/ledger.ts';
+import { STATE_WORDS } from '../knowledge/days.ts';
 import { describeEnd, toMinute } from '../knowledge/executions/last-run.ts';
-import { LACK_WORDS, LACKS, type Lack } from '../knowledge/missing-days.ts';
 import {
   type PageContents,
   type PageCurve,
@@ -78,36 +78,42 @@ function describeExport(each: PageExport): string {
   const { days = 0, counts } = each.missing ?? {};
   const trouble = findTrouble(each);
   const fine = days > 0 ? `Nothing is missing from ${count(days, 'day')}` : 'Nothing is missing';
-  const older = counts?.older_request ?? 0;
-  const words = older > 0 ? [`${count(older, 'day')} ${LACK_WORDS.older_request}`] : [];
+  const older = counts?.older ?? 0;
+  const words = older > 0 ? [`${count(older, 'day')} ${STATE_WORDS.older}`] : [];
   return [...(trouble.length > 0 ? trouble : [fine]), ...words].join(', ');
 }
 
-/** The days of an older request are shown, so they are no trouble. */
+/** States of days that somebody has to look at. The days of an older request are shown, so they are no trouble. */
+const TROUBLES = ['missing', 'behind', 'held'] as const;
+
 function findTrouble({ missing, failure, last, delivered_at, damaged }: PageExport): string[] {
-  const { counts, days = 0 } = missing ?? {};
-  const lacking = LACKS.flatMap((lack) => {
-    const many = counts?.[lack] ?? 0;
-    if (many === 0 || lack === 'older_request') return [];
-    if (lack === 'not_delivered') return `${formatNumber(many)} of ${count(days, 'day')} missing`;
-    return `${count(many, 'day')} ${LACK_WORDS[lack]}`;
+  const { counts, days = 0, runs = [] } = missing ?? {};
+  const lacking = TROUBLES.flatMap((state) => {
+    const many = counts?.[state] ?? 0;
+    if (many === 0) return [];
+    if (state === 'missing') return `${formatNumber(many)} of ${count(days, 'day')} missing`;
+    return `${count(many, 'day')} ${STATE_WORDS[state]}`;
   });
   return [
     ...(failure ? [`${last?.outcome === 'failed' ? 'The last' : 'An earlier'} run failed`] : []),
     ...lacking,
+    ...(runs.length > 0 ? [`${count(runs.length, 'unfinished run')}`] : []),
     ...(damaged.length > 0 ? [`${count(damaged.length, 'damaged object')}`] : []),
     ...(delivered_at === undefined && !failure ? ['No delivery yet'] : []),
   ];
 }
 
-/** Such as `Not in table`. */
-function headOf(lack: Lack): string {
-  return `${lack.charAt(0).toUpperCase()}${lack.slice(1).replaceAll('_', ' ')}`;
+/** Such as `Missing`. */
+function headOf(state: ListedState): string {
+  return `${state.charAt(0).toUpperCase()}${state.slice(1)}`;
 }
 
+const LISTED = ['missing', 'behind', 'held', 'older'] as const;
+type ListedState = (typeof LISTED)[number];
+
 function compareExports(exports: readonly PageExport[]): Html {
-  const lacks = LACKS.filter(
-    (lack) => lack === 'not_delivered' || exports.some(({ missing }) => missing?.counts[lack]),
+  const states = LISTED.filter(
+    (state) => state === 'missing' || exports.some(({ missing }) => missing?.counts[state]),
   );
   const rows = exports.map((each, at) => {
     const { account, name, newest_day, days_behind, running, last, failure, missing } = each;
@@ -116,15 +122,15 @@ function compareExports(exports: readonly PageExport[]): Html {
       html`<a href="#export-${at + 1}">${isolate(account)}/${isolate(name)}</a>`,
       dated(newest_day ?? '–'),
       days_behind ?? '–',
-      ...lacks.map((lack) => {
-        const days = missing?.counts[lack];
-        if (!days || lack === 'older_request') return days ?? '–';
-        return html`<span class=${lack === 'not_delivered' ? 'bad' : 'warn'}>${days}</span>`;
+      ...states.map((state) => {
+        const days = missing?.counts[state];
+        if (!days || state === 'older') return days ?? '–';
+        return html`<span class=${state === 'missing' ? 'bad' : 'warn'}>${days}</span>`;
       }),
       failure && last?.outcome === 'failed' ? html`<span class=bad>${end}</span>` : end,
     ];
   });
-  const columns = ['Export', 'Newest day', 'Days behind', ...lacks.map(headOf), 'Last run'];
+  const columns = ['Export', 'Newest day', 'Days behind', ...states.map(headOf), 'Last run'];
   const numbers = columns.map((_, at) => at).slice(2, -1);
   return tabulate({ title: 'The exports, worst first', columns, numbers, optional: [1] }, rows);
 }

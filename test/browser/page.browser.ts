@@ -14,17 +14,12 @@ const browser = await createChromium();
 afterAll(() => browser[Symbol.asyncDispose]());
 
 const STATES = {
-  1: 'present',
+  1: 'there',
   2: 'empty',
-  3: 'not_renewed',
-  4: 'held',
-  5: 'unfinished',
-  6: 'not_in_table',
-  7: 'unannounced',
-  8: 'other_request',
-  10: 'older_request',
-  9: 'failed',
-  11: 'absent',
+  3: 'missing',
+  4: 'behind',
+  5: 'held',
+  6: 'older',
 } as const satisfies Record<number, PageDay['state']>;
 
 const HOSTILE = `</script><script>alert(1)</script><img src=x onerror=alert(2)>'"&\u202E\u0000`;
@@ -35,7 +30,7 @@ const FAILURE = {
   error: 'ReportStuck',
   happened: 'The report was PENDING for 30 minutes, three times.',
   todo: 'Ask the platform why.',
-  command: 'npm run export -- resume daily-campaigns --account acme',
+  command: 'npm run export -- explain daily-campaigns-20261121T041500123Z',
 };
 
 test.each<[string, PageContents]>([
@@ -78,7 +73,7 @@ test.each<[string, PageContents]>([
 });
 
 test('each state of a day has its own mark, whatever its colour', async () => {
-  const { page } = await open(pageContents([pageExport({ days: pageDays('2026-11-01', 12, STATES) })]));
+  const { page } = await open(pageContents([pageExport({ days: pageDays('2026-11-01', 7, STATES) })]));
   const marks = await page.evaluate<string[]>(`[...document.querySelectorAll('.legend i')].map((each) =>
     (getComputedStyle(each).backgroundColor !== 'rgba(0, 0, 0, 0)') + each.textContent)`);
   // The states and the mark of a day that was restated.

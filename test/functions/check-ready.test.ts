@@ -1,10 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { checkReady, MAX_CHECKS } from '../../functions/check-ready.ts';
+import { requestHash } from '../../functions/decisions/request-hash.ts';
+import { AccessRefused } from '../../functions/workflow/errors.ts';
 import { type Readiness, ReadyCheck } from '../../functions/workflow/ready.ts';
 import { parseRequest } from '../../functions/workflow/request/request.ts';
 import type { Window } from '../../functions/workflow/state-parts.ts';
-import { createBucket } from '../infra/knowledge/manifests.ts';
+import type { TableSchema } from '../../functions/workflow/table.ts';
+import { createBucket } from '../support/manifests.ts';
 import { expectToMatchSchema } from '../support/schemas.ts';
+import { keepLog } from '../support/steps.ts';
 
 const NOW = new Date('2026-11-23T08:00:00Z');
 const target = { platform: 'api.platform.example/v1', revision: '2026-09-01' };
@@ -54,10 +58,18 @@ async function check(
   changes: Partial<ReadyCheck> = {},
   created?: string,
   inputOf: (account: string) => object = input,
+  now = NOW,
 ) {
   const { store, lists, reads } = createStore(delivered, created, inputOf);
   const run = runOf(Object.keys(delivered).map(inputOf), changes);
-  const checked = await checkReady(run, { store, now: () => NOW, ...target, program: 'npm run export --' });
+  const checked = await checkReady(run, {
+    store,
+    catalog: undefined,
+    now: () => now,
+    log: keepLog().log,
+    ...target,
+    program: 'npm run export --',
+  });
   expectToMatchSchema('readiness', checked.readiness);
   return { checked, lists, reads };
 }
@@ -91,10 +103,11 @@ describe('CheckReady', () => {
     expect(JSON.parse(https)).toEqual({ version: '1.0', source: 'custom', content: { title, description } });
   });
 
-  it('reads two objects of an account whose window is there, and lists none', async () => {
+  it('lists the windows and runs of an account, and reads two objects of a window', async () => {
     const { checked, lists, reads } = await check({ acme: [WINDOW], globex: [WINDOW] });
     expect(checked).toMatchObject({ status: 'done', late: 0 });
-    expect([lists, reads.length]).toEqual([[], 2]);
+    expect(lists).toHaveLength(4);
+    expect(reads).toHaveLength(2);
   });
 
   it.each<[string, Record<string, Window[]>, Partial<ReadyCheck>, string]>([
@@ -117,6 +130,63 @@ describe('CheckReady', () => {
     expect(checked.readiness.accounts).toMatchObject([
       missing.length > 0 ? { missing } : { account: 'acme' },
     ]);
+  });
+
+  it('counts days of the request before the config changed as late', async () => {
+    const before = (account: string) => ({ ...input(account), metrics: ['clicks'] });
+    const { store } = createStore({ acme: [WINDOW] }, undefined, before);
+    const dependencies = {
+      store,
+      catalog: undefined,
+      now: () => NOW,
+      log: keepLog().log,
+      ...target,
+      program: 'npm run export --',
+    };
+    expect(await checkReady(runOf([input('acme')], {}), dependencies)).toMatchObject({ status: 'late' });
+  });
+
+  it('counts days that the table lacks as late', async () => {
+    const { store } = createStore({ acme: [WINDOW] });
+    const schema = tableOf(input('acme'));
+    const catalog = { getTable: async () => schema };
+    const dependencies = {
+      store,
+      catalog,
+      now: () => NOW,
+      log: keepLog().log,
+      ...target,
+      program: 'npm run export --',
+    };
+    expect(await checkReady(runOf([input('acme')], {}), dependencies)).toMatchObject({ status: 'late' });
+  });
+
+  it('tries again if the table cannot be read, and calls nobody late', async () => {
+    const { store } = createStore({ acme: [WINDOW] });
+    const getTable = async () => {
+      throw new AccessRefused('Glue refuses.');
+    };
+    const { log, lines } = keepLog();
+    const dependencies = {
+      store,
+      catalog: { getTable },
+      now: () => NOW,
+      log,
+      ...target,
+      program: 'npm run export --',
+    };
+    const checked = await checkReady(runOf([input('acme')], {}), dependencies);
+    expect(checked).toMatchObject({ status: 'waiting', late: 1 });
+    expect(lines).toMatchObject([{ level: 'warn', fields: { account: 'acme' } }]);
+  });
+
+  it('ends in silence once a later start of the run is there', async () => {
+    const tomorrow = new Date('2026-11-24T08:00:00Z');
+    const next = { start_date: '2026-11-17', end_date: '2026-11-24' };
+    const late = { checked: { checks: 90 } };
+    const { checked } = await check({ acme: [next] }, late, tomorrow.toISOString(), input, tomorrow);
+    expect(checked).toMatchObject({ status: 'done', late: 0 });
+    expect((await check({ acme: [] }, late, undefined, input, tomorrow)).checked.status).toBe('waiting');
   });
 
   it.each([
@@ -154,13 +224,6 @@ describe('CheckReady', () => {
     const later = { start_date: '2026-11-26', end_date: '2026-11-27' };
     const there = await check({ acme: [later] }, {}, undefined, list);
     expect(there.checked.status).toBe('done');
-    const other = await check(
-      { acme: [later] },
-      { requests: [{ ...list('acme'), resource: 'ads' }] },
-      undefined,
-      list,
-    );
-    expect(other.checked.status).toBe('late');
   });
 
   it.each([
@@ -176,3 +239,11 @@ describe('CheckReady', () => {
     ]);
   });
 });
+
+/** The table of an input's request, as the config gives it. */
+function tableOf(fields: object): TableSchema {
+  const { request } = parseRequest(fields, NOW);
+  const columns = [{ name: 'spend', type: 'decimal(18,6)', from: 'spend' }] as const;
+  const requests = { acme: requestHash(request, target) };
+  return { table: 'daily', kind: 'report', columns, date_column: 'date', requests, currencies: {} };
+}

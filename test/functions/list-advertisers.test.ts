@@ -3,8 +3,8 @@ import { listAdvertisers } from '../../functions/list-advertisers.ts';
 import { manifestKey } from '../../functions/workflow/keys.ts';
 import type { PlanOfAll } from '../../functions/workflow/states.ts';
 import type { SandboxOptions } from '../../infra/sandbox/settings.ts';
-import { manifestOf } from '../infra/knowledge/manifests.ts';
 import { callsTo } from '../support/journal.ts';
+import { manifestOf } from '../support/manifests.ts';
 import { startStep } from '../support/steps.ts';
 
 const NEW = 'd4a6b8c0-3e5f-4b7d-8c9e-1f2a3b4c5d04';

@@ -1,43 +1,59 @@
 import { describe, expect, it } from 'vitest';
+import type { Run } from '../../functions/days/runs.ts';
+import { requestHash } from '../../functions/decisions/request-hash.ts';
 import { type AccountsPlan, planExport } from '../../functions/plan-export.ts';
+import { AccessRefused } from '../../functions/workflow/errors.ts';
+import { runKey } from '../../functions/workflow/keys.ts';
 import { MAX_FACTS_BYTES } from '../../functions/workflow/request/accounts.ts';
-import { MAX_REQUEST_BYTES } from '../../functions/workflow/request/request.ts';
+import {
+  type ExportRequest,
+  MAX_REQUEST_BYTES,
+  type ReportRequest,
+  splitRequest,
+} from '../../functions/workflow/request/request.ts';
+import type { Window } from '../../functions/workflow/state-parts.ts';
 import type { ExportPlan } from '../../functions/workflow/states.ts';
+import type { TableSchema } from '../../functions/workflow/table.ts';
+import { createBucket } from '../support/manifests.ts';
 import { keepLog, windowOf } from '../support/steps.ts';
 
 const { request } = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
 const started_at = '2026-11-21T06:00:00.000Z';
+const now = () => new Date(started_at);
 const target = { platform: 'api.platform.example/v1', revision: '2026-09-01' };
 
-/** Plans the request with these changes, with an empty bucket. */
-async function plan(changes: object = {}) {
+interface Setting {
+  readonly bucket?: ReturnType<typeof createBucket>;
+  /** The table of the deployed config. Undefined: the stack has no tables. */
+  readonly schema?: TableSchema;
+}
+
+/** Plans the request with these changes. */
+async function plan(changes: object = {}, { bucket = createBucket(), schema }: Setting = {}) {
   const { log, lines } = keepLog();
-  const listed: string[] = [];
-  const plans: unknown[][] = [];
-  const store = {
-    list: async (prefix: string) => {
-      listed.push(prefix);
-      return [];
-    },
-    getText: async () => undefined,
-    head: async () => undefined,
-    putJson: async (...put: unknown[]) => plans.push(put) > 0,
-  };
   const changed = JSON.parse(JSON.stringify({ ...request, ...changes }));
   const input = { request: changed, execution: 'e', started_at };
+  const catalog = schema && { getTable: async () => schema };
   const planned = (await planExport(input, {
     log,
-    store,
-    now: () => new Date(started_at),
+    store: bucket.store,
+    catalog,
+    now,
     ...target,
   })) as ExportPlan;
-  return { planned, listed, lines, plans };
+  const { lists } = bucket;
+  return { planned, lists, lines, runs: runsIn(bucket) };
+}
+
+function runsIn({ texts }: ReturnType<typeof createBucket>): Record<string, Run> {
+  const runs = [...texts].filter(([key]) => key.includes('/_runs/'));
+  return Object.fromEntries(runs.map(([key, text]) => [key.replace(/.*_runs\//, ''), JSON.parse(text)]));
 }
 
 describe('PlanExport', () => {
   it('splits the range of a report into windows of at most 45 days, the newest first', async () => {
     const range = { start_date: '2026-01-01', end_date: '2026-03-01' };
-    const { planned, listed } = await plan(range);
+    const { planned, lists } = await plan(range);
     expect(planned).toEqual({
       execution: 'e',
       started_at,
@@ -49,7 +65,7 @@ describe('PlanExport', () => {
       ],
       advertisers: null,
     });
-    expect(listed).toEqual([]);
+    expect(lists).toEqual([]);
   });
 
   it('counts a period from the start of the execution', async () => {
@@ -57,16 +73,22 @@ describe('PlanExport', () => {
     expect(planned.windows).toMatchObject([{ start_date: '2026-11-20' }]);
   });
 
-  it.each([
-    [undefined, started_at, undefined],
-    [true, '1970-01-01T00:00:00.000Z', 'absent'],
-    ['2026-11-03T06:00:00Z', '2026-11-03T06:00:00.000Z', 'absent'],
-  ])('writes down what was asked for; with only_missing %j, since %s, and keeps an earlier plan', async (only_missing, since, replaces) => {
-    const { plans } = await plan({ only_missing });
-    const key = 'exports/account=acme/export=daily/_plans/2026-11-01_2026-11-02.json';
-    const request_hash = expect.stringMatching(/^[0-9a-f]{64}$/);
-    const asked = { version: '1', execution: 'e', since, started_at, request_hash, request };
-    expect(plans).toEqual([[key, asked, replaces]]);
+  it('writes down the run, with the windows that it exports', async () => {
+    const { runs } = await plan({ run: 'daily#2' });
+    const window = { start_date: '2026-11-01', end_date: '2026-11-02' };
+    expect(runs['e.json']).toEqual({
+      version: '1',
+      execution: 'e',
+      run: 'daily#2',
+      began_at: started_at,
+      request,
+      windows: [window],
+    });
+  });
+
+  it('begins a scheduled run when it was due', async () => {
+    const { runs } = await plan({ scheduled_at: '2026-11-21T05:00:00Z' });
+    expect(runs['e.json']).toMatchObject({ began_at: '2026-11-21T05:00:00Z' });
   });
 
   it('38: logs its warnings and passes them on', async () => {
@@ -88,6 +110,139 @@ describe('PlanExport', () => {
   });
 });
 
+const DELIVERED = '2026-11-20T06:00:00.000Z';
+const october = (first: string, end: string) => ({
+  start_date: `2026-10-${first}`,
+  end_date: `2026-10-${end}`,
+});
+
+/** A bucket in which these windows were delivered, by default by the request as it is now. */
+function createBucketOf(windows: readonly Window[], changes: object = {}) {
+  const bucket = createBucket();
+  const times = { report_created_at: DELIVERED, copied_at: DELIVERED, published_at: DELIVERED };
+  for (const window of windows) bucket.deliver(request, window, { ...times, ...changes }, target);
+  return bucket;
+}
+
+describe('PlanExport with only_missing', () => {
+  const asked = { ...october('01', '07'), only_missing: true };
+
+  it.each([
+    ['delivers nothing', [], 1],
+    ['delivers some of its days', [october('02', '06')], 1],
+    ['deliver all of its days', [october('01', '04'), october('04', '07')], 0],
+  ])('exports a window if other windows %s', async (_, delivered, count) => {
+    const { planned, runs } = await plan(asked, { bucket: createBucketOf(delivered) });
+    expect(planned).toMatchObject({ windows: { length: count }, already_delivered: 1 - count });
+    expect(Object.keys(runs)).toHaveLength(count);
+  });
+
+  it('exports days again that the request delivered before the config changed, and says how many', async () => {
+    const bucket = createBucketOf([october('01', '07')], { request_hash: 'before' });
+    const { planned } = await plan(asked, { bucket });
+    expect(planned.windows).toEqual([october('01', '07')]);
+    expect(planned.warnings).toEqual([expect.stringMatching(/before the config changed.*: 6$/)]);
+  });
+
+  it('exports days again whose report was created before they were over', async () => {
+    const bucket = createBucketOf([october('01', '07')], { report_created_at: '2026-10-06T12:00:00Z' });
+    expect((await plan(asked, { bucket })).planned.windows).toHaveLength(1);
+  });
+
+  it('exports by manifests alone if the table cannot be read, and says so', async () => {
+    const bucket = createBucketOf([october('01', '07')]);
+    const list = async (prefix: string) => {
+      if (prefix.startsWith('tables/')) throw new AccessRefused('S3 refuses to list tables/.');
+      return bucket.store.list(prefix);
+    };
+    const broken = { ...bucket, store: { ...bucket.store, list } };
+    const { planned } = await plan(asked, {
+      bucket: broken,
+      schema: schemaOf(requestHash(request as ReportRequest, target)),
+    });
+    expect(planned.windows).toEqual([]);
+    expect(planned.warnings).toEqual([expect.stringContaining('the table cannot be read')]);
+  });
+});
+
+describe('PlanExport that resumes an execution', () => {
+  const range = { start_date: '2026-09-01', end_date: '2026-10-31' };
+  const resumes = { execution: 'broken', began_at: '2026-11-19T00:00:00Z' };
+  const [recent, early] = splitRequest({ ...request, ...range } as ExportRequest);
+  const broken: Run = {
+    version: '1',
+    execution: 'broken',
+    run: 'daily#1',
+    began_at: '2026-11-20T00:00:00Z',
+    request: { ...request, ...range } as ExportRequest,
+    windows: [recent, early] as Window[],
+  };
+
+  it('exports the windows that no report since then has delivered, and takes over the run', async () => {
+    const bucket = createBucketOf([recent as Window]);
+    bucket.texts.set(runKey(request, 'broken'), JSON.stringify(broken));
+    const { planned, runs } = await plan({ ...range, resumes }, { bucket });
+    expect(planned).toMatchObject({ windows: [early], already_delivered: 1 });
+    const { began_at, windows, run } = broken;
+    expect(runs).toMatchObject({ 'e.json': { execution: 'e', run, began_at, windows } });
+    expect(Object.keys(runs)).toEqual(['e.json']);
+  });
+
+  it('exports all of a run whose object is gone, if nothing was delivered since it began', async () => {
+    const { planned } = await plan({ ...range, resumes });
+    expect(planned.windows).toEqual([recent, early]);
+  });
+
+  it('finds the run of an account by the execution of several accounts', async () => {
+    const bucket = createBucketOf([early as Window]);
+    const child = { ...broken, execution: 'child', parent: 'broken' };
+    bucket.texts.set(runKey(request, 'child'), JSON.stringify(child));
+    const { planned, runs } = await plan({ ...range, resumes }, { bucket });
+    expect(planned.windows).toEqual([recent]);
+    expect(Object.keys(runs)).toEqual(['e.json']);
+  });
+});
+
+function schemaOf(hash: string): TableSchema {
+  const columns = [{ name: 'spend', type: 'decimal(18,6)', from: 'spend' }] as const;
+  const requests = { [request.account]: hash };
+  return { table: request.name, kind: 'report', columns, date_column: 'date', requests, currencies: {} };
+}
+
+describe('62: PlanExport of another request than the configured one', () => {
+  it.each([
+    ['more columns: clicks', { metrics: ['spend', 'clicks'] }],
+    ['fewer columns: spend', { metrics: ['clicks'] }],
+    ['advertisers, options, granularity, platform or revision', { options: { currency: 'USD' } }],
+  ])('refuses it and names what differs: %s', async (difference, changes) => {
+    const refused = plan(changes, { schema: schemaOf('configured') });
+    await expect(refused).rejects.toMatchObject({
+      name: 'InvalidInput',
+      facts: { faults: [expect.stringMatching(new RegExp(`${difference}.*another name`))] },
+    });
+  });
+
+  it('refuses it although it asks for no table', async () => {
+    await expect(plan({ table: false }, { schema: schemaOf('configured') })).rejects.toThrow(/fault/);
+  });
+
+  it('accepts it for an account that has no request of this name', async () => {
+    const schema = { ...schemaOf('configured'), requests: { initech: 'configured' } };
+    expect((await plan({}, { schema })).planned.windows).toHaveLength(1);
+  });
+
+  it('41: warns if Glue cannot be read, and goes on', async () => {
+    const { log } = keepLog();
+    const { store } = createBucket();
+    const getTable = async () => {
+      throw new AccessRefused('Glue refuses.');
+    };
+    const input = { request, execution: 'e', started_at };
+    const planned = await planExport(input, { log, store, catalog: { getTable }, now, ...target });
+    expect(planned).toMatchObject({ warnings: [expect.stringContaining('not compared')] });
+  });
+});
+
 describe('PlanExport of several accounts', () => {
   const { account: _, advertiser_ids, ...what } = request;
   const facts = [
@@ -96,9 +251,12 @@ describe('PlanExport of several accounts', () => {
   ];
   const scheduled = { ...what, accounts: facts, scheduled_at: '2026-11-21T05:00:00Z' };
 
-  async function planAccounts(changes: object = {}, execution = 'e') {
+  async function planAccounts(changes: object = {}, execution = 'e', bucket = createBucket()) {
     const input = { request: { ...scheduled, max_parallel: 8, ...changes }, execution, started_at };
-    return (await planExport(JSON.parse(JSON.stringify(input)), {} as never)) as AccountsPlan;
+    const { log } = keepLog();
+    const { store } = bucket;
+    const dependencies = { log, store, catalog: undefined, now, ...target };
+    return (await planExport(JSON.parse(JSON.stringify(input)), dependencies)) as AccountsPlan;
   }
   const namesOf = async (...of: Parameters<typeof planAccounts>) =>
     (await planAccounts(...of)).accounts.map(({ name }) => name);
@@ -114,6 +272,17 @@ describe('PlanExport of several accounts', () => {
         facts: each,
       })),
     );
+  });
+
+  it('writes the run of each account before the first one starts', async () => {
+    const bucket = createBucket();
+    const { accounts } = await planAccounts({ run: 'daily#1' }, 'parent', bucket);
+    const [first] = accounts;
+    const began_at = '2026-11-21T05:00:00Z';
+    expect(runsIn(bucket)).toMatchObject({
+      [`${first?.name}.json`]: { execution: first?.name, parent: 'parent', run: 'daily#1', began_at },
+    });
+    expect(Object.keys(runsIn(bucket))).toHaveLength(2);
   });
 
   it('29: gives a scheduled run that starts twice the same names, and another one others', async () => {

@@ -6,7 +6,8 @@ import type { DeliveredWindow } from '../../functions/workflow/states.ts';
 import { windowOf } from '../support/steps.ts';
 
 const { request } = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
-const PLAN_KEY = 'exports/account=acme/export=daily/_plans/2026-11-01_2026-11-02.json';
+const NOW = new Date('2026-11-21T06:30:00.000Z');
+const RUNS = 'exports/account=acme/export=daily/_runs/';
 const plan = {
   execution: 'e',
   started_at: '2026-11-21T06:00:00.000Z',
@@ -52,16 +53,38 @@ const EXECUTION = {
   StopDate: 1_795_000_000_000,
 };
 
-/** Publishes an export with these results, and returns the keys that were deleted. */
-async function publish(results: readonly unknown[] | undefined, changes: object = {}) {
+/** The object of a run, by its key. */
+function run(execution: string, changes: object = {}) {
+  const began_at = plan.started_at;
+  const text = JSON.stringify({
+    version: '1',
+    execution,
+    began_at,
+    request,
+    windows: plan.windows,
+    ...changes,
+  });
+  return [`${RUNS}${execution}.json`, text] as const;
+}
+
+/** Publishes an export with these results, and returns the runs that were removed. */
+async function publish(
+  results: readonly unknown[] | undefined,
+  changes: object = {},
+  runs: readonly (readonly [string, string])[] = [run('e')],
+) {
+  const texts = new Map(runs);
   const removed: string[] = [];
-  const remove = async (key: string) => void removed.push(key);
-  const store = { bucket: 'b', readEnd: async () => undefined, remove };
-  const state = { ...plan, ...(results && { results: [...results] }), ...changes };
-  return {
-    result: await publishExport(state, { store, program: 'npm run export --' }).catch((error) => error),
-    removed,
+  const store = {
+    bucket: 'b',
+    list: async () => [...texts.keys()],
+    getText: async (key: string) => texts.get(key),
+    readEnd: async () => undefined,
+    remove: async (key: string) => void removed.push(key.slice(RUNS.length, -'.json'.length)),
   };
+  const state = { ...plan, ...(results && { results: [...results] }), ...changes };
+  const publishing = publishExport(state, { store, now: () => NOW, program: 'npm run export --' });
+  return { result: await publishing.catch((error) => error), removed };
 }
 
 describe('PublishExport', () => {
@@ -115,7 +138,7 @@ describe('PublishExport', () => {
       empty: false,
       warnings: ['w'],
     });
-    expect(removed).toEqual([PLAN_KEY]);
+    expect(removed).toEqual(['e']);
   });
 
   it('sums up the days that its windows restated and held, and shows each warning once', async () => {
@@ -146,10 +169,36 @@ describe('PublishExport', () => {
     expect(JSON.parse(JSON.stringify({ rows, empty }))).toEqual(expected);
   });
 
+  it.each([
+    ['its own run alone', [run('e'), run('other')], ['e']],
+    [
+      'the runs before it of the same run of the config',
+      [run('e', { run: 'daily#1' }), run('yesterday', { run: 'daily#1', began_at: '2026-11-20T06:00:00Z' })],
+      ['yesterday', 'e'],
+    ],
+    [
+      'no later one, and none of another run of the config',
+      [
+        run('e', { run: 'daily#1' }),
+        run('later', { run: 'daily#1', began_at: '2026-11-21T07:00:00Z' }),
+        run('weekly', { run: 'daily#2', began_at: '2026-11-20T06:00:00Z' }),
+      ],
+      ['e'],
+    ],
+    [
+      'a run that nobody will finish',
+      [run('e'), run('old', { began_at: '2026-10-01T06:00:00Z' })],
+      ['old', 'e'],
+    ],
+  ])('removes %s', async (_, runs, expected) => {
+    const { removed } = await publish([delivered('2026-10-01'), delivered('2026-10-02')], {}, runs);
+    expect(removed).toEqual(expected);
+  });
+
   it('leaves out the number of rows if no window was missing', async () => {
     const { result, removed } = await publish(undefined, { windows: [], already_delivered: 2 });
     expect(result).toMatchObject({ windows: [], already_delivered: 2, bytes: 0 });
-    expect([result.rows, result.empty, removed]).toEqual([undefined, undefined, [PLAN_KEY]]);
+    expect([result.rows, result.empty, removed]).toEqual([undefined, undefined, ['e']]);
   });
 
   it.each([

@@ -9,6 +9,7 @@ import { publishExport } from '../../functions/publish-export.ts';
 import type { ReportRequest } from '../../functions/workflow/request/request.ts';
 import type { ReportRef } from '../../functions/workflow/state-parts.ts';
 import type { DeliveredWindow, ExportPlan, SavedWindow } from '../../functions/workflow/states.ts';
+import { createBucket } from '../support/manifests.ts';
 import { keepLog, reportRef, startStep, storedObject, windowOf } from '../support/steps.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -20,18 +21,9 @@ describe("61: PlanExport plans the platform's total", () => {
   async function plan(fields: object) {
     const { request } = windowOf(['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e']);
     const input = { request: { ...request, ...RECONCILED, ...fields }, execution: 'e', started_at: NOW };
-    const store = {
-      list: async () => [],
-      getText: async () => undefined,
-      head: async () => undefined,
-      putJson: async () => true,
-    };
-    return (await planExport(input, {
-      log: keepLog().log,
-      now: () => new Date(NOW),
-      store,
-      ...target,
-    })) as ExportPlan;
+    const dependencies = { log: keepLog().log, store: createBucket().store, catalog: undefined, ...target };
+    const now = () => new Date(NOW);
+    return (await planExport(input, { ...dependencies, now })) as ExportPlan;
   }
 
   it('as a window beside each window of rows', async () => {
@@ -53,6 +45,13 @@ describe("61: PlanExport plans the platform's total", () => {
 });
 
 const NOW = '2026-11-21T06:00:00.000Z';
+
+/** The runs of an export in a bucket that has none. */
+const NO_RUNS = {
+  list: async () => [],
+  getText: async () => undefined,
+  remove: async () => {},
+};
 
 it("61: CreateReport asks for the platform's total without dimensions", async () => {
   const { sandbox, access, window } = await startStep();
@@ -113,7 +112,7 @@ async function publish(
       const bytes = files.get(key);
       return bytes && { bytes, size: bytes.length };
     },
-    remove: async () => {},
+    ...NO_RUNS,
   };
   const dependencies = {
     store,
@@ -154,7 +153,7 @@ async function publishResults(
 ) {
   const windows = [WINDOW, TOTAL];
   const plan = { execution: 'e', started_at: NOW, request, warnings: [], windows, results };
-  return publishExport(plan, { store, program: 'npm run export --' });
+  return publishExport(plan, { store, now: () => new Date(NOW), program: 'npm run export --' });
 }
 
 describe('61: an export that reconciles', () => {
@@ -220,7 +219,7 @@ describe('61: an export that reconciles', () => {
     ['died', { Error: 'States.TaskFailed', Cause: 'It ran out of memory.' }, 'It ran out of memory.'],
   ])('delivers the rows with a warning if its total %s', async (_, outcome, reason) => {
     const request: ReportRequest = { ...windowOf([]).request, ...RECONCILED, ...WINDOW };
-    const store = { bucket: 'b', readEnd: async () => undefined, remove: async () => {} };
+    const store = { bucket: 'b', readEnd: async () => undefined, ...NO_RUNS };
     const result = await publishResults([deliveredWindow(WINDOW, 'r1'), outcome], request, store);
     expect(result).toMatchObject({ windows: [{ report_id: 'r1' }] });
     expect(result.warnings).toEqual([`${NO_TOTAL}2026-11-01 to 2026-11-03: ${reason}`]);
@@ -228,7 +227,7 @@ describe('61: an export that reconciles', () => {
 
   it('fails if its rows failed, whatever became of the total', async () => {
     const request: ReportRequest = { ...windowOf([]).request, ...RECONCILED, ...WINDOW };
-    const store = { bucket: 'b', readEnd: async () => undefined, remove: async () => {} };
+    const store = { bucket: 'b', readEnd: async () => undefined, ...NO_RUNS };
     const failed = { outcome: 'failed', window: WINDOW, failure: failureOf('ReportStuck', 'No.') };
     const publishing = publishResults([failed, deliveredWindow(TOTAL, 't1')], request, store);
     await expect(publishing).rejects.toMatchObject({ happened: '1 of 1 window was not delivered.' });

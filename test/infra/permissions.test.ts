@@ -25,7 +25,7 @@ const READ_TOKENS = [`secretsmanager:GetSecretValue ${TOKENS}`];
 const OBJECTS = '<ExportsBucket.Arn>/exports/*';
 const TABLES = '<ExportsBucket.Arn>/tables/*';
 const FAILURES = `${OBJECTS}/_failure.json`;
-const PLANS = `${OBJECTS}/_plans/*`;
+const RUNS = `${OBJECTS}/_runs/*`;
 const LISTS = `${OBJECTS}/_advertisers/*`;
 const PAGES = '<ExportsBucket.Arn>/_pages/*';
 const LEASES = '<ExportsBucket.Arn>/leases/*';
@@ -42,7 +42,7 @@ const STORES_REPORTS = [
   `s3:ListMultipartUploadParts ${OBJECTS}`,
   `s3:PutObject ${OBJECTS}`,
   `s3:PutObjectTagging ${OBJECTS}`,
-  ...[FAILURES, MANIFESTS, PLANS, LISTS].flatMap((others) => [
+  ...[FAILURES, MANIFESTS, RUNS, LISTS].flatMap((others) => [
     `deny s3:PutObject ${others}`,
     `deny s3:PutObjectTagging ${others}`,
   ]),
@@ -53,8 +53,15 @@ const READS_FILES = [
   `s3:GetObject ${OBJECTS}`,
   `s3:GetObjectVersion ${OBJECTS}`,
 ];
+/** Manifests, and what the tables show. */
+const READS_DAYS = [
+  ...READS_FILES,
+  `s3:GetObject ${TABLES}`,
+  `s3:GetObjectVersion ${TABLES}`,
+  ...READS_SCHEMAS,
+];
 const PERMISSIONS: Readonly<Record<StepName, readonly string[]>> = {
-  PlanExport: [...READS_FILES, `s3:PutObject ${PLANS}`],
+  PlanExport: [...READS_DAYS, `s3:DeleteObject ${RUNS}`, `s3:PutObject ${RUNS}`],
   GetToken: [
     ...['GetSecretValue', 'PutSecretValue'].map((action) => `secretsmanager:${action} ${CREDENTIALS}`),
     ...READ_TOKENS,
@@ -86,13 +93,15 @@ const PERMISSIONS: Readonly<Record<StepName, readonly string[]>> = {
     ...['GetObject', 'GetObjectVersion', 'PutObject'].map((action) => `s3:${action} ${MANIFESTS}`),
   ],
   PublishExport: [
-    `s3:DeleteObject ${PLANS}`,
+    `s3:DeleteObject ${RUNS}`,
+    `s3:GetObject ${RUNS}`,
+    `s3:GetObjectVersion ${RUNS}`,
     's3:GetObject <ExportsBucket.Arn>/tables/ledger/*',
     's3:GetObjectVersion <ExportsBucket.Arn>/tables/ledger/*',
     's3:ListBucket <ExportsBucket.Arn>',
   ],
   DescribeFailure: [`s3:PutObject ${FAILURES}`],
-  CheckReady: READS_FILES,
+  CheckReady: READS_DAYS,
 };
 
 const EXECUTIONS = 'arn:<AWS::Partition>:states:<AWS::Region>:<AWS::AccountId>:execution:NAME';

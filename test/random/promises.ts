@@ -1,10 +1,13 @@
+import { basename } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { base64Crc32 } from '../../functions/aws/s3.ts';
 import { errors } from '../../functions/workflow/errors.ts';
 import { parseJson } from '../../functions/workflow/json.ts';
-import { daysOf } from '../../functions/workflow/request/dates.ts';
+import { RUNS } from '../../functions/workflow/keys.ts';
+import { daysOf, describeDays } from '../../functions/workflow/request/dates.ts';
 import type { FailureReport } from '../../functions/workflow/state-parts.ts';
 import type { ExportResult } from '../../functions/workflow/states.ts';
+import { describeState } from '../../infra/knowledge/days.ts';
 import type { Sandbox } from '../../infra/sandbox/sandbox.ts';
 import type { Ended, Phase, ScenarioRun, StoredFile } from './run-scenario.ts';
 import { decoded, isEmptied, isServed, type WindowKey } from './sources.ts';
@@ -38,7 +41,7 @@ export function brokenPromises(sandbox: Sandbox, run: ScenarioRun): string[] {
 function wrongObjects(sandbox: Sandbox, run: ScenarioRun, { objects, published }: Phase): string[] {
   return [...objects].flatMap(([key, file]) => {
     const { name = '', folder, ...window } = partsOf(key);
-    if (name === '_failure.json' || isPlan(key) || isList(key)) return [];
+    if (name === '_failure.json' || isRun(key) || isList(key)) return [];
     if (name === MANIFEST)
       return [...wrongManifest(published.get(key), key, file), ...wrongAdvertisers(sandbox, key, file)];
     const siblings = [...objects.keys()].filter((other) => isData(other) && partsOf(other).folder === folder);
@@ -226,17 +229,23 @@ function wrongRequestIds({ error, request_ids }: Reported, { scenario, faulty }:
   ];
 }
 
-/** P5: the run without faults delivers everything: the same bytes at the same keys. */
-function notConverged({ scenario, faulty, clean }: ScenarioRun): string[] {
+/**
+ * P5: the run without faults delivers everything: the same bytes at the same keys. Then each day that was over
+ * is there or held, and `missing` names no run that did not finish.
+ */
+function notConverged({ scenario, faulty, clean, days }: ScenarioRun): string[] {
   const failed = [...clean.ended, ...clean.parents].filter(({ status }) => status !== 'SUCCEEDED');
   const bare = [...clean.objects.keys()].filter((key) => isData(key) && !clean.objects.has(manifestOf(key)));
   // These replace or encode the file.
   const isChanging = scenario.report.changing || scenario.newcomer;
   const sameSource = !/changed|body|gzip/.test(scenario.platform.join()) && !isChanging;
-  const stale = [...clean.objects.keys()].filter(isPlan);
+  const ends = new Map(clean.ended.map(({ execution, status }) => [execution, status]));
+  const stale = [...clean.objects.keys()].filter(
+    (key) => isRun(key) && ends.get(basename(key, '.json')) === 'SUCCEEDED',
+  );
   const other = [...faulty.objects].filter(([key, file]) => {
     const now = clean.objects.get(key);
-    if (!now) return key.endsWith('.json') && !isPlan(key);
+    if (!now) return key.endsWith('.json') && !isRun(key);
     const [text, whole] = [decoded(file), decoded(now)];
     return sameSource && isData(key) && !whole?.equals(text ?? Buffer.of());
   });
@@ -245,6 +254,12 @@ function notConverged({ scenario, faulty, clean }: ScenarioRun): string[] {
     ...bare.map((key) => `P5: ${key} has no manifest`),
     ...stale.map((key) => `P5: ${key} was not removed`),
     ...other.map(([key]) => `P5: ${key} changed`),
+    ...days.flatMap(({ name, ranges, unfinished }) => [
+      ...ranges
+        .filter(({ state, reason }) => !['there', 'held'].includes(state) && reason !== 'partial')
+        .map((range) => `P5: ${name} has ${describeDays(range)} ${describeState(range)}`),
+      ...unfinished.map((execution) => `P5: ${name}: ${execution} did not finish`),
+    ]),
   ];
 }
 
@@ -260,12 +275,12 @@ function partsOf(key: string): KeyParts {
 }
 
 function isData(key: string): boolean {
-  return key !== '' && !isPlan(key) && !isList(key) && !/\/_\w+\.json$/.test(key);
+  return key !== '' && !isRun(key) && !isList(key) && !/\/_\w+\.json$/.test(key);
 }
 
-/** It is removed when all that was asked for is delivered. */
-function isPlan(key: string): boolean {
-  return key.includes('/_plans/');
+/** It is removed when its execution has delivered everything. */
+function isRun(key: string): boolean {
+  return key.includes(`/${RUNS}`);
 }
 
 /** The advertisers of an account. */

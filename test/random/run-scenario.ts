@@ -8,6 +8,7 @@ import type { Call } from '../../infra/sandbox/exchange.ts';
 import type { JsonCall, S3Call } from '../support/faulty-services.ts';
 import { setFaults } from '../support/run-export.ts';
 import type { Workflow } from '../support/workflow.ts';
+import { type RequestedDays, readDays } from './requested-days.ts';
 import type { RequestedExport, Scenario } from './scenario.ts';
 import { readTable, type Table } from './tables.ts';
 
@@ -60,6 +61,8 @@ export interface ScenarioRun {
   readonly account: string;
   readonly faulty: Phase;
   readonly clean: Phase;
+  /** What `missing` says after it of the days that it exported. */
+  readonly days: readonly RequestedDays[];
   /** One of the requests with other metrics. */
   readonly changed: readonly Phase[];
 }
@@ -95,12 +98,23 @@ export async function runScenario(
   const valid = exports.filter(({ invalid }) => !invalid);
   const again = new Map(valid.map((one) => [JSON.stringify([one.name, one.fields]), one]));
   const clean = await runPhase(workflow, [...again.values()], names);
+  const days: RequestedDays[][] = [];
+  for (const account of names.accounts) {
+    const read = ({ name, fields }: RequestedExport) =>
+      readDays(workflow, account, `${names.prefix}-${name}`, fields);
+    days.push(await Promise.all([...again.values()].map(read)));
+  }
   const [first] = valid;
   const changed: Phase[][] = [];
   for (const request of first && scenario.addsMetric ? changesOf(first, scenario) : [])
     changed.push(await runPhase(workflow, [request], names));
   return names.accounts.flatMap((account, at) => {
-    const phases = { faulty: faulty[at], clean: clean[at], changed: changed.map((phase) => phase[at]) };
+    const phases = {
+      faulty: faulty[at],
+      clean: clean[at],
+      changed: changed.map((phase) => phase[at]),
+      days: days[at],
+    };
     return phases.faulty && phases.clean ? [{ scenario, account, ...phases } as ScenarioRun] : [];
   });
 }

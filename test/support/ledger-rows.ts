@@ -77,5 +77,8 @@ function cell(value: string | number | null | undefined): string {
 /** A day that a month lists. */
 export function shownDay(changes: Partial<ShownDay> = {}): ShownDay {
   const report = { report_id: 'r', created_at: '2026-11-01T00:00:00Z', request_hash: 'h' };
-  return { ...report, rows: 1, restated: false, ...changes };
+  const window = { start_date: '2026-10-01', end_date: '2026-11-01' };
+  const facts = { copied_at: report.created_at, execution: 'e', day_over: true, sums: {} };
+  const ledger = { ...window, ...facts };
+  return { ...report, rows: 1, restated: false, ledger, ...changes };
 }

@@ -1,5 +1,6 @@
+import { DAY_STATES } from '../../functions/days/judge.ts';
 import { addDays, daysOf } from '../../functions/workflow/request/dates.ts';
-import { LACKS, lackOf, type MissingDays } from '../../infra/knowledge/missing-days.ts';
+import type { MissingDays, UnfinishedRun } from '../../infra/knowledge/days.ts';
 import type { PageContents, PageDay, PageExport } from '../../infra/knowledge/page-contents.ts';
 
 /** Contents of a page with these exports. */
@@ -44,19 +45,18 @@ export function pageExport(fields: Partial<PageExport> = {}): PageExport {
   };
 }
 
-/** The counts that the page draws of these days. */
-function missingOf(days: readonly PageDay[]): MissingDays {
-  const many = LACKS.map((lack) => {
-    return [lack, days.filter(({ state }) => state !== 'empty' && lackOf(state) === lack).length];
-  });
-  return { days: days.length, counts: Object.fromEntries(many) } as MissingDays;
+/** The counts that the page draws of these days. A day without rows is there. */
+export function missingOf(days: readonly PageDay[], runs: readonly UnfinishedRun[] = []): MissingDays {
+  const stateOf = ({ state }: PageDay) => (state === 'empty' ? 'there' : state);
+  const counts = DAY_STATES.map((state) => [state, days.filter((day) => stateOf(day) === state).length]);
+  return { days: days.length, counts: Object.fromEntries(counts), runs } as MissingDays;
 }
 
 /** An export with everything that the page shows, for this many days. */
 export function fullExport(days: number, fields: Partial<PageExport> = {}): PageExport {
   const start = addDays('2026-11-22', -days);
   return pageExport({
-    days: pageDays(start, days, { 2: 'absent', 3: 'held', 4: 'empty' }),
+    days: pageDays(start, days, { 2: 'missing', 3: 'held', 4: 'empty' }),
     remedies: [remedy(addDays(start, 2), 'not delivered'), remedy(addDays(start, 3), 'held')],
     metrics: [
       { name: 'spend', unit: 'EUR' },
@@ -90,17 +90,17 @@ export function fullExport(days: number, fields: Partial<PageExport> = {}): Page
   });
 }
 
-/** Days with rows, and other states by place, such as `{ 3: 'absent' }`. Every tenth one was corrected. */
+/** Days with rows, and other states by place, such as `{ 3: 'missing' }`. Every tenth one was corrected. */
 export function pageDays(
   start_date: string,
   days: number,
   states: Readonly<Record<number, PageDay['state']>> = {},
 ): PageDay[] {
   return daysOf({ start_date, end_date: addDays(start_date, days) }).map((date, at) => {
-    const state = states[at] ?? 'present';
-    if (state !== 'present' && state !== 'held') return { date, state };
+    const state = states[at] ?? 'there';
+    if (state !== 'there' && state !== 'held') return { date, state };
     const values = { spend: 640.25 + at, impressions: 243_702 + at, number_of_purchases: 36 };
-    const isCorrected = state === 'present' && at % 10 === 0;
+    const isCorrected = state === 'there' && at % 10 === 0;
     const changes = { corrections: isCorrected ? 1 : 0, first: isCorrected ? { spend: 640 + at } : {} };
     return { date, state, rows: 100 + at, values, ...changes };
   });

@@ -61,9 +61,10 @@ export const NORMALIZED_LIST: ListRequest = {
   end_date: '2026-11-22',
 };
 
-/** Parses an input, after JSON, on 21 November 2026. */
-export function parsed(input: unknown): ParsedRequest {
-  return parseRequest(JSON.parse(JSON.stringify(input)), NOW);
+/** Parses an input, after JSON, on 21 November 2026. @returns the request, and its warnings */
+export function parsed(input: unknown): Omit<ParsedRequest, 'manner'> {
+  const { manner, ...what } = parseRequest(JSON.parse(JSON.stringify(input)), NOW);
+  return what;
 }
 
 /** The faults of an input; empty if it is valid. */

@@ -229,7 +229,7 @@ async function writtenBy(workflow: Workflow, outcome: Outcome): Promise<string> 
 
 async function readObjects(workflow: Workflow, name: string): Promise<Pick<Outcome, 'object' | 'manifest'>> {
   const keys = (await keysOf(workflow, name)).filter(
-    (key) => !/\/_(plans|advertisers)\//.test(key) && !isOfTotal(key),
+    (key) => !/\/_(runs|advertisers)\//.test(key) && !isOfTotal(key),
   );
   const read = async (file: RegExp, version?: string) => {
     const key = keys.find((one) => file.test(one));

@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { expect } from 'vitest';
 import * as z from 'zod/mini';
-import { Manifest } from '../../functions/deliveries/manifest.ts';
+import { Manifest } from '../../functions/days/manifest.ts';
 import { Readiness } from '../../functions/workflow/ready.ts';
 import { FailureReport } from '../../functions/workflow/state-parts.ts';
 import { ExportResult } from '../../functions/workflow/states.ts';

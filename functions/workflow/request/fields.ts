@@ -37,8 +37,6 @@ export const word = z
 const instant = (error = 'must be an ISO 8601 instant') => z.string(error).check(z.refine(isInstant, error));
 export const uuid = z.string().check(z.guid('must be a UUID'));
 
-const BOOLEAN_OR_INSTANT = 'must be true, false or an ISO 8601 instant';
-
 /** No export and no table may have the name of the ledger. */
 const exportName = name.check(
   z.refine((text) => text !== LEDGER, `must not be ${LEDGER}, which is a table of its own`),
@@ -52,18 +50,23 @@ export const commonFields = {
     z.string().check(z.refine(isTimeZone, 'must be an IANA time zone, such as Europe/Berlin')),
   ),
   revision: z.optional(date),
-  /** Leaves out windows that were already delivered, or delivered since an instant. */
-  only_missing: z.optional(z.union([z.boolean(), instant(BOOLEAN_OR_INSTANT)], BOOLEAN_OR_INSTANT)),
+  /** Exports only windows with a day that is missing, or of an older form of the request. */
+  only_missing: z.optional(z.boolean('must be true or false')),
+  /** The run of the config that a schedule starts, such as `daily-campaigns#2`. */
+  run: z.optional(z.string()),
+  /** Exports only the windows of an execution with a day that no report delivers that was created since it began. */
+  resumes: z.optional(z.strictObject({ execution: z.string(), began_at: instant() })),
 };
 
+/** Fields of the input that say how it is exported, and not what. Requests are compared without them. */
+export const MANNER = ['scheduled_at', 'only_missing', 'run', 'resumes'] as const;
+type Manner = (typeof MANNER)[number];
+
 /** The input with defaults filled in, and with dates in place of the fields that decide them. */
-export type Dated<Input, DayField extends keyof Input> = Omit<
-  Input,
-  DayField | 'scheduled_at' | 'only_missing'
-> &
+export type Dated<Input, DayField extends keyof Input> = Omit<Input, DayField | Manner> &
   DateRange & { max_parallel: number };
 
-/** The schema of a normalized request. States, plans and manifests hold it, and nothing checks it again. */
+/** The schema of a normalized request. States, runs and manifests hold it, and nothing checks it again. */
 export function ofKind<R extends { readonly kind: string }>(kind: R['kind']) {
   return z.custom<R>((value) => Object(value).kind === kind);
 }

@@ -67,7 +67,7 @@ export type ListRequest = Dated<ListInput, 'snapshot_date' | 'time_zone'>;
 export const ListRequest = ofKind<ListRequest>('list');
 
 export function normalizeList(input: ListInput, now: Date): Normalized<ListRequest> {
-  const { scheduled_at, time_zone, only_missing, snapshot_date, ...fields } = input;
+  const { scheduled_at, time_zone, only_missing, run, resumes, snapshot_date, ...fields } = input;
   // A snapshot covers one day, so that a list's key has the same form as a report's.
   const start_date = snapshot_date ?? today(input, now);
   const request = { ...fields, start_date, end_date: addDays(start_date, 1), max_parallel: 1 };

@@ -28,6 +28,6 @@ export type PurchasesRequest = Dated<PurchasesInput, 'period' | 'start_date' | '
 export const PurchasesRequest = ofKind<PurchasesRequest>('purchases');
 
 export function normalizePurchases(input: PurchasesInput, now: Date): Normalized<PurchasesRequest> {
-  const { scheduled_at, time_zone, only_missing, period, ...fields } = input;
+  const { scheduled_at, time_zone, only_missing, run, resumes, period, ...fields } = input;
   return { request: { ...fields, ...resolveRange(input, now), max_parallel: 1 }, warnings: [] };
 }

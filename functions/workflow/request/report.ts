@@ -124,7 +124,7 @@ export type ReportRequest = Dated<ReportInput, 'period' | 'start_date' | 'end_da
 export const ReportRequest = ofKind<ReportRequest>('report');
 
 export function normalizeReport(input: ReportInput, now: Date): Normalized<ReportRequest> {
-  const { scheduled_at, only_missing, period, ...fields } = input;
+  const { scheduled_at, only_missing, run, resumes, period, ...fields } = input;
   const request = { ...fields, ...resolveRange(input, now) };
   const warnings = [
     ...warnOfUnknown('metrics', request.metrics, findMetric),

@@ -17,17 +17,17 @@ export const MAX_REQUEST_BYTES = 30_000;
 export const ExportRequest = z.union([ReportRequest, PurchasesRequest, ListRequest]);
 export type ExportRequest = z.infer<typeof ExportRequest>;
 
-/** The deliveries that `only_missing` accepts. */
-export interface OnlyMissing {
-  /** Windows that were published earlier do not count as delivered. */
-  readonly since: Date;
-  /** If set, a day is exported again if it was not over in this time zone when its report was created. */
-  readonly timeZone?: string;
+/** How an execution exports its request: see commonFields. */
+export interface Manner {
+  readonly onlyMissing: boolean;
+  readonly resumes?: { readonly execution: string; readonly began_at: string };
+  readonly run?: string;
+  readonly scheduledAt?: string;
 }
 
 export interface ParsedRequest extends Normalized<ExportRequest> {
   /** Kept apart from the request, because requests are compared. */
-  readonly onlyMissing?: OnlyMissing;
+  readonly manner: Manner;
 }
 
 /**
@@ -42,7 +42,7 @@ export function parseRequest(input: unknown, now: Date): ParsedRequest {
   if (normalize && faults.length === 0) {
     const { request, warnings } = normalize();
     const unfinished = warnOfUnfinishedDays(request, today(input as Moment, now));
-    return { request, warnings: [...warnings, ...unfinished], ...readOnlyMissing(input) };
+    return { request, warnings: [...warnings, ...unfinished], manner: readManner(input) };
   }
   throw new InvalidInput(`The request has ${count(faults.length, 'fault')}, and nothing was exported.`, {
     faults,
@@ -61,11 +61,14 @@ function warnOfUnfinishedDays({ kind, end_date }: ExportRequest, day: string): s
   return [`end_date: ${end_date} is still to come (it is ${day}), so the last days are not complete`];
 }
 
-function readOnlyMissing(input: unknown): Pick<ParsedRequest, 'onlyMissing'> {
-  const { only_missing, time_zone = 'UTC' } = Object(input);
-  if (!only_missing) return {};
-  if (only_missing === true) return { onlyMissing: { since: new Date(0), timeZone: time_zone } };
-  return { onlyMissing: { since: new Date(only_missing) } };
+function readManner(input: unknown): Manner {
+  const { only_missing = false, resumes, run, scheduled_at } = Object(input);
+  return {
+    onlyMissing: only_missing,
+    ...(resumes && { resumes }),
+    ...(run !== undefined && { run }),
+    ...(scheduled_at !== undefined && { scheduledAt: scheduled_at }),
+  };
 }
 
 interface Checked {

@@ -11,12 +11,11 @@ import { CLOSED, closedKey, ledgerKey } from '../../../functions/workflow/table.
 import { type Bucket, openBucket, openToRead } from '../../knowledge/bucket.ts';
 import { loadConfig } from '../../knowledge/config.ts';
 import { describeDamage } from '../../knowledge/damage.ts';
+import { judgeExport } from '../../knowledge/days.ts';
 import { UsageError } from '../../knowledge/errors.ts';
 import { type ExportPlace, type FoundExport, findExports } from '../../knowledge/exports.ts';
 import { describeFinality, judgeMonths } from '../../knowledge/final-days.ts';
 import { readLedger } from '../../knowledge/ledger-days.ts';
-import { judgeRange } from '../../knowledge/missing-days.ts';
-import { tableReader } from '../../knowledge/months.ts';
 import { commandFor } from '../../knowledge/next-command.ts';
 import { DELIVERED, FAILED } from '../exit-status.ts';
 import { printDocument, printLines } from '../layout.ts';
@@ -65,7 +64,7 @@ async function close(month: string, name: string | undefined, options: CloseOpti
   const from = `${month}-01`;
   const to = `${addDays(from, 31).slice(0, 'YYYY-MM'.length)}-01`;
   await using reading = await openToRead(options);
-  const all = await findExports(name, options, reading, now, from);
+  const all = await findExports(name, options, reading, now, { from, to });
   const found = all.filter(({ table }) => table?.kind === 'report');
   if (found.length === 0) throw new UsageError(['no report with a table to close']);
   await using _lock = options.local ? await lockFolder(options.out) : undefined;
@@ -75,7 +74,7 @@ async function close(month: string, name: string | undefined, options: CloseOpti
   const readDays = await readLedger(reading, new Map(since), config, now);
   const closeOne = async (each: FoundExport) => {
     const { account, name } = each.request;
-    const judged = await judgeRange(each, tableReader(reading), { from, to }, now);
+    const judged = await judgeExport(reading, each);
     const { days, closed, damaged } = readDays(name, account);
     if (damaged.length > 0)
       return { account, name, outcome: 'refused', todo: ['is not closed:', ...damaged.map(describeDamage)] };
@@ -91,7 +90,7 @@ async function close(month: string, name: string | undefined, options: CloseOpti
     const missing = `  ${commandFor(['missing', name], { account, from, to }, options)}`;
     if (!state) return refuse('is not closed: no day is in the table', missing);
     const rebuild = `  ${commandFor(['rebuild', name], { account }, options)}`;
-    const shown = judged.days.filter(({ rows }) => rows !== undefined);
+    const shown = judged.days.filter((day) => day.shown !== undefined);
     const unlogged = shown.filter(({ day }) => !days.has(day)).length;
     if (unlogged === shown.length) return refuse('is not closed: no day is in the ledger', rebuild);
     const words = describeFinality(state);

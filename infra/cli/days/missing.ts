@@ -1,21 +1,22 @@
 import { Command } from 'commander';
+import { DAY_STATES } from '../../../functions/days/judge.ts';
 import { count } from '../../../functions/workflow/count.ts';
-import { addDays, describeDays } from '../../../functions/workflow/request/dates.ts';
+import { describeDays } from '../../../functions/workflow/request/dates.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import { type AdvertiserGaps, findAdvertiserGaps } from '../../knowledge/advertisers.ts';
 import { type Folder, openToRead } from '../../knowledge/bucket.ts';
 import { describeDamage } from '../../knowledge/damage.ts';
-import { type ExportPlace, findConfigured, findExport } from '../../knowledge/exports.ts';
 import {
-  type AskedDays,
-  describeReason,
-  groupMissing,
-  judgeRange,
-  LACK_WORDS,
-  LACKS,
+  describeDaysOf,
+  describeState,
+  describeUnfinished,
+  findUnfinished,
+  judgeExport,
   type MissingDays,
-} from '../../knowledge/missing-days.ts';
-import { tableReader } from '../../knowledge/months.ts';
+  STATE_WORDS,
+} from '../../knowledge/days.ts';
+import type { AskedDays } from '../../knowledge/days-to-look-at.ts';
+import { type ExportPlace, findConfigured, findExport } from '../../knowledge/exports.ts';
 import { findRemedies } from '../../knowledge/remedies.ts';
 import { printDocument, printLines } from '../layout.ts';
 import { type CommonOptions, examples, option } from '../options.ts';
@@ -26,8 +27,8 @@ export function createCommand(): Command {
   return new Command('missing')
     .argument('<name>', 'the export')
     .addOption(option.account())
-    .addOption(option.from(' (default: as in status, at least a month before the newest window)'))
-    .addOption(option.to(' (default: the end of the request, or of what was delivered)'))
+    .addOption(option.from(' (default: as in status: the last 62 days, or as many as the longest run has)'))
+    .addOption(option.to(' (default: after the last day that a run was due to bring)'))
     .addOption(option.json())
     .option('--local', 'look at the runs of this machine')
     .addOption(option.out())
@@ -36,14 +37,24 @@ export function createCommand(): Command {
       if (!options.local) findConfigured(name, options);
       await using bucket = await openToRead(options);
       const now = new Date();
-      const found = await findExport(name, options, bucket, now, options.from);
-      const judged = await judgeRange(found, tableReader(bucket), options, now);
+      const found = await findExport(name, options, bucket, now, options);
+      const judged = await judgeExport(bucket, found);
+      const running = options.local ? [] : await listRunningNames();
       const gaps = await findAdvertiserGaps(found, judged.days, bucket, options);
-      const { damaged, ...lacking } = groupMissing(found, judged);
+      const { damaged, ...lacking } = describeDaysOf(
+        found,
+        judged,
+        findUnfinished(found, running, options, now),
+      );
       const missing = { ...lacking, ...gaps, damaged: [...damaged, ...gaps.damaged] };
       if (options.json) printDocument(missing);
       else printLines(describeMissing(missing, found.request, options));
     });
+}
+
+async function listRunningNames(): Promise<string[]> {
+  const { listRunning } = await import('../../knowledge/executions/deployed.ts');
+  return (await listRunning()).map(({ execution }) => execution);
 }
 
 function describeMissing(
@@ -51,37 +62,30 @@ function describeMissing(
   request: ExportRequest,
   folder: Folder,
 ): string[] {
-  const { account, name, newcomers, refused, damaged } = missing;
+  const { account, name, ranges, runs, newcomers, refused, damaged } = missing;
   const remedies = [findRemedies(missing, request, folder), newcomers ?? [], refused ?? []].flat();
   return [
     `${account}/${name}, ${describeDays(missing)}: ${describeCounts(missing)}`,
-    ...LACKS.flatMap((lack) => missing[lack]).map(
-      (each) => `  ${describeDays(each)}  ${describeReason(each)}`,
-    ),
+    ...ranges.map((range) => `  ${describeDays(range)}  ${describeState(range)}`),
     ...[newcomers, refused].flatMap((lacked) => (lacked ? [`  ${lacked.words}`] : [])),
     ...damaged.map((key) => `  ${describeDamage(key)}`),
     ...remedies.flatMap(({ aim, command }) => [aim, `  ${command}`]),
+    ...runs.flatMap((run) => [`${upperFirst(describeUnfinished(run))}:`, `  ${run.command}`]),
   ];
 }
 
-/**
- * Such as `All 31 days are there`, or `3 of 31 days are not delivered, 9 of an older request until 2026-11-19
- * without clicks`.
- */
-export function describeCounts(missing: MissingDays): string {
-  const { counts, days, older_request: older } = missing;
-  const [first, ...others] = LACKS.filter((lack) => counts[lack] > 0);
-  const lacks = first && [
-    `${counts[first]} of ${count(days, 'day')} ${counts[first] === 1 ? 'is' : 'are'} ${LACK_WORDS[first]}`,
-    ...others.map((lack) => `${counts[lack]} ${LACK_WORDS[lack]}`),
-  ];
-  const last = older.at(-1);
-  const until = last ? [`until ${addDays(last.end_date, -1)}`] : [];
-  const lacking = new Set(older.flatMap(({ problem = [] }) => problem));
-  return [lacks ? lacks.join(', ') : describeComplete(days), ...until, ...lacking].join(' ');
+/** Such as `3 of 31 days are missing, 9 of an older request`. */
+export function describeCounts({ counts, days }: MissingDays): string {
+  if (days === 0) return 'No day was due yet';
+  if (counts.there === days) return days === 1 ? 'The day is there' : `All ${days} days are there`;
+  const [first, ...others] = DAY_STATES.filter((state) => state !== 'there' && counts[state] > 0);
+  if (first === undefined) return '';
+  return [
+    `${counts[first]} of ${count(days, 'day')} ${counts[first] === 1 ? 'is' : 'are'} ${STATE_WORDS[first]}`,
+    ...others.map((state) => `${counts[state]} ${STATE_WORDS[state]}`),
+  ].join(', ');
 }
 
-function describeComplete(days: number): string {
-  if (days === 0) return 'No day of the request is over';
-  return days === 1 ? 'The day is there' : `All ${days} days are there`;
+function upperFirst(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }

@@ -1,10 +1,10 @@
 import { Command } from 'commander';
-import type { StoredFailure } from '../../../functions/deliveries/records.ts';
+import type { StoredFailure } from '../../../functions/days/records.ts';
 import { type Folder, openToRead } from '../../knowledge/bucket.ts';
 import { describeDamage } from '../../knowledge/damage.ts';
+import { describeUnfinished } from '../../knowledge/days.ts';
 import { describeEnd, toMinute } from '../../knowledge/executions/last-run.ts';
 import { describeClose, describeFinality } from '../../knowledge/final-days.ts';
-import { LACKS } from '../../knowledge/missing-days.ts';
 import { commandFor } from '../../knowledge/next-command.ts';
 import { type ReadExport, readExports } from '../../knowledge/status.ts';
 import { printDocument, printLines } from '../layout.ts';
@@ -57,9 +57,7 @@ export function describeStatus(
 ): string[] {
   const { account, name, running, last, newest_day, missing, months, ledger } = one;
   const { newcomers, refused, failure, damaged } = one;
-  // No day of its request is over, so none is missing.
-  const isUnused = newest_day === undefined && missing?.not_delivered.length === 0;
-  const isLacking = missing && LACKS.some((lack) => missing.counts[lack] > 0);
+  const isLacking = missing && (missing.counts.there < missing.days || missing.runs.length > 0);
   const explained = failure ?? (last?.outcome === 'delivered' ? undefined : last);
   const lines: [string, string | undefined][] = [
     ...running.map((execution): [string, string] => ['running', execution]),
@@ -68,7 +66,8 @@ export function describeStatus(
       last ? `${describeEnd(last)}, ${toMinute(last.at)} UTC, ${last.execution}` : 'none has ended',
     ],
     ['newest day', newest_day ?? 'nothing is delivered yet'],
-    ['days', isUnused ? 'No day of the request is over' : missing && describeCounts(missing)],
+    ['days', missing && describeCounts(missing)],
+    ...(missing?.runs ?? []).map((run): [string, string] => ['unfinished', describeUnfinished(run)]),
     ...months.slice(-MAX_MONTHS).map((each): [string, string] => [each.month, describeFinality(each)]),
     ...ledger.closed
       .filter(({ days }, at, all) => days > 0 || at === all.length - 1)
@@ -78,6 +77,7 @@ export function describeStatus(
     ...damaged.map((key): [string, string] => ['damaged', describeDamage(key)]),
     ['failure', failure && describeLastFailure(failure)],
     ['see', isLacking ? commandFor(['missing', name], { account }, folder) : undefined],
+    ...(missing?.runs ?? []).map((run): [string, string] => ['finish', run.command]),
     ['export', newcomers?.command],
     ['export', refused?.command],
     ['see', explained && !folder.local ? commandFor(['explain', explained.execution]) : undefined],

@@ -8,7 +8,7 @@ import { type AccountEnd, ALREADY_STARTED, type ExportResult } from '../../../fu
 import { describeAmount } from '../../knowledge/amounts.ts';
 import type { Folder } from '../../knowledge/bucket.ts';
 import type { AccountsOutcome, Interrupted, Outcome } from '../../knowledge/executions/outcome.ts';
-import { commandFor, exportDaysCommand, repeatCommand } from '../../knowledge/next-command.ts';
+import { commandFor, exportDaysCommand } from '../../knowledge/next-command.ts';
 import { DELIVERED, FAILED, INTERRUPTED, NOT_IN_TABLE } from '../exit-status.ts';
 import { alignColumns, printDocument, printLines } from '../layout.ts';
 
@@ -39,9 +39,9 @@ export function describeOutcome(outcome: Outcome, place: Place): string[] {
   return outcome.outcome === 'failed' ? describeFailed(outcome, place) : describeInterrupted(outcome);
 }
 
-/** The command that exports what a failed execution did not deliver. */
-function nextAfter({ execution }: Outcome, { local }: Place): string {
-  return local ? repeatCommand() : commandFor(['resume', execution]);
+/** The command that finishes an execution. */
+function nextAfter({ execution }: Outcome, place: Place): string {
+  return commandFor(['resume', execution], {}, place);
 }
 
 /** The object, as a URI or a path. */

@@ -26,6 +26,8 @@ export interface LocalRunOptions extends PlatformOptions, RequestOptions, Common
   readonly restatedDays?: number;
   /** Runs, each a day later. */
   readonly daily?: number;
+  /** The whole input, instead of what the other options name. */
+  readonly request?: unknown;
 }
 
 /**
@@ -38,7 +40,7 @@ export async function checkRun(name: string | undefined, given: LocalRunOptions,
   const options = given.baseUrl === undefined ? { ...(await lastPlatform(given.out)), ...given } : given;
   refuse(await findPlatformFaults(options));
   await using bucket = await openToRead({ local: true, out: options.out });
-  const input = withOptions(await findLocalRequest(name, options, bucket, now), options);
+  const input = given.request ?? withOptions(await findLocalRequest(name, options, bucket, now), options);
   const { requests, warnings } = checkRequests(input, now);
   const faults = requests.flatMap((request) => futureFaults(request, now));
   refuse([...columnFaults(requestsIn(input)[0]), ...new Set(faults)]);
@@ -64,7 +66,7 @@ function folderFaults(
   { out, input, ...options }: LocalRunOptions,
 ): string[] {
   const target = targetOf(options);
-  const delivered = others.filter(({ deliveries }) => deliveries.length > 0);
+  const delivered = others.filter(({ records }) => records.deliveries.length > 0);
   const platforms = new Set(delivered.map((other) => other.target.platform));
   if (platforms.size > 0 && !platforms.has(target.platform))
     return [

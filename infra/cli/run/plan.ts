@@ -1,9 +1,13 @@
 import { Command } from 'commander';
-import { findMissing } from '../../../functions/deliveries/missing.ts';
+import { readDays } from '../../../functions/days/read-days.ts';
+import { daysIn } from '../../../functions/days/runs.ts';
+import { requestHash } from '../../../functions/decisions/request-hash.ts';
 import { isOfAccounts, requestsIn } from '../../../functions/workflow/request/accounts.ts';
 import { describeDays } from '../../../functions/workflow/request/dates.ts';
-import { splitRequest } from '../../../functions/workflow/request/request.ts';
+import { type ExportRequest, splitRequest } from '../../../functions/workflow/request/request.ts';
+import { tableOf } from '../../../functions/workflow/table.ts';
 import { costOf, PRICES, SECONDS_PER_REPORT } from '../../config/cost.ts';
+import { tablesOf, withColumns } from '../../config/exports.ts';
 import { openToRead } from '../../knowledge/bucket.ts';
 import { loadConfig } from '../../knowledge/config.ts';
 import { lastPlatform, targetOf } from '../../knowledge/platform.ts';
@@ -40,18 +44,14 @@ async function planRequest(input: unknown, options: PlanOptions) {
   const found = requestsIn(input) as { account: string }[];
   const todo = options.input && 'leave one of them in the file';
   if (isOfAccounts(input)) checkOneAccount(String(input.name), found, todo);
-  const { request, warnings, onlyMissing } = checkRequest(found[0], now);
+  const { request, warnings, manner } = checkRequest(found[0], now);
   const all = splitRequest(request);
-  await using store = onlyMissing && (await openToRead(options));
-  const { base_url: baseUrl, revision, memory_mb } = loadConfig();
-  const target = targetOf(options.local ? await lastPlatform(options.out) : { baseUrl, revision });
-  const { windows, already_delivered } = store
-    ? await findMissing(request, all, { ...target, ...onlyMissing, store, now: () => now })
-    : { windows: all };
+  const windows = manner.onlyMissing ? await leaveOutDelivered(request, found[0], options) : all;
+  const already_delivered = manner.onlyMissing ? all.length - windows.length : undefined;
   const rounds = Math.ceil(windows.length / request.max_parallel);
   // With the platform's totals.
   const reports = windows.length * (request.kind === 'report' && request.reconcile ? 2 : 1);
-  const { dollars } = costOf(request.kind, reports, SECONDS_PER_REPORT, memory_mb);
+  const { dollars } = costOf(request.kind, reports, SECONDS_PER_REPORT, loadConfig().memory_mb);
   return {
     outcome: 'ok' as const,
     account: request.account,
@@ -64,6 +64,23 @@ async function planRequest(input: unknown, options: PlanOptions) {
     dollars: Number(dollars.toFixed(4)),
     warnings,
   };
+}
+
+/** The windows with a day that is missing, or of an older request. */
+async function leaveOutDelivered(request: ExportRequest, input: unknown, options: PlanOptions) {
+  const config = loadConfig();
+  const { base_url: baseUrl, revision } = config;
+  const target = targetOf(options.local ? await lastPlatform(options.out) : { baseUrl, revision });
+  await using store = await openToRead(options);
+  const windows = splitRequest(request);
+  const isTable = config.tables && tableOf(request) !== undefined;
+  const [schema] = isTable ? tablesOf([withColumns(Object(input), config.exports)], target, config) : [];
+  const judged = { request, hash: requestHash(request, target), schema };
+  const { days } = await readDays(store, judged, windows.flatMap(daysIn).toSorted(), new Date());
+  const toExport = new Set(
+    days.flatMap(({ day, state }) => (state === 'missing' || state === 'older' ? [day] : [])),
+  );
+  return windows.filter((window) => daysIn(window).some((day) => toExport.has(day)));
 }
 
 function describePlan(plan: Awaited<ReturnType<typeof planRequest>>): string[] {

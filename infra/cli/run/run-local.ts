@@ -6,7 +6,7 @@ import type { AccountsResult } from '../../../functions/workflow/states.ts';
 import { catalogName, TABLES_PREFIX, tableOf } from '../../../functions/workflow/table.ts';
 import { configFile, loadConfig } from '../../knowledge/config.ts';
 import { adviseLocally, outcomeOf } from '../../knowledge/executions/outcome.ts';
-import { quote, repeatCommand } from '../../knowledge/next-command.ts';
+import { commandFor, quote } from '../../knowledge/next-command.ts';
 import { credentialFile, keepPlatform } from '../../knowledge/platform.ts';
 import { type Clock, scaledClock } from '../../local/clock.ts';
 import { startLocal } from '../../local/run.ts';
@@ -74,7 +74,8 @@ async function runOnce(name: string | undefined, given: LocalRunOptions, clock: 
     ({ type, state }) => type === 'StateExited' && state === 'ExportAccounts',
   );
   const accounts = exited && (exited.output as AccountsResult).accounts;
-  const outcome = outcomeOf({ name: execution.name, ...result, accounts }, repeatCommand(runsLeft));
+  const next = commandFor(['resume', execution.name], {}, { local: true, out: options.out });
+  const outcome = outcomeOf({ name: execution.name, ...result, accounts }, next);
   if (outcome.outcome === 'delivered')
     return { outcome, query: firstQuery(request, { out: options.out, bucket: local.bucket }) };
   if (!('error' in outcome)) return { outcome };

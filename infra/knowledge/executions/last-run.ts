@@ -1,5 +1,5 @@
-import type { ExportRecords } from '../../../functions/deliveries/records.ts';
-import { latest } from '../recent.ts';
+import type { ExportRecords } from '../../../functions/days/records.ts';
+import { latest } from '../exports.ts';
 
 /**
  * Finds the last run of an export that has ended, as its records tell it. `incomplete`: it was stopped,
@@ -8,20 +8,20 @@ import { latest } from '../recent.ts';
  *
  * @param running executions that have not ended
  */
-export function findLastRun({ deliveries, failures, plans }: ExportRecords, running: readonly string[]) {
-  const open = plans.filter(({ execution }) => !running.includes(execution));
-  const delivered = deliveries.map(({ published_at: at, execution, asked, ...window }) => {
-    const { start_date, end_date } = asked ?? window;
-    const isComplete = open.every((plan) => plan.start_date !== start_date || plan.end_date !== end_date);
-    return { execution, outcome: isComplete ? ('delivered' as const) : ('incomplete' as const), at };
+export function findLastRun({ deliveries, failures, runs }: ExportRecords, running: readonly string[]) {
+  const unfinished = new Set(runs.map(({ execution }) => execution));
+  const delivered = deliveries.map(({ manifest: { published_at: at, execution } }) => {
+    const outcome = unfinished.has(execution) ? ('incomplete' as const) : ('delivered' as const);
+    return { execution, outcome, at };
   });
   const failed = failures.map(({ execution, at, error }) => {
     return { execution, outcome: 'failed' as const, at, error };
   });
-  const asked = open.map(({ execution, started_at: at }) => {
+  const begun = runs.map(({ execution, began_at: at }) => {
     return { execution, outcome: 'incomplete' as const, at };
   });
-  return latest([...delivered, ...failed, ...asked].filter(({ execution }) => !running.includes(execution)));
+  const all = [...delivered, ...begun, ...failed];
+  return latest(all.filter(({ execution }) => !running.includes(execution)));
 }
 
 /** Such as `timed out` or `failed: ReportStuck`. */

@@ -5,12 +5,13 @@ import { platformName } from '../../../functions/decisions/request-hash.ts';
 import { catalogTable } from '../../../functions/workflow/catalog-table.ts';
 import { tablesOf } from '../../../infra/config/exports.ts';
 import { readConfig } from '../../../infra/config/read-config.ts';
+import { setTarget } from '../../../infra/knowledge/deployment.ts';
 import { ACCOUNT, CREDENTIALS } from '../../../infra/local/s3/server.ts';
 import { runCommand } from '../../support/cli.ts';
 import { startFaultyGlue } from '../../support/faulty-services.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { BUCKET, deliver, type Folder, openFolder, rebuild, spendIn } from '../knowledge/deliveries.ts';
-import { startCloudFormation } from '../knowledge/executions/step-functions.ts';
+import { startCloudFormation, startExecutions } from '../knowledge/executions/step-functions.ts';
 
 // A delivery of the config's first export.
 const { base_url, revision, exports } = readConfig();
@@ -21,6 +22,9 @@ const delivery = { name, account, request, fields, platform: platformName(base_u
 
 /** Stands for AWS: the catalog with the tables of cdk.json, and the outputs of a deployment. */
 async function deployTables({ endpoint }: Folder) {
+  // No execution runs.
+  await startExecutions([]);
+  setTarget({});
   const glue = await startFaultyGlue();
   for (const schema of tablesOf(exports, { platform: platformName(base_url), revision }, readConfig())) {
     const table = catalogTable(schema, BUCKET, { description: '', comments: {} });
@@ -45,12 +49,11 @@ it('works on the deployed bucket, with the table of the catalog, as missing does
   const range = ['--from', '2026-10-01', '--to', '2026-10-04'];
   const missing = async () => {
     const { stdout } = await runCommand(['missing', name, ...range, '--json']);
-    const { not_delivered, not_in_table } = JSON.parse(stdout);
-    return [...not_in_table, ...not_delivered];
+    return JSON.parse(stdout).ranges;
   };
-  const ofStaging = { start_date: '2026-10-03', end_date: '2026-10-04', days: 1, reason: 'other_request' };
-  const unseen = { start_date: '2026-10-01', end_date: '2026-10-03', days: 2, reason: 'not_in_table' };
-  expect(await missing()).toEqual([unseen, ofStaging]);
+  const unseen = { start_date: '2026-10-01', end_date: '2026-10-04', days: 3, state: 'behind' };
+  const ofStaging = { start_date: '2026-10-03', end_date: '2026-10-04', days: 1, state: 'older' };
+  expect(await missing()).toEqual([unseen]);
 
   // The folder of another process, which may be curating.
   const parent = temporaryDirectory();
@@ -58,8 +61,8 @@ it('works on the deployed bucket, with the table of the catalog, as missing does
   vi.stubEnv('TMPDIR', parent);
   const { result } = await rebuild([name]);
   expect(readdirSync(parent)).toEqual(['curate-report']);
-  expect(result.windows.map(({ outcome }) => outcome)).toEqual(['written']);
-  expect(await spendIn(folder.out, name.replaceAll('-', '_'))).toEqual({ 1: 5, 2: 5 });
+  expect(result.windows.map(({ outcome }) => outcome)).toEqual(['written', 'written']);
+  expect(await spendIn(folder.out, name.replaceAll('-', '_'))).toEqual({ 1: 5, 2: 5, 3: 6 });
   expect(await missing()).toEqual([ofStaging]);
 });
 

@@ -102,7 +102,8 @@ it.each([
 
   await deliver(folder, { days: [4, 4], created: 3, ...form });
   const { stdout } = await runCommand(['missing', ...place, '--json']);
-  expect(JSON.parse(stdout).not_in_table).toMatchObject([
+  const { ranges } = JSON.parse(stdout);
+  expect(ranges.filter(({ state }: { state: string }) => state === 'behind')).toMatchObject([
     { start_date: '2026-10-01', end_date: '2026-10-03', problem: expect.stringContaining(column) },
     { start_date: '2026-10-04', end_date: '2026-10-05' },
   ]);
@@ -236,14 +237,14 @@ it('shows the newest snapshot of a list', async () => {
   const rows = await queryRows('SELECT id, account FROM campaigns', folder.out);
   expect(rows).toEqual([['c-3', 'acme']]);
   const { stdout } = await runCommand(['missing', ...args, '--json']);
-  expect(JSON.parse(stdout)).toMatchObject({ start_date: '2026-10-03', not_in_table: [], held: [] });
+  expect(JSON.parse(stdout)).toMatchObject({ start_date: '2026-10-03', ranges: [] });
   const { stdout: status } = await runCommand(['status', ...args, '--json']);
   expect(JSON.parse(status).exports[0].months).toEqual([]);
-  // A list of the past cannot be exported again.
+  // The newest snapshot that has a manifest counts.
   const window = 'exports/account=acme/export=campaigns/start_date=2026-10-03/end_date=2026-10-04';
   await rm(join(folder.out, BUCKET, window, '_manifest.json'));
   const { stdout: missing } = await runCommand(['missing', ...args]);
-  expect(missing).toContain(`run campaigns --account acme --local --out ${folder.out}\n`);
+  expect(missing).toBe('acme/campaigns, 2026-10-02: The day is there\n');
 });
 
 it.each([

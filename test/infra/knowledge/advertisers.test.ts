@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { judgeDays } from '../../../functions/days/judge.ts';
 import { daysOf } from '../../../functions/workflow/request/dates.ts';
 import { findAdvertiserGaps } from '../../../infra/knowledge/advertisers.ts';
+import type { JudgedRange } from '../../../infra/knowledge/days.ts';
 import type { FoundExport } from '../../../infra/knowledge/exports.ts';
 
 const DAYS = daysOf({ start_date: '2026-10-01', end_date: '2026-11-01' });
@@ -37,9 +39,10 @@ type Asked = readonly [
 async function find(windows: readonly Asked[], keys: readonly string[] = []) {
   const read: string[] = [];
   const deliveries = windows.map(([first, last, hour, key, ...refused]) => ({
-    start_date: DAYS[first - 1],
-    end_date: last === 31 ? '2026-11-01' : DAYS[last],
+    start_date: DAYS[first - 1] ?? '',
+    end_date: DAYS[last] ?? '2026-11-01',
     request_hash: 'h',
+    report_id: `r-${hour}`,
     created_at: `2026-11-02T${String(hour).padStart(2, '0')}:00:00Z`,
     manifest: {
       advertisers: key && {
@@ -48,7 +51,7 @@ async function find(windows: readonly Asked[], keys: readonly string[] = []) {
       },
     },
   }));
-  const found = { deliveries, hash: 'h', request: { name: 'daily', account: 'acme' } };
+  const found = { request: { name: 'daily', account: 'acme' } };
   const store = {
     list: async () => [...keys],
     async getText(key: string) {
@@ -56,7 +59,7 @@ async function find(windows: readonly Asked[], keys: readonly string[] = []) {
       return LISTS[key];
     },
   };
-  const days = DAYS.map((day) => ({ day })) as unknown as Parameters<typeof findAdvertiserGaps>[1];
+  const days = judgeDays(DAYS, { deliveries, hash: 'h' }) as unknown as JudgedRange['days'];
   const folder = { local: true, out: 'out' } as const;
   return { gaps: await findAdvertiserGaps(found as unknown as FoundExport, days, store, folder), read };
 }

@@ -3,9 +3,10 @@ import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { onTestFinished } from 'vitest';
+import { sentRequest } from '../../../functions/days/manifest.ts';
+import type { Run } from '../../../functions/days/runs.ts';
 import { requestHash } from '../../../functions/decisions/request-hash.ts';
-import { sentRequest } from '../../../functions/deliveries/manifest.ts';
-import { planKey } from '../../../functions/workflow/keys.ts';
+import { runKey } from '../../../functions/workflow/keys.ts';
 import { addDays } from '../../../functions/workflow/request/dates.ts';
 import { parseRequest } from '../../../functions/workflow/request/request.ts';
 import { runLocalQuery } from '../../../infra/cli/query/local.ts';
@@ -13,9 +14,9 @@ import type { RebuildResult } from '../../../infra/cli/rebuild.ts';
 import { base64Crc } from '../../../infra/local/s3/objects.ts';
 import { ACCOUNT } from '../../../infra/local/s3/server.ts';
 import { runCommand } from '../../support/cli.ts';
+import { manifestOf } from '../../support/manifests.ts';
 import { REPORT } from '../../support/requests.ts';
 import { startTestS3 } from '../../support/s3.ts';
-import { manifestOf } from './manifests.ts';
 
 export const BUCKET = 'bucket';
 
@@ -109,13 +110,17 @@ export async function deliver({ put }: Folder, delivery: Delivery): Promise<void
   await put(`${prefix}/_manifest.json`, JSON.stringify(manifest));
 }
 
-/** Leaves what an export that was interrupted leaves. */
-export async function plan(out: string, input: unknown): Promise<void> {
+/** Leaves what a run that did not finish leaves. @returns the key of its object */
+export async function leaveRun(out: string, input: unknown, changes: Partial<Run> = {}): Promise<string> {
   const { request } = parseRequest(input, new Date());
-  const file = join(out, BUCKET, planKey(request, request));
+  const { start_date, end_date } = request;
+  const windows = [{ start_date, end_date }];
+  const run: Run = { version: '1', execution: 'e', began_at: timeOf(1), request, windows, ...changes };
+  const key = runKey(request, run.execution);
+  const file = join(out, BUCKET, key);
   await mkdir(dirname(file), { recursive: true });
-  const asked = { version: '1', execution: 'e', since: timeOf(1), request_hash: 'h', request };
-  await writeFile(file, JSON.stringify(asked));
+  await writeFile(file, JSON.stringify(run));
+  return key;
 }
 
 export async function rebuild(args: readonly string[]) {

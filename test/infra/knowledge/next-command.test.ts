@@ -1,15 +1,22 @@
 import { expect, it } from 'vitest';
-import { repeatCommand } from '../../../infra/knowledge/next-command.ts';
+import { commandFor, exportDaysCommand } from '../../../infra/knowledge/next-command.ts';
 
-it.each([
-  [['run', '--local', '--speed', '300'], 'npm run export -- run --local --speed 300 --only-missing'],
-  [['run', '--daily', '30', '--daily=9'], 'npm run export -- run --daily 7 --daily=7 --only-missing'],
-  [['run', '--input', '-'], 'npm run export -- run --input - --only-missing < request.json'],
-  [['run', '--local', '--only-missing'], 'npm run export -- run --local --only-missing'],
-  [
-    ['run', 'daily', '--local', '--out', "it's here", '--input', '$(x)'],
-    String.raw`npm run export -- run daily --local --out 'it'\''s here' --input '$(x)' --only-missing`,
-  ],
-])('the command %j is repeated for the missing windows, quoted for the shell', (args, expected) => {
-  expect(repeatCommand(7, args)).toBe(expected);
+const ID = { account: 'acme', name: 'daily' };
+const RANGE = { start_date: '2026-10-01', end_date: '2026-10-05' };
+
+it('a command is quoted for the shell, and leaves out what is not set and the default folder', () => {
+  const options = { input: '$(x)', json: true, again: false, account: undefined };
+  expect(commandFor(['run', "it's"], options, { local: true, out: 'here & there' })).toBe(
+    String.raw`npm run export -- run 'it'\''s' --input '$(x)' --json --local --out 'here & there'`,
+  );
+  expect(commandFor(['status'], {}, { local: true, out: 'out' })).toBe('npm run export -- status --local');
+});
+
+it('a list is exported as it is now, so its command has no days', () => {
+  const exportDays = (kind: 'report' | 'list') =>
+    exportDaysCommand({ ...ID, kind }, RANGE, { local: true, out: 'out' }, true);
+  expect(exportDays('report')).toBe(
+    'npm run export -- run daily --account acme --from 2026-10-01 --to 2026-10-05 --only-missing --local',
+  );
+  expect(exportDays('list')).toBe('npm run export -- run daily --account acme --local');
 });

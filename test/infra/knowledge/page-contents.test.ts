@@ -7,8 +7,9 @@ import { type PageExport, readPage } from '../../../infra/knowledge/page-content
 import { renderPage } from '../../../infra/page/render.ts';
 import { runCommand } from '../../support/cli.ts';
 import { ledgerRows, writeParquet } from '../../support/ledger-rows.ts';
+import { REPORT } from '../../support/requests.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { BUCKET, dateOf, deliver, openFolder, queryRows, rebuild } from './deliveries.ts';
+import { BUCKET, dateOf, deliver, leaveRun, openFolder, queryRows, rebuild } from './deliveries.ts';
 import { FAILED, FAILURE, NAME, RUNNING, startBucket } from './executions/operated-executions.ts';
 import { startExecutions } from './executions/step-functions.ts';
 
@@ -47,12 +48,11 @@ it('shows what missing, status and query show of overlapping, restated, held and
   expect([contents.place, exports.map(({ account }) => account)]).toEqual([out, ['acme', 'globex']]);
   const [acme, globex] = exports as [PageExport, PageExport];
   expect(statesOf(acme)).toEqual({
-    present: ['01', '02', '03', '04', '05', '06'],
+    there: ['01', '02', '03', '04', '05', '06'],
     held: ['07'],
     empty: ['08'],
-    not_in_table: ['09'],
-    absent: ['10'],
-    failed: ['11', '12'],
+    behind: ['09'],
+    missing: ['10', '11', '12'],
   });
   expect(statesOf(globex)).toEqual({ empty: globex.days.map(({ date }) => date.slice(-2)) });
   expect([globex.remedies, globex.days_behind]).toEqual([[], 0]);
@@ -80,11 +80,12 @@ it('shows what missing, status and query show of overlapping, restated, held and
       verify: { command, from: '2026-11-08' },
     },
   ]);
-  // Without an end, status looks at the whole month, whose last days are lacking.
-  expect(status.months).toEqual([{ ...acme.months[0], changing: 0, unverified: 7, lacking: 31 - 7 }]);
-  const range = ['daily', '--account', 'acme', ...of.slice(1), '--to', '2026-10-13'];
-  expect(acme.missing).toMatchObject(JSON.parse((await runCommand(['missing', ...range, '--json'])).stdout));
-  const { stdout } = await runCommand(['missing', ...range]);
+  // A month later, no day is changing any more.
+  expect(status.months).toEqual([{ ...acme.months[0], changing: 0, unverified: 7 }]);
+  const missing = ['missing', 'daily', '--account', 'acme', ...of.slice(1)];
+  expect(acme.missing).toEqual(status.days);
+  expect(acme.missing).toEqual(JSON.parse((await runCommand([...missing, '--json'])).stdout));
+  const { stdout } = await runCommand(missing);
   const printed = stdout.split('\n').map((line) => line.trim());
   expect(acme.remedies.map(({ command }) => printed.includes(command))).toEqual([true, true, true]);
 
@@ -92,7 +93,7 @@ it('shows what missing, status and query show of overlapping, restated, held and
   const html = renderPage({ ...contents, exports: [acme] });
   const find = (pattern: RegExp) => [...html.matchAll(pattern)].map(([, found]) => found);
   const { counts } = acme.missing ?? {};
-  expect(find(/<li [^>]*title="(\d+ Oct): not delivered/g)).toHaveLength(counts?.not_delivered ?? 0);
+  expect(find(/<li [^>]*title="(\d+ Oct): missing"/g)).toHaveLength(counts?.missing ?? 0);
   expect(find(/<li class=(held) /g)).toHaveLength(counts?.held ?? 0);
   const totals = await queryRows('SELECT sum(spend), sum(clicks) FROM daily', out);
   expect(find(/<span class=sum>([^<]*)</g).map(Number)).toEqual(totals[0]?.map(Number));
@@ -112,6 +113,28 @@ it('shows what missing, status and query show of overlapping, restated, held and
   );
   expect(find(/(\d+ Oct): [^"]*corrected 1 time"/g)).toEqual(['5 Oct', '6 Oct']);
   expect(find(/<small>(\+0.75)<\/small> 2\.25</g)).toHaveLength(2);
+});
+
+it('lists a run that did not finish, with the command that finishes it', async () => {
+  const folder = await openFolder();
+  const { out } = folder;
+  await deliver(folder, { days: [1, 3], created: 1 });
+  await rebuild(['daily', '--local', '--out', out]);
+  const input = { ...REPORT, start_date: dateOf(1), end_date: dateOf(4) };
+  await leaveRun(out, input, { execution: 'e-9', began_at: '2026-11-02T00:00:00Z' });
+  const contents = await readPage({ local: true, out }, new Date('2026-11-03T12:00:00Z'));
+  const [daily] = contents.exports;
+  expect(daily?.missing?.counts).toEqual({ missing: 0, behind: 0, held: 0, older: 0, there: 3 });
+  const range = { start_date: dateOf(1), end_date: dateOf(4), days: 3 };
+  const reason = 'a run did not finish: 3 days were not renewed';
+  const command = `npm run export -- resume e-9 --local --out ${out}`;
+  expect(daily?.remedies).toEqual([{ aim: 'To finish the run:', ranges: [{ ...range, reason }], command }]);
+  const html = renderPage(contents);
+  expect(html).toContain('<h1>1 unfinished run</h1>');
+  expect(html).toContain(`</b> 3 days: ${reason}</p><p class=note>To finish the run:</p>`);
+  // A month later, nobody will finish it.
+  const later = await readPage({ local: true, out }, new Date('2026-12-20T12:00:00Z'));
+  expect(later.exports[0]?.remedies).toEqual([]);
 });
 
 it('shows the exports of a stack, the one that failed first, from the ledger and not from the tables', async () => {
@@ -135,7 +158,7 @@ it('shows the exports of a stack, the one that failed first, from the ledger and
   const read = await readPage({ out: '' }, new Date('2026-12-03T12:00:00Z'));
   expect(read.place).toBe('the stack ad-report-export in eu-west-1 of AWS account 123456789012');
   const [daily, monthly] = read.exports as [PageExport, PageExport];
-  expect(daily.missing?.counts.not_delivered).toBe(28);
+  expect(daily.missing?.counts.missing).toBe(28);
   expect(daily.failure?.command).toBe('npm run export -- explain daily-1');
   expect([daily.running, daily.last?.outcome]).toEqual([[NAME], 'failed']);
   expect(daily.days[1]).toMatchObject({ date: '2026-11-06', corrections: 2, first: { spend: 1.5 } });

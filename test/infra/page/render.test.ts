@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { PageExport } from '../../../infra/knowledge/page-contents.ts';
 import { renderPage } from '../../../infra/page/render.ts';
-import { fullExport, pageContents, pageDays, pageExport } from '../../support/page-contents.ts';
+import { fullExport, missingOf, pageContents, pageDays, pageExport } from '../../support/page-contents.ts';
 
 /** The markup of a page with one export. */
 function render(fields: Partial<PageExport>): string {
@@ -53,7 +53,22 @@ const failure = { at: '', error: 'ReportStuck', happened: '', todo: '', command:
 const { last } = fullExport(1);
 const lacking = {
   ...delivered,
-  days: pageDays('2026-11-01', 30, { 1: 'absent', 2: 'unfinished', 3: 'held' }),
+  days: pageDays('2026-11-01', 30, { 1: 'missing', 2: 'missing', 3: 'held' }),
+};
+const broken = { ...delivered, days: pageDays('2026-11-01', 3, { 1: 'behind' }) };
+const unfinished = {
+  ...delivered,
+  missing: missingOf(pageDays('2026-11-01', 3), [
+    {
+      execution: 'e',
+      began_at: '2026-11-05T06:00:00Z',
+      start_date: '2026-11-01',
+      end_date: '2026-11-04',
+      missing: 0,
+      not_renewed: 3,
+      command: '',
+    },
+  ]),
 };
 const complete = { ...delivered, days: pageDays('2026-11-01', 1_200, { 1: 'empty' }) };
 test.each<[string, ...Partial<PageExport>[]]>([
@@ -64,9 +79,12 @@ test.each<[string, ...Partial<PageExport>[]]>([
   ['2 of 30 days missing, 1 day held', lacking],
   ['An earlier run failed, 2 of 30 days missing, 1 day held', { ...lacking, failure }],
   ['The last run failed', { failure, last }],
+  ['1 day behind in the table', broken],
+  ['1 unfinished run', unfinished],
+  ['1 damaged object', { ...complete, damaged: ['k'] }],
   [
     'Nothing is missing from 3 days, 1 day of an older request',
-    { ...delivered, days: pageDays('2026-11-01', 3, { 0: 'older_request' }) },
+    { ...delivered, days: pageDays('2026-11-01', 3, { 0: 'older' }) },
   ],
   ['Nothing is missing from 2 exports', complete, complete],
   ['2 of 3 exports need attention', lacking, { ...complete, failure }, complete],
@@ -119,22 +137,22 @@ test('the exports side by side link to their sections', () => {
 });
 
 test('the calendar begins each month at its weekday, marks and names each day, and counts the states', () => {
-  const page = render({ days: pageDays('2026-10-30', 5, { 1: 'absent', 2: 'held', 4: 'empty' }) });
+  const page = render({ days: pageDays('2026-10-30', 5, { 1: 'missing', 2: 'held', 4: 'empty' }) });
   expect(page).toContain(
     `<b>Oct 2026</b><ol>${'<li>'.repeat(4)}<li title="30 Oct: 100 rows, corrected 1 time">•`,
   );
-  expect(page).toContain('<li class=not_delivered title="31 Oct: not delivered">×');
-  expect(page).toContain(`<b>Nov</b><ol>${'<li>'.repeat(6)}<li class=held title="1 Nov: held: `);
+  expect(page).toContain('<li class=missing title="31 Oct: missing">×');
+  expect(page).toContain(`<b>Nov</b><ol>${'<li>'.repeat(6)}<li class=held title="1 Nov: held, 102 rows">=`);
   expect(page).toContain('<li title="2 Nov: 103 rows">');
   const legend = [...page.matchAll(/<li><i class="day (.*?)">(.?)<\/i>(\d+)/g)];
   expect(legend.map(([, ...found]) => found)).toEqual([
     ['', '', '2'],
     ['empty', '', '1'],
-    ['not_delivered', '×', '1'],
+    ['missing', '×', '1'],
     ['held', '=', '1'],
     ['', '•', '1'],
   ]);
-  expect(render({ days: [{ date: '2026-11-01', state: 'present' }] })).toContain('1 delivered');
+  expect(render({ days: [{ date: '2026-11-01', state: 'there' }] })).toContain('1 delivered');
 });
 
 test('months are in their order, those in a row of which the same is said in one line', () => {
@@ -177,7 +195,7 @@ describe('the numbers of each day', () => {
   function renderValues(values: readonly (number | null)[], unit = 'EUR', fields = {}): string {
     const days = values.map((value, at) => ({
       date: `2026-11-0${at + 1}`,
-      state: 'present' as const,
+      state: 'there' as const,
       rows: 2,
       values: { spend: value },
       first: {},

@@ -26,13 +26,17 @@ it('25, 31: a file, a manifest and an event that are refused for a while are wri
 
 it('25, 31: an event that the bus always refuses fails the export; only_missing announces it without another copy, also if S3 fails at first', async () => {
   workflow.bus.failNext(7);
-  const request = workflow.request({ name: 'unannounced', start_date: '2025-10-01', end_date: '2025-10-08' });
+  const request = workflow.request({
+    name: 'not-announced',
+    start_date: '2025-10-01',
+    end_date: '2025-10-08',
+  });
   const { status, error, cause } = await workflow.run(request);
   expect([status, error]).toEqual(['FAILED', 'EventBridge.FailedEntry']);
   expect(workflow.bus.events.at(-1)).toMatchObject({ 'detail-type': 'Report Export Failed' });
-  const keys = await keysOf(workflow, 'unannounced');
+  const keys = await keysOf(workflow, 'not-announced');
   expect(keys.filter((key) => key.endsWith('_manifest.json'))).toHaveLength(1);
-  expect(await failureReportOf('unannounced')).toEqual(JSON.parse(cause ?? ''));
+  expect(await failureReportOf('not-announced')).toEqual(JSON.parse(cause ?? ''));
 
   // The SDK gives up after five tries.
   workflow.s3.faults.push({ operation: 'ListObjectsV2', answer: 'SlowDown', times: 6 });

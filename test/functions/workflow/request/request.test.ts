@@ -1,31 +1,27 @@
 import { describe, expect, it } from 'vitest';
-import { MAX_REQUEST_BYTES, parseRequest } from '../../../../functions/workflow/request/request.ts';
-import { faultsOf, LIST, NORMALIZED_REPORT, PURCHASES, parsed, REPORT } from '../../../support/requests.ts';
+import { MAX_REQUEST_BYTES, type ParsedRequest, parseRequest } from '../../../../functions/workflow/request/request.ts';
+import { faultsOf, LIST, NORMALIZED_REPORT, PURCHASES, REPORT } from '../../../support/requests.ts';
 
 const NOW = new Date('2026-11-21T06:00:00Z');
 
 describe('a request', () => {
-  it.each<[object, object]>([
-    [{ only_missing: true }, { onlyMissing: { since: new Date(0), timeZone: 'UTC' } }],
-    [
-      { only_missing: '2026-11-21T06:00:00+01:00' },
-      { onlyMissing: { since: new Date('2026-11-21T05:00:00Z') } },
-    ],
+  const resumes = { execution: 'e', began_at: '2026-11-21T05:00:00Z' };
+  it.each<[object, Partial<ParsedRequest['manner']>]>([
+    [{ only_missing: true }, { onlyMissing: true }],
     [{ only_missing: false }, {}],
-  ])('is the same with %j, which only says what to leave out', (fields, missing) => {
-    expect(parsed({ ...REPORT, ...fields })).toEqual({
-      request: NORMALIZED_REPORT,
-      warnings: [],
-      ...missing,
-    });
+    [{ resumes }, { resumes }],
+    [{ run: 'daily#2' }, { run: 'daily#2' }],
+    [{ scheduled_at: '2026-11-21T05:00:00Z' }, { scheduledAt: '2026-11-21T05:00:00Z' }],
+  ])('is the same with %j, which only says how it is exported', (fields, manner) => {
+    const { request, manner: read } = parseRequest({ ...REPORT, ...fields }, new Date());
+    expect(request).toEqual(NORMALIZED_REPORT);
+    expect(read).toEqual({ onlyMissing: false, ...manner });
   });
 
-  it('keeps its time zone, which says when a day is over and which windows are missing', () => {
+  it('keeps its time zone, which says when a day is over', () => {
     const time_zone = 'Asia/Tokyo';
-    expect(parsed({ ...REPORT, only_missing: true, time_zone })).toMatchObject({
-      request: { ...NORMALIZED_REPORT, time_zone },
-      onlyMissing: { timeZone: time_zone },
-    });
+    const { request } = parseRequest({ ...REPORT, only_missing: true, time_zone }, new Date());
+    expect(request).toEqual({ ...NORMALIZED_REPORT, time_zone });
   });
 });
 

@@ -6,14 +6,14 @@ import { describeDamage } from '../../../../infra/knowledge/damage.ts';
 import { runCommand } from '../../../support/cli.ts';
 import { ledgerRows, writeParquet } from '../../../support/ledger-rows.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
-import { BUCKET, deliver, openFolder, plan, rebuild } from '../../knowledge/deliveries.ts';
+import { BUCKET, deliver, leaveRun, openFolder, rebuild } from '../../knowledge/deliveries.ts';
 import { FAILURE } from '../../knowledge/executions/operated-executions.ts';
 
 const DAILY = 'exports/account=acme/export=daily';
 const WINDOW = `${DAILY}/start_date=2026-10-01/end_date=2026-10-03`;
 const MANIFEST = `${WINDOW}/_manifest.json`;
 const FAILED = `${WINDOW}/_failure.json`;
-const PLAN = `${DAILY}/_plans/2026-10-01_2026-11-01.json`;
+const RUN = `${DAILY}/_runs/e.json`;
 const LISTS = [1, 2].map((day) => `${DAILY}/_advertisers/2026-11-0${day}T00-00-00-000Z.json`);
 const MONTH = 'tables/daily/acme.2026-10.parquet';
 const LEDGER = 'tables/ledger/acme.daily.2026-10.parquet';
@@ -48,7 +48,7 @@ beforeAll(async () => {
   }
   const failure = { ...FAILURE, account: 'acme', export: 'daily', failed_at: '2026-10-31T00:00:00Z' };
   await folder.put(FAILED, JSON.stringify(failure));
-  await plan(out, { ...JSON.parse(await read(MANIFEST)).export_request, max_parallel: undefined });
+  await leaveRun(out, { ...JSON.parse(await read(MANIFEST)).export_request, max_parallel: undefined });
   await runCommand(['close', '2026-10', 'daily', '--anyway', ...place]);
 });
 
@@ -134,9 +134,10 @@ describe('70: a damaged object', () => {
       FAILED,
       ({ damage }) => damage(FAILED, { failed_at: '2099-01-01T00:00:00Z' }),
     ],
-    ['a plan that was cut', PLAN, ({ damage }) => damage(PLAN, '{"version":"1",')],
-    ['a plan with a wrong time', PLAN, ({ damage }) => damage(PLAN, { since: 'yesterday' })],
-    ['a plan from 2099', PLAN, ({ damage }) => damage(PLAN, { since: '2099-01-01T00:00:00Z' })],
+    ['a run that was cut', RUN, ({ damage }) => damage(RUN, '{"version":"1",')],
+    ['a run with a wrong time', RUN, ({ damage }) => damage(RUN, { began_at: 'yesterday' })],
+    ['a run from 2099', RUN, ({ damage }) => damage(RUN, { began_at: '2099-01-01T00:00:00Z' })],
+    ['a run of another execution', RUN, ({ damage }) => damage(RUN, { execution: 'f' })],
     ['a list that was cut', LISTS[0] ?? '', ({ damage }) => damage(LISTS[0] ?? '', '{"version":"1",')],
     [
       'a list of other things',
@@ -160,7 +161,7 @@ describe('70: a damaged object', () => {
     await damage(exports);
     const { daily, other } = await readStatus(exports);
     expect(daily).toMatchObject({ export: 'daily', newest_day: '2026-10-04', damaged: [key] });
-    expect(other).toMatchObject({ export: 'other', damaged: [], days: { counts: { not_in_table: 0 } } });
+    expect(other).toMatchObject({ export: 'other', damaged: [], days: { counts: { behind: 0 } } });
   });
 
   it.each([
@@ -201,9 +202,7 @@ describe('70: a damaged object', () => {
     const exports = await copyExports();
     await exports.damage(MONTH, 'a text');
     const { stdout } = await runCommand(['missing', 'daily', ...exports.place, '--to', '2026-10-05']);
-    expect(stdout).toContain(
-      `2026-10-01 to 2026-10-04  exported, but not in the table: ${MONTH} cannot be read\n`,
-    );
+    expect(stdout).toContain(`2026-10-01 to 2026-10-04  behind in the table: ${MONTH} cannot be read\n`);
   });
 
   it('hides no export whose only record it is', async () => {

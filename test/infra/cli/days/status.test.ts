@@ -1,20 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { platformName } from '../../../../functions/decisions/request-hash.ts';
-import { manifestKey, planKey } from '../../../../functions/workflow/keys.ts';
+import { manifestKey, runKey } from '../../../../functions/workflow/keys.ts';
 import { addDays } from '../../../../functions/workflow/request/dates.ts';
 import { type ExportRequest, parseRequest } from '../../../../functions/workflow/request/request.ts';
 import { describeStatus } from '../../../../infra/cli/days/status.ts';
 import { requestOf as configuredRequest } from '../../../../infra/config/exports.ts';
 import { readConfig } from '../../../../infra/config/read-config.ts';
 import { describeDamage } from '../../../../infra/knowledge/damage.ts';
-import type { LackingDays, MissingDays } from '../../../../infra/knowledge/missing-days.ts';
+import type { MissingDays } from '../../../../infra/knowledge/days.ts';
 import { runCommand } from '../../../support/cli.ts';
 import { shownDay, writeParquet } from '../../../support/ledger-rows.ts';
+import { manifestOf } from '../../../support/manifests.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
-import { plan } from '../../knowledge/deliveries.ts';
+import { leaveRun } from '../../knowledge/deliveries.ts';
 import {
   FAILED,
   FAILURE,
@@ -23,13 +24,8 @@ import {
   startBucket,
 } from '../../knowledge/executions/operated-executions.ts';
 import { startExecutions } from '../../knowledge/executions/step-functions.ts';
-import { manifestOf } from '../../knowledge/manifests.ts';
 
 const DAILY = 'exports/account=acme/export=daily-campaigns';
-
-function range(start_date: string, end_date: string, days: number) {
-  return { start_date, end_date, days, reason: 'absent' as const };
-}
 
 function requestOf(name: string, start_date: string, end_date: string, account = 'acme') {
   const advertiser_ids = ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e'];
@@ -37,21 +33,21 @@ function requestOf(name: string, start_date: string, end_date: string, account =
   return parseRequest(input, new Date()).request;
 }
 
-/** The days of an export that lack something. */
-function lacking(ranges: Partial<LackingDays>): MissingDays {
-  const days = {
-    ...range('2026-10-01', '2026-12-01', 61),
-    outcome: 'ok' as const,
+/** Of 61 days, those in each state. */
+function daysOf(fields: Partial<MissingDays> = {}): MissingDays {
+  return {
+    outcome: 'ok',
     account: 'acme',
     name: 'daily',
+    start_date: '2026-10-01',
+    end_date: '2026-12-01',
+    days: 61,
+    counts: { missing: 0, behind: 0, held: 0, older: 0, there: 61 },
+    ranges: [],
+    runs: [],
     damaged: [],
+    ...fields,
   };
-  const none = { not_delivered: [], not_in_table: [], not_renewed: [], held: [], older_request: [] };
-  const lacks = { ...none, ...ranges };
-  const counts = Object.fromEntries(
-    Object.entries(lacks).map(([lack, all]) => [lack, all.reduce((sum, { days }) => sum + days, 0)]),
-  ) as MissingDays['counts'];
-  return { ...days, counts, ...lacks };
 }
 
 /** Reads the exports from `status --json`. */
@@ -62,9 +58,14 @@ async function readStatus(...args: string[]) {
 }
 
 describe('status', () => {
+  // After the run of the day, by the config's schedule.
+  beforeEach(() => void vi.useFakeTimers({ now: new Date('2026-11-28T12:00:00Z'), toFake: ['Date'] }));
+  afterEach(() => void vi.useRealTimers());
+
   it('shows of each export what runs, the last run, the newest day, the missing days and the last failure', async () => {
     const { called } = await startExecutions([RUNNING, FAILED]);
     const faults = ['dimensions[0]: is unknown.'];
+    const happened = 'No report became READY. dimensions[0]: is unknown.';
     const later = { ...FAILURE, faults, failed_at: '2026-11-20T07:30:00Z' };
     await startBucket({
       [`${DAILY}/start_date=2026-10-05/end_date=2026-10-10/_manifest.json`]: manifestOf(
@@ -86,18 +87,27 @@ describe('status', () => {
         months: [],
         closed: [],
         damaged: [],
+        // From the first day that was delivered to the last one that a run was due to bring.
         days: expect.objectContaining({
-          not_delivered: [
-            expect.objectContaining({ reason: 'other_request' }),
-            expect.objectContaining({ reason: 'failed' }),
+          start_date: '2026-10-05',
+          end_date: '2026-11-28',
+          counts: { missing: 49, behind: 5, held: 0, older: 0, there: 0 },
+          ranges: [
+            expect.objectContaining({ state: 'behind', file_gone: true }),
+            expect.objectContaining({
+              reason: 'failed',
+              end_date: '2026-11-15',
+              problem: `ReportStuck: ${happened}`,
+            }),
+            expect.objectContaining({ reason: 'failed', end_date: '2026-11-28' }),
           ],
+          runs: [],
         }),
         failure: {
           start_date: '2026-10-01',
           end_date: '2026-11-15',
-          failed: true,
           error: 'ReportStuck',
-          happened: 'No report became READY. dimensions[0]: is unknown.',
+          happened,
           todo: 'Ask the platform.',
           at: '2026-11-20T07:30:00Z',
           execution: 'daily-1',
@@ -111,7 +121,11 @@ describe('status', () => {
         months: [],
         closed: [],
         damaged: [],
-        days: expect.objectContaining({ not_delivered: [expect.objectContaining({ reason: 'absent' })] }),
+        days: expect.objectContaining({
+          start_date: '2026-10-01',
+          end_date: '2026-11-01',
+          ranges: [expect.objectContaining({ reason: 'never', days: 31 })],
+        }),
       },
     ]);
   });
@@ -148,29 +162,34 @@ describe('status', () => {
   });
 
   it.each([
-    ['runs', [RUNNING], 0],
-    ['was killed', [], 1],
-  ])('counts days as not renewed if their newer execution %s: %#', async (_, executions, count) => {
+    ['runs', [RUNNING], []],
+    [
+      'was killed',
+      [],
+      [{ execution: NAME, missing: 0, not_renewed: 1, command: `npm run export -- resume ${NAME}` }],
+    ],
+  ])('lists the run of a day, which is there, as one that did not finish if it %s: %#', async (_, executions, runs) => {
     const { exports, base_url, revision } = readConfig();
     const asked = parseRequest(configuredRequest(exports[0] ?? {}), new Date()).request;
-    const request = { ...asked, start_date: addDays(asked.end_date, -1) };
+    const { end_date } = asked;
+    const request = { ...asked, start_date: addDays(end_date, -1) };
     const target = { platform: platformName(base_url), revision };
-    const { request_hash, ...manifest } = manifestOf(request, 'daily-0', target);
-    // After the manifest, which is of 06:00 UTC: in Berlin, that may be still to come.
-    const since = `${request.end_date}T07:00:00Z`;
-    const plan = { version: '1', execution: NAME, since, request_hash, request };
-    const { start_date: day, report_created_at: created_at } = manifest;
+    const manifest = { ...manifestOf(request, 'daily-0', target), version_id: undefined };
+    const { start_date: day, report_created_at: created_at, request_hash } = manifest;
     const shown = shownDay({ created_at, request_hash });
     const file = join(temporaryDirectory(), 'month.parquet');
     await writeParquet(file, 'SELECT 1 AS spend', { days: JSON.stringify({ [day]: shown }) });
     await startExecutions(executions);
+    const windows = [{ start_date: day, end_date }];
+    const run = { version: '1', execution: NAME, began_at: new Date().toISOString(), request, windows };
     await startBucket({
       [`tables/daily-campaigns/acme.${day.slice(0, 'YYYY-MM'.length)}.parquet`]: readFileSync(file),
-      [manifestKey(request, request)]: { ...manifest, request_hash },
-      [planKey(request, request)]: plan,
+      [manifestKey(request, request)]: manifest,
+      [runKey(request, NAME)]: run,
     });
     const [daily] = await readStatus('daily-campaigns');
-    expect(daily?.days?.counts.not_renewed).toBe(count);
+    expect(daily.days).toMatchObject({ days: 1, counts: { there: 1 }, runs });
+    expect(daily.days.runs).toHaveLength(runs.length);
   });
 });
 
@@ -181,7 +200,7 @@ it('advises what fits this machine', async () => {
     await writeFile(join(out, path), JSON.stringify(content));
   };
   const { name: _, ...request } = requestOf('daily', '2026-10-01', '2026-10-02');
-  await plan(out, { ...request, name: 'daily', max_parallel: undefined });
+  await leaveRun(out, { ...request, name: 'daily', max_parallel: undefined });
   const failure = { ...FAILURE, error: 'LoginRequired' };
   const window = 'bucket/exports/account=acme/export=daily/start_date=2026-10-01/end_date=2026-10-02';
   await write(`${window}/_failure.json`, failure);
@@ -215,11 +234,18 @@ it('the text has a line for each fact, and ends with the commands that tell more
     running: ['e-2'],
     newest_day: '2026-11-20',
     last: { execution: 'e-1', outcome: 'failed', error: 'ReportStuck', at: '2026-11-20T07:30:00Z' },
-    missing: lacking({
-      not_delivered: [range('2026-11-01', '2026-11-03', 2)],
-      held: [{ ...range('2026-10-05', '2026-10-06', 1), reason: 'held' }],
-      older_request: [
-        { ...range('2026-10-07', '2026-10-10', 3), reason: 'older_request', problem: 'without clicks' },
+    missing: daysOf({
+      counts: { missing: 2, behind: 0, held: 1, older: 3, there: 55 },
+      runs: [
+        {
+          execution: 'e-0',
+          began_at: '2026-11-20T06:00:00Z',
+          start_date: '2025-01-01',
+          end_date: '2026-01-01',
+          missing: 135,
+          not_renewed: 12,
+          command: 'npm run export -- resume e-0',
+        },
       ],
     }),
     months: [
@@ -249,7 +275,8 @@ it('the text has a line for each fact, and ends with the commands that tell more
     },
     damaged: ['k/_manifest.json'],
     failure: {
-      ...range('2026-11-01', '2026-11-02', 1),
+      start_date: '2026-11-01',
+      end_date: '2026-11-02',
       at: '2026-11-20T07:30:00Z',
       error: 'ReportStuck',
       happened: 'It hung.',
@@ -263,7 +290,8 @@ it('the text has a line for each fact, and ends with the commands that tell more
     '  running     e-2',
     '  last run    failed: ReportStuck, 2026-11-20 07:30 UTC, e-1',
     '  newest day  2026-11-20',
-    '  days        2 of 61 days are not delivered, 1 held, 3 of an older request until 2026-10-09 without clicks',
+    '  days        2 of 61 days are missing, 1 held, 3 of an older request',
+    '  unfinished  the run of 2025-01-01 to 2025-12-31 did not finish: 135 days are missing, 12 were not renewed',
     '  2026-10     final',
     '  2026-11     1 day unverified, 14 days changing, 2 days lacking',
     '  2026-09     closed on 2026-10-09; since the close: 4 days, spend +312.20, clicks -3',
@@ -275,6 +303,7 @@ it('the text has a line for each fact, and ends with the commands that tell more
   ];
   const missing = '  see         npm run export -- missing daily --account acme';
   const others = [
+    '  finish      npm run export -- resume e-0',
     '  export      npm run export -- run daily',
     '  export      npm run export -- run refused',
     '  see         npm run export -- explain e-1',
@@ -283,17 +312,17 @@ it('the text has a line for each fact, and ends with the commands that tell more
   expect(describeStatus(status, { local: true, out: 'o' })).toEqual([
     ...lines,
     `${missing} --local --out o`,
-    ...others.slice(0, 2),
+    ...others.slice(0, 3),
   ]);
   const none = { last: undefined, newest_day: undefined, newcomers: undefined, failure: undefined };
   const fine = { refused: undefined, damaged: [] };
   const unused = { running: [], months: [], ledger: { ...status.ledger, closed: [] }, ...none };
-  expect(describeStatus({ ...status, ...unused, ...fine, missing: lacking({}) })).toEqual([
+  expect(describeStatus({ ...status, ...unused, ...fine, missing: daysOf({ days: 0 }) })).toEqual([
     'acme/daily',
     '  last run    none has ended',
     '  newest day  nothing is delivered yet',
-    '  days        No day of the request is over',
+    '  days        No day was due yet',
   ]);
-  const complete = { ...status, ...unused, newest_day: '2026-11-20', missing: lacking({}) };
+  const complete = { ...status, ...unused, newest_day: '2026-11-20', missing: daysOf() };
   expect(describeStatus(complete)).toContain('  days        All 61 days are there');
 });

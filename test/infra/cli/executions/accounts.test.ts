@@ -204,12 +204,12 @@ describe('resume', () => {
     const end = { status: 'SUCCEEDED', output: '{}' };
     const { started } = await startExecutions([earlier()], { end, history: historyOf('globex') });
     await resume('daily-1', 1);
-    const only_missing = '2026-11-21T06:00:00.000Z';
+    const began_at = '2026-11-21T06:00:00.000Z';
     expect(JSON.parse(started[0]?.input ?? '')).toEqual({
       ...REQUEST,
       accounts: [ACCOUNTS[1]],
-      scheduled_at: only_missing,
-      only_missing,
+      scheduled_at: began_at,
+      resumes: { execution: 'daily-1', began_at },
     });
   });
 

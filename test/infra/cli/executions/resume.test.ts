@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { resume } from '../../../../infra/cli/executions/resume.ts';
 import { runCommand } from '../../../support/cli.ts';
 import { REPORT } from '../../../support/requests.ts';
@@ -20,7 +20,7 @@ function earlier(input: unknown = REQUEST, status: FakeExecution['status'] = 'FA
 }
 
 describe('resume', () => {
-  it('starts an execution for the missing windows of another', async () => {
+  it('starts an execution that finishes another', async () => {
     const { started } = await startExecutions([earlier()], { end: DELIVERED });
     expect(await resume('daily-1', 1)).toMatchObject({ outcome: 'delivered' });
     expect(started).toHaveLength(1);
@@ -30,18 +30,45 @@ describe('resume', () => {
     expect(JSON.parse(started[0]?.input ?? '')).toEqual({
       ...REQUEST,
       scheduled_at: '2026-11-01T05:00:00.000Z',
-      only_missing: '2026-11-01T05:00:00.000Z',
+      resumes: { execution: 'daily-1', began_at: '2026-11-01T05:00:00.000Z' },
     });
   });
 
+  it('counts the days of a scheduled execution from when it was due', async () => {
+    const scheduled_at = '2026-10-31T23:30:00Z';
+    const { started } = await startExecutions([earlier({ ...REQUEST, scheduled_at })], { end: DELIVERED });
+    await resume('daily-1', 1);
+    const resumes = { execution: 'daily-1', began_at: scheduled_at };
+    expect(JSON.parse(started[0]?.input ?? '')).toMatchObject({ scheduled_at, resumes });
+  });
+
   it.each([
-    ['scheduled_at', '2026-10-31T23:30:00Z'],
     ['only_missing', true],
-    ['only_missing', '2026-10-30T00:00:00Z'],
-  ])('keeps the %s of the request: %s', async (field, value) => {
+    ['run', 'daily#1'],
+    ['resumes', { execution: 'daily-0', began_at: '2026-10-30T00:00:00.000Z' }],
+  ])('takes no %s over: the object of the earlier execution has what is left', async (field, value) => {
     const { started } = await startExecutions([earlier({ ...REQUEST, [field]: value })], { end: DELIVERED });
     await resume('daily-1', 1);
-    expect(JSON.parse(started[0]?.input ?? '')).toMatchObject({ [field]: value });
+    expect(JSON.parse(started[0]?.input ?? '')).toEqual({
+      ...REQUEST,
+      scheduled_at: '2026-11-01T05:00:00.000Z',
+      resumes: { execution: 'daily-1', began_at: '2026-11-01T05:00:00.000Z' },
+    });
+  });
+
+  it('exports the request as it is configured now, and says so', async () => {
+    const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    const changed = { ...REQUEST, name: 'daily-campaigns', metrics: ['clicks'] };
+    const { started } = await startExecutions([earlier(changed)], { end: DELIVERED });
+    await resume('daily-1', 1);
+    const { metrics, period } = JSON.parse(started[0]?.input ?? '');
+    expect({ hasChanged: !metrics.includes('clicks'), period }).toEqual({
+      hasChanged: true,
+      period: 'yesterday',
+    });
+    expect(write.mock.calls.join('')).toContain(
+      'warning: the request of acme/daily-campaigns has changed since then, and is exported as it is now',
+    );
   });
 
   it.each([

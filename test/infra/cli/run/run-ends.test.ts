@@ -46,7 +46,33 @@ async function readFiles(directory: string): Promise<string> {
   return (await Promise.all(texts)).join('\n');
 }
 
+/** Runs a command that was printed, at the speed of the other runs. */
+async function paste(command: string): Promise<object> {
+  const { status, stdout, stderr } = await runCommand([
+    ...command.trim().split(' ').slice(4),
+    ...['--speed', '100', '--json'],
+  ]);
+  expect({ status, stderr }).toMatchObject({ status: 0 });
+  return JSON.parse(stdout);
+}
+
 describe('a failed run', () => {
+  it('P5: prints the command that finishes it, and only what failed is exported again', async () => {
+    const { args, out, sandbox } = await startCommandRun(TWO_WINDOWS, {
+      faults: ['create nth=2 status=422'],
+    });
+    const { status, stderr } = await runCommand(args.filter((arg) => arg !== '--json'));
+    expect(status).toBe(1);
+    const [, next = ''] = /^Then: (.*)$/m.exec(stderr) ?? [];
+    expect(next).toMatch(/^npm run export -- resume daily-\S+ --local --out \S+$/);
+
+    expect(await paste(next)).toMatchObject({ outcome: 'delivered', already_delivered: 1, windows: [{}] });
+    expect(sandbox.reports()).toHaveLength(2);
+    expect(await objectsIn(out, '_manifest.json')).toHaveLength(2);
+    const again = await runCommand([...next.split(' ').slice(4), '--json']);
+    expect(again).toMatchObject({ status: 2, stdout: expect.stringContaining('did not finish') });
+  });
+
   it('P6: has one failure report, and no secret anywhere', async () => {
     const faults = ['report nth=2 status=401', 'storage body="<html>sbx_sig_x</html>" times=always'];
     const { args, out, sandbox } = await startCommandRun(ONE_WINDOW, { faults });
@@ -90,8 +116,8 @@ describe('an interrupted run', () => {
     expect(await objectsIn(out, '/report.json')).toHaveLength(2);
   });
 
-  it('says after Ctrl-C what was delivered, and the command that exports the rest; another run had to wait', async () => {
-    const { args, out } = await startHeldRun();
+  it('prints after Ctrl-C the command that exports the rest; another run had to wait', async () => {
+    const { args, out, release } = await startHeldRun();
     const { child, ended } = startCommand(args);
     await waitForFirstWindow(out);
     const second = await runCommand(args);
@@ -108,11 +134,16 @@ describe('an interrupted run', () => {
     const history = JSON.parse(await readFile(join(out, 'history.json'), 'utf8'));
     expect(history.executions).toMatchObject([{ execution: interrupted.execution }]);
 
-    // None of the arguments has a space.
-    expect(interrupted.next).toBe(`npm run export -- ${args.join(' ')} --only-missing`);
+    expect(interrupted.next).toBe(`npm run export -- resume ${interrupted.execution} --local --out ${out}`);
     const { stdout: shown } = await runCommand(['status', '--local', '--json', '--out', out]);
     const last = { execution: interrupted.execution, outcome: 'incomplete' };
-    expect(JSON.parse(shown).exports).toMatchObject([{ last }]);
+    const execution = interrupted.execution;
+    expect(JSON.parse(shown).exports).toMatchObject([{ last, days: { runs: [{ execution }] } }]);
+
+    release();
+    expect(await paste(interrupted.next)).toMatchObject({ already_delivered: 1, windows: [{}] });
+    const after = await runCommand(['status', '--local', '--json', '--out', out]);
+    expect(JSON.parse(after.stdout).exports).toMatchObject([{ days: { runs: [], ranges: [] } }]);
   });
 
   it('keeps no part of a file after Ctrl-C', async () => {

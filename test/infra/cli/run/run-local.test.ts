@@ -115,6 +115,36 @@ it("exports each account from a platform of one's own, with a credential file fo
   expect(new Set(clients)).toEqual(new Set(Object.keys(secrets)));
 });
 
+it('resumes the accounts of a failed run that are not done', async () => {
+  await using sandbox = await startSandbox({
+    credentials: ['acme', 'globex'].map((clientId) => ({ clientId, clientSecret: `${clientId}-secret` })),
+    now: scaledClock(1000).now,
+  });
+  const { account: _, ...what } = REQUEST;
+  const accounts = ['acme', 'globex'].map((account) => {
+    return { account, advertiser_ids: sandbox.advertiserIds };
+  });
+  const request = { ...what, advertiser_ids: undefined, accounts, table: false };
+  const options = await optionsFor(sandbox.baseUrl, request);
+  const login = (account: string, client_secret: string) =>
+    file(`credential-${account}.json`, { client_id: account, client_secret });
+  await login('acme', 'acme-secret');
+  await login('globex', 'a wrong one');
+  const credential = join(directory, 'credential-{account}.json');
+  const common = ['--revision', sandbox.revision, '--credential', credential];
+  const { status, stderr } = await runCommand([...options, ...common, '--speed', '1000']);
+  expect({ status, stderr }).toMatchObject({ status: 1, stderr: expect.stringMatching(/^globex +failed/m) });
+  const [, next = ''] = /^Then: npm run export -- (.*)$/m.exec(stderr) ?? [];
+  expect(next).toMatch(/^resume daily-\S+ --local --out \S+$/);
+
+  await login('globex', 'globex-secret');
+  const before = sandbox.reports().length;
+  const resumed = await runCommand([...next.split(' '), '--speed', '1000']);
+  expect(resumed).toMatchObject({ status: 0, stdout: expect.stringMatching(/\nglobex +delivered /) });
+  expect(resumed.stdout).not.toContain('acme');
+  expect(sandbox.reports()).toHaveLength(before + 1);
+});
+
 describe('run --local', () => {
   it('works with any server that keeps the contract', async () => {
     const { platform, storage } = await startPlatform();

@@ -1,7 +1,7 @@
-import { type RequestTarget, requestHash } from '../../../functions/decisions/request-hash.ts';
-import { manifestKey, objectKey } from '../../../functions/workflow/keys.ts';
-import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
-import type { Window } from '../../../functions/workflow/state-parts.ts';
+import { type RequestTarget, requestHash } from '../../functions/decisions/request-hash.ts';
+import { manifestKey, objectKey } from '../../functions/workflow/keys.ts';
+import type { ExportRequest } from '../../functions/workflow/request/request.ts';
+import type { Window } from '../../functions/workflow/state-parts.ts';
 
 const TARGET = { platform: 'api.example', revision: '2026-09-01' };
 
@@ -55,6 +55,15 @@ export function createBucket() {
     async getText(key: string) {
       reads.push(key);
       return texts.get(key);
+    },
+    /** There is no table. */
+    readEnd: async () => undefined,
+    async putJson(key: string, value: unknown) {
+      texts.set(key, JSON.stringify(value));
+      return true;
+    },
+    async remove(key: string) {
+      texts.delete(key);
     },
     async head(key: string, version?: string) {
       const object = objects.get(key);

@@ -8,7 +8,8 @@ import { uuid } from '../workflow/request/fields.ts';
 import type { ReportRequest } from '../workflow/request/request.ts';
 import type { Newcomers } from '../workflow/state-parts.ts';
 import { parseManifest } from './manifest.ts';
-import { listWindows, oldestDay, PARALLEL } from './records.ts';
+import { PARALLEL } from './read-all.ts';
+import { listWindows, oldestDay } from './records.ts';
 
 /** The object that ListAdvertisers writes if the list is another one than before. */
 export const AdvertiserList = z.object({

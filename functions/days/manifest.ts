@@ -9,6 +9,7 @@ import { MANIFEST, manifestKey } from '../workflow/keys.ts';
 import { isPossibleRange, isPossibleRequest, isPossibleTime } from '../workflow/possible.ts';
 import { isTimeZone } from '../workflow/request/dates.ts';
 import { ExportRequest } from '../workflow/request/request.ts';
+import type { ReportVersion } from '../workflow/shown-days.ts';
 import { Advertisers, Curated, StoredObject, Window } from '../workflow/state-parts.ts';
 import type { SavedWindow } from '../workflow/states.ts';
 
@@ -21,12 +22,12 @@ export const Manifest = z.object({
   ...Window.shape,
   /** As the platform gets it. */
   request: z.record(z.string(), z.unknown()),
-  /** Version 0.2.0 wrote none. */
-  export_request: z.optional(ExportRequest),
+  /** The export's request. */
+  export_request: ExportRequest,
   advertisers: z.optional(Advertisers),
   time_zone: z.optional(z.string()),
-  /** Version 0.1.0 wrote none. */
-  request_hash: z.optional(z.string()),
+  /** See requestHash. */
+  request_hash: z.string(),
   platform: z.string(),
   revision: z.string(),
   report_id: z.optional(z.string()),
@@ -67,13 +68,12 @@ function canBeTrue(manifest: Manifest, key: string, now: Date): boolean {
   const window = { start_date, end_date, content };
   const times = [createdAt(manifest), manifest.copied_at, manifest.published_at];
   const isAsked =
-    !asked ||
-    (isPossibleRequest(asked) &&
-      asked.account === account &&
-      asked.name === name &&
-      asked.kind === kind &&
-      asked.start_date <= start_date &&
-      asked.end_date >= end_date);
+    isPossibleRequest(asked) &&
+    asked.account === account &&
+    asked.name === name &&
+    asked.kind === kind &&
+    asked.start_date <= start_date &&
+    asked.end_date >= end_date;
   return (
     manifestKey({ account, name }, window) === key &&
     manifest.key.startsWith(key.slice(0, -MANIFEST.length)) &&
@@ -89,26 +89,10 @@ export function createdAt({ report_created_at, copied_at }: Manifest): string {
   return report_created_at ?? copied_at;
 }
 
-/** The export's request. A manifest of an older version has only the parts that the platform got. */
-export function requestOf(manifest: Manifest): ExportRequest | undefined {
-  const { export_request, kind, account, request, time_zone, start_date, end_date } = manifest;
-  if (export_request) return export_request;
-  const common = { kind, account, name: manifest.export, start_date, end_date, time_zone, max_parallel: 1 };
-  const { advertiser_ids, metrics, dimensions, granularity, format, ...others } = request;
-  const { start_date: _, end_date: __, ...options } = others;
-  const { advertiser_id, ...query } = options;
-  const fields = {
-    report: { advertiser_ids, metrics, dimensions, granularity, format, options },
-    purchases: { advertiser_id, options: query },
-    list: request,
-  };
-  return ExportRequest.safeParse({ ...common, ...fields[kind] }).data;
-}
-
-export function hashOf(manifest: Manifest): string {
-  const { request_hash, platform, revision } = manifest;
-  const request = request_hash === undefined ? requestOf(manifest) : undefined;
-  return request ? requestHash(request, { platform, revision }) : (request_hash ?? '');
+/** The report that a manifest names. A list or a query has none: it is named by its execution. */
+export function versionOf(manifest: Manifest): ReportVersion {
+  const { report_id = manifest.execution, request_hash } = manifest;
+  return { report_id, created_at: createdAt(manifest), request_hash };
 }
 
 interface Publishing extends RequestTarget {

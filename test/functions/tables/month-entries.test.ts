@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openDatabase } from '../../../functions/tables/database.ts';
+import { readEntries, requireMonths, shownOn } from '../../../functions/tables/month-entries.ts';
 import { literal } from '../../../functions/workflow/sql.ts';
-import { readMonths, shownReader } from '../../../infra/knowledge/months.ts';
 import { shownDay } from '../../support/ledger-rows.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -36,24 +36,26 @@ async function createStore(objects: Readonly<Record<string, object>>, rows = 3) 
 }
 
 const HELD = { ...DAY, held: { report_id: 's', created_at: '2026-11-02T00:00:00Z', request_hash: 'h' } };
-const TABLE = { table: 'daily', account: 'acme', kind: 'report' } as const;
+const TABLE = { table: 'daily', account: 'acme' };
 
-it('reads the days of the months that are wanted, and the columns of each', async () => {
+it('reads the days and the columns of the months that are wanted, of this account only', async () => {
   const { store } = await createStore({
     'tables/daily/acme.2026-09.parquet': { '2026-09-30': DAY },
     'tables/daily/acme.2026-10.parquet': { '2026-10-01': HELD },
     'tables/daily/acme.2026-11.parquet': { '2026-11-01': DAY },
     'tables/daily/acme2.2026-10.parquet': { '2026-10-02': DAY },
   });
-  const shown = await shownReader(store)(TABLE, ['2026-09-30', '2026-10-01', '2026-10-02']);
-  expect(shown).toEqual({ '2026-09-30': DAY, '2026-10-01': HELD });
-  const [first, ...others] = await readMonths(store, TABLE, () => true);
-  expect(others.map(({ month }) => month)).toEqual(['2026-10', '2026-11']);
-  expect([...(first?.columns ?? [])]).toEqual([
-    ['spend', 'BIGINT'],
-    ['id', 'VARCHAR'],
-  ]);
-  expect(await shownReader(store)({ ...TABLE, account: 'globex' }, ['2026-10-01'])).toEqual({});
+  const { months, damaged } = await readEntries(store, TABLE, (month) => month < '2026-11');
+  expect({ months, damaged }).toEqual({
+    months: [
+      { month: '2026-09', days: { '2026-09-30': DAY }, columns: new Set(['spend', 'id']) },
+      { month: '2026-10', days: { '2026-10-01': HELD }, columns: new Set(['spend', 'id']) },
+    ],
+    damaged: [],
+  });
+  const all = await readEntries(store, TABLE);
+  expect(all.months.map(({ month }) => month)).toEqual(['2026-09', '2026-10', '2026-11']);
+  expect(await readEntries(store, { ...TABLE, account: 'globex' })).toEqual({ months: [], damaged: [] });
 });
 
 it('reads a footer of many row groups with a second call, and never the rows', async () => {
@@ -61,30 +63,41 @@ it('reads a footer of many row groups with a second call, and never the rows', a
     { 'tables/daily/acme.2026-10.parquet': { '2026-10-01': DAY } },
     2_000_000,
   );
-  expect(await shownReader(store)(TABLE, ['2026-10-01'])).toEqual({ '2026-10-01': DAY });
+  const { months } = await readEntries(store, TABLE);
+  expect(months[0]?.days).toEqual({ '2026-10-01': DAY });
   const [size = 0] = [...files.values()].map(({ length }) => length);
   expect(lengths).toHaveLength(2);
   expect(lengths[1]).toBeLessThan(size / 10);
 });
 
-it('shows the snapshot of a list on each day', async () => {
-  const { store } = await createStore({ 'tables/campaigns/acme.parquet': { '2026-10-01': DAY } });
-  const list = { table: 'campaigns', account: 'acme', kind: 'list' } as const;
-  expect(await shownReader(store)(list, ['2026-10-05'])).toEqual({ '2026-10-05': DAY });
+it('shows the snapshot of a list on each day, and a day of a report where it is', async () => {
+  const { store } = await createStore({
+    'tables/campaigns/acme.parquet': { '2026-10-01': DAY },
+    'tables/daily/acme.2026-10.parquet': { '2026-10-01': DAY },
+  });
+  const shown = async (table: string) => {
+    const { months } = await readEntries(store, { table, account: 'acme' });
+    return shownOn(['2026-10-05', '2026-10-06'], months);
+  };
+  expect(await shown('campaigns')).toEqual({ '2026-10-05': DAY, '2026-10-06': DAY });
+  expect(await shown('daily')).toEqual({ '2026-10-01': DAY });
 });
 
 it.each<[string, (object: Buffer) => Buffer]>([
   ['no bytes', () => Buffer.alloc(0)],
   ['a text', () => Buffer.from('a text of somebody else')],
   ['a footer that was cut', (object) => object.subarray(0, -163)],
+  ['a footer that is no footer', (object) => object.fill('x', object.length - 400, object.length - 8)],
   ['other metadata', (object) => object.fill('x', object.indexOf('report_id'), object.indexOf('created_at'))],
-])('names a damaged object: one with %s', async (_, damage) => {
+])('names a damaged object, and reads the other months: one with %s', async (_, damage) => {
   const key = 'tables/daily/acme.2026-10.parquet';
-  const { store, lengths, files } = await createStore({ [key]: { '2026-10-01': DAY } });
-  files.set(key, damage(files.get(key) ?? Buffer.alloc(0)));
-  await expect(shownReader(store)(TABLE, ['2026-10-01'])).rejects.toMatchObject({
-    name: 'TableProblem',
-    message: expect.stringContaining(`${key} is damaged or was not written by this stack; restore`),
+  const { store, lengths, files } = await createStore({
+    [key]: { '2026-10-01': DAY },
+    'tables/daily/acme.2026-11.parquet': { '2026-11-01': DAY },
   });
-  expect(lengths).toHaveLength(1);
+  files.set(key, damage(files.get(key) ?? Buffer.alloc(0)));
+  const entries = await readEntries(store, TABLE);
+  expect(entries).toMatchObject({ months: [{ month: '2026-11' }], damaged: [{ key, month: '2026-10' }] });
+  expect(() => requireMonths(entries)).toThrow(`${key} is damaged or was not written by this stack; restore`);
+  expect(lengths).toHaveLength(2);
 });

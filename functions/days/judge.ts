@@ -1,0 +1,134 @@
+import { type DateRange, wasOver } from '../workflow/request/dates.ts';
+import type { ReportVersion, ShownDay, ShownDays } from '../workflow/shown-days.ts';
+
+/** A report that a manifest names. It says something about each day of its window. */
+export interface Delivery extends DateRange, ReportVersion {
+  /** The reason why the table could not take the report. */
+  readonly table_problem?: string | undefined;
+  /** The object that the manifest names has another checksum. Such a delivery counts for nothing. */
+  readonly lost?: true;
+  /** The object that the manifest names was removed. The delivery still counts. */
+  readonly removed?: true;
+}
+
+/** A failed export or window, or a run that did not finish: the reasons why days are missing. */
+export interface Attempt extends DateRange {
+  /** When it failed or began, in ISO 8601. */
+  readonly at: string;
+  /** The error of a failure report, and what happened. Absent for a run that did not finish. */
+  readonly error?: string;
+}
+
+/**
+ * The state of a day of an export. The first one that holds counts, in this order:
+ *
+ * - `missing`: no run has delivered it, or its report was created before the day was over
+ * - `behind`: it is delivered, and the table does not show its newest report, or lacks a column of its request
+ * - `held`: its newest report has no rows of it, and the table keeps the rows that it had
+ * - `older`: it was delivered by the request as it was before the config changed
+ * - `there`: everything else. It may have no rows
+ */
+export const DAY_STATES = ['missing', 'behind', 'held', 'older', 'there'] as const;
+export type DayState = (typeof DAY_STATES)[number];
+
+/**
+ * The reason why a day is missing. It is for the reader: no code decides by it.
+ *
+ * - `failed`: a run of it failed · `interrupted`: a run of it did not finish
+ * - `partial`: it was exported before the day was over · `never`: no run is known that was to export it
+ */
+export type MissingReason = 'never' | 'failed' | 'interrupted' | 'partial';
+
+/** Everything that decides the states of an export's days. */
+export interface DayEvidence<D extends Delivery = Delivery> {
+  /** The reports of the export's name. An earlier form of the request may have asked for some of them. */
+  readonly deliveries: readonly D[];
+  /** What the table shows; undefined if the export has no table, or if the table cannot be read. */
+  readonly shown?: ShownDays | undefined;
+  /** The hash of the configured request. */
+  readonly hash: string;
+  /** The time zone in which the days of a report end. Absent for a list: a snapshot is made during its day. */
+  readonly timeZone?: string | undefined;
+  readonly attempts?: readonly Attempt[];
+}
+
+export interface JudgedDay<D extends Delivery = Delivery> {
+  readonly day: string;
+  readonly state: DayState;
+  /** Of a missing day. */
+  readonly reason?: MissingReason;
+  /** What a failed run says, or why the table could not take the day. */
+  readonly problem?: string | undefined;
+  /** The newest report of the day. */
+  readonly delivery?: D;
+  /** What the table shows. */
+  readonly shown?: ShownDay;
+}
+
+/** Says what each day is, for every command and every step. */
+export function judgeDays<D extends Delivery>(
+  days: readonly string[],
+  evidence: DayEvidence<D>,
+): JudgedDay<D>[] {
+  const newestFirst = evidence.deliveries
+    .filter(({ lost }) => !lost)
+    .toSorted((one, other) => compareReports(other, one));
+  const attempts = evidence.attempts ?? [];
+  return days.map((day) => {
+    const delivery = newestFirst.find((candidate) => covers(candidate, day));
+    const shown = evidence.shown?.[day];
+    const known = { day, ...(delivery && { delivery }), ...(shown && { shown }) };
+    if (!delivery) return { ...known, state: 'missing', ...findReason(day, attempts) };
+    if (!wasOver(day, delivery.created_at, evidence.timeZone))
+      return { ...known, state: 'missing', reason: 'partial' };
+    if (evidence.shown && isBehind(delivery, shown, evidence.hash)) {
+      const lacks = shown?.lacks && `the table shows it without ${shown.lacks.join(', ')}`;
+      return { ...known, state: 'behind', problem: delivery.table_problem ?? lacks };
+    }
+    if (shown && isHeld(shown)) return { ...known, state: 'held' };
+    return { ...known, state: delivery.request_hash === evidence.hash ? 'there' : 'older' };
+  });
+}
+
+/** A window without days, which a query for purchases may have, covers its start. */
+export function covers({ start_date, end_date }: DateRange, day: string): boolean {
+  return start_date <= day && (day < end_date || day === start_date);
+}
+
+/** Positive if the first report is the newer one, 0 if they are the same: its time of creation decides, then its id. */
+export function compareReports(
+  one: Pick<ReportVersion, 'created_at' | 'report_id'>,
+  other: Pick<ReportVersion, 'created_at' | 'report_id'>,
+): number {
+  const age = Date.parse(one.created_at) - Date.parse(other.created_at);
+  if (age !== 0) return age;
+  if (one.report_id === other.report_id) return 0;
+  return one.report_id > other.report_id ? 1 : -1;
+}
+
+/** The newest report of the day has no rows of it, so the table keeps the rows of an older one. */
+export function isHeld(shown: ShownDay): boolean {
+  return shown.held !== undefined && compareReports(shown.held, shown) > 0;
+}
+
+/**
+ * The table has not read the newest report, or lacked a column of its request when it did. A column that the
+ * config has no more is none that the table should have.
+ */
+function isBehind(delivery: Delivery, entry: ShownDay | undefined, hash: string): boolean {
+  if (!entry) return true;
+  const newestRead = entry.held && isHeld(entry) ? entry.held : entry;
+  const age = compareReports(delivery, newestRead);
+  const lacks = entry.lacks !== undefined && newestRead === entry && delivery.request_hash === hash;
+  return age > 0 || (age === 0 && lacks);
+}
+
+function findReason(
+  day: string,
+  attempts: readonly Attempt[],
+): Pick<JudgedDay, 'reason' | 'problem'> & { readonly reason: MissingReason } {
+  const ofDay = attempts.filter((attempt) => covers(attempt, day));
+  const latest = ofDay.toSorted((one, other) => Date.parse(other.at) - Date.parse(one.at))[0];
+  if (!latest) return { reason: 'never' };
+  return latest.error === undefined ? { reason: 'interrupted' } : { reason: 'failed', problem: latest.error };
+}

@@ -1,0 +1,28 @@
+import pMap, { pMapSkip } from 'p-map';
+import type { ObjectStore } from '../aws/objects.ts';
+
+/** Objects that are read at the same time. More would share the CPU of a small function. */
+export const PARALLEL = 10;
+
+export interface ReadRecords<T> {
+  readonly records: T[];
+  /** The keys of objects that are there, and are not such records. */
+  readonly damaged: string[];
+}
+
+/** @param parse returns undefined if the text is no such record, or tells what cannot be true */
+export async function readAll<T>(
+  store: Pick<ObjectStore, 'getText'>,
+  keys: Iterable<string>,
+  parse: (text: string, key: string) => Promise<T | undefined> | T | undefined,
+): Promise<ReadRecords<T>> {
+  const damaged: string[] = [];
+  const read = async (key: string) => {
+    const text = await store.getText(key);
+    if (text === undefined) return pMapSkip;
+    const record = await parse(text, key);
+    if (record === undefined) damaged.push(key);
+    return record ?? pMapSkip;
+  };
+  return { records: await pMap(keys, read, { concurrency: PARALLEL }), damaged: damaged.toSorted() };
+}

@@ -1,0 +1,122 @@
+import type { ObjectStore } from '../aws/objects.ts';
+import { type DamagedMonth, readEntries, shownOn } from '../tables/month-entries.ts';
+import { reasonOf } from '../tables/report.ts';
+import type { DateRange } from '../workflow/request/dates.ts';
+import type { ExportRequest } from '../workflow/request/request.ts';
+import type { ShownDays } from '../workflow/shown-days.ts';
+import { type TableSchema, tableOf } from '../workflow/table.ts';
+import { type Attempt, covers, type JudgedDay, judgeDays } from './judge.ts';
+import { type ExportRecords, readRecords, type StoredDelivery } from './records.ts';
+import { daysToRenew } from './runs.ts';
+
+export type DayStore = Pick<ObjectStore, 'list' | 'getText' | 'head' | 'readEnd'>;
+
+/** An export, and what its days are judged by. */
+export interface JudgedExport {
+  readonly request: ExportRequest;
+  /** The hash of the configured request. */
+  readonly hash: string;
+  /** Its table; undefined if the export has none. */
+  readonly schema: TableSchema | undefined;
+}
+
+/** What the table of an account says about some days. */
+export interface TableEntries {
+  readonly shown: ShownDays;
+  /** Objects that cannot be read. Their days are behind. */
+  readonly damaged: readonly DamagedMonth[];
+}
+
+export type StoredDay = JudgedDay<StoredDelivery>;
+
+/**
+ * Reads everything that tells what some days of an export are, and judges them.
+ *
+ * @param days ascending
+ * @returns `unread`: the reason why the table cannot be read. The days are then judged by manifests alone
+ * @throws AccessRefused, ServiceUnavailable
+ */
+export async function readDays(
+  store: DayStore,
+  judged: JudgedExport,
+  days: readonly string[],
+  now: Date,
+): Promise<{ readonly days: StoredDay[]; readonly records: ExportRecords; readonly unread?: string }> {
+  const range = rangeOf(days);
+  const [records, table] = await Promise.all([
+    readRecords(store, judged.request, now, range),
+    readTable(store, judged, days).catch((error: Error) => {
+      const reason = reasonOf(error);
+      if (reason === undefined) throw error;
+      return { unread: reason };
+    }),
+  ]);
+  const unread = table !== undefined && 'unread' in table ? table.unread : undefined;
+  const entries = table !== undefined && 'shown' in table ? table : undefined;
+  return {
+    days: judgeStored(days, judged, records, entries),
+    records,
+    ...(unread !== undefined && { unread }),
+  };
+}
+
+/** Reads what the table shows; undefined if the export has no table. @throws AccessRefused */
+export async function readTable(
+  store: Pick<ObjectStore, 'list' | 'readEnd'>,
+  { request, schema }: JudgedExport,
+  days: readonly string[],
+): Promise<TableEntries | undefined> {
+  const table = tableOf(request);
+  if (schema === undefined || table === undefined) return undefined;
+  const wanted = new Set(days.map(monthOf));
+  const { account } = request;
+  const { months, damaged } = await readEntries(store, { table, account }, (month) => wanted.has(month));
+  return { shown: shownOn(days, months), damaged };
+}
+
+/** Judges days by what was read. @param since only reports that were created since this instant count */
+export function judgeStored(
+  days: readonly string[],
+  { request, hash }: JudgedExport,
+  { deliveries, failures, runs }: Pick<ExportRecords, 'deliveries' | 'failures' | 'runs'>,
+  entries: TableEntries | undefined,
+  since?: Date,
+): StoredDay[] {
+  const counting = since
+    ? deliveries.filter(({ created_at }) => Date.parse(created_at) >= since.getTime())
+    : deliveries;
+  const interrupted = runs.flatMap((run): Attempt[] => {
+    const open = new Set(daysToRenew(run, deliveries));
+    const at = run.began_at;
+    const unfinished = run.windows.filter((window) => [...open].some((day) => covers(window, day)));
+    return unfinished.map((window) => ({ ...window, at }));
+  });
+  const attempts = [
+    ...failures.map(({ start_date, end_date, at, error, happened }) => {
+      return { start_date, end_date, at, error: `${error}: ${happened}` };
+    }),
+    ...interrupted,
+  ];
+  const judged = judgeDays(days, {
+    deliveries: counting,
+    shown: entries?.shown,
+    hash,
+    timeZone: request.kind === 'report' ? (request.time_zone ?? 'UTC') : undefined,
+    attempts,
+  });
+  return judged.map((day) => {
+    const damage = entries?.damaged.find(({ month }) => month === undefined || month === monthOf(day.day));
+    return day.state === 'behind' && damage ? { ...day, problem: `${damage.key} cannot be read` } : day;
+  });
+}
+
+/** @param days ascending @returns the range of the days; of no days, one without days */
+function rangeOf(days: readonly string[]): DateRange {
+  const start_date = days[0] ?? '1900-01-01';
+  const last = days.at(-1) ?? start_date;
+  return { start_date, end_date: last };
+}
+
+function monthOf(day: string): string {
+  return day.slice(0, 'YYYY-MM'.length);
+}

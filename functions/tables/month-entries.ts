@@ -1,0 +1,138 @@
+import { parquetMetadata, parquetSchema, type SchemaElement } from 'hyparquet';
+import pMap, { pMapSkip } from 'p-map';
+import type { ObjectEnd, ObjectStore } from '../aws/objects.ts';
+import { DAYS, readShownDays, type ShownDays } from '../workflow/shown-days.ts';
+import { TABLES_PREFIX } from '../workflow/table.ts';
+import { damaged, TableProblem } from './report.ts';
+
+/** The part of a table that one account fills. */
+export interface AccountTable {
+  readonly table: string;
+  readonly account: string;
+  readonly kind: 'report' | 'list';
+}
+
+/** An object of a table that cannot be read, or that something else wrote. */
+export interface DamagedMonth {
+  readonly key: string;
+  /** YYYY-MM; undefined for a list. */
+  readonly month: string | undefined;
+}
+
+/** What the objects of an account's table say. */
+export interface TableEntries {
+  readonly months: readonly MonthEntries[];
+  readonly damaged: readonly DamagedMonth[];
+}
+
+/** What the object of a month, or of a list, says about its days. It is read from the object's end. */
+export interface MonthEntries {
+  /** YYYY-MM; undefined for a list, which has one object. */
+  readonly month: string | undefined;
+  readonly days: ShownDays;
+  /** The types of its columns by name, as the Data Catalog names them, in the order of the columns. */
+  readonly columns: ReadonlyMap<string, string>;
+}
+
+type TableObjects = Pick<ObjectStore, 'list' | 'readEnd'>;
+
+/** Months that are read at the same time. */
+const PARALLEL = 10;
+
+/** Holds the footer of a month of 10,000 rows. The footer of 100 million rows takes a second call. */
+const END_BYTES = 64 * 1024;
+
+/** Ends a Parquet file: the footer's length in four bytes, and MAGIC, with which the file begins too. */
+const TAIL_BYTES = 8;
+const MAGIC = 'PAR1';
+
+/**
+ * Reads the entries of an account's table, only the end of each object, and without DuckDB.
+ *
+ * @param isWanted by YYYY-MM; a list's object is always read
+ * @throws AccessRefused, ServiceUnavailable
+ */
+export async function readEntries(
+  store: TableObjects,
+  { table, account }: Pick<AccountTable, 'table' | 'account'>,
+  isWanted: (month: string) => boolean = () => true,
+): Promise<TableEntries> {
+  const keys = await store.list(`${TABLES_PREFIX}${table}/${account}.`);
+  const wanted = keys.flatMap((key) => {
+    const parts = /\.(?:(\d{4}-\d{2})\.)?parquet$/.exec(key);
+    return parts && (parts[1] === undefined || isWanted(parts[1])) ? [{ key, month: parts[1] }] : [];
+  });
+  const unreadable: DamagedMonth[] = [];
+  const read = async ({ key, month }: (typeof wanted)[number]) => {
+    try {
+      const footer = await readFooter(store, key);
+      return footer ? { month, ...describeFooter(key, footer) } : pMapSkip;
+    } catch (error) {
+      if (!(error instanceof TableProblem)) throw error;
+      unreadable.push({ key, month });
+      return pMapSkip;
+    }
+  };
+  const months = await pMap(wanted, read, { concurrency: PARALLEL });
+  return { months, damaged: unreadable };
+}
+
+/** For a caller that cannot do without a damaged month. @throws TableProblem */
+export function requireMonths({ months, damaged: [first] }: TableEntries): readonly MonthEntries[] {
+  if (first) throw damaged(first.key);
+  return months;
+}
+
+/** Joins the days of months. A list shows its only snapshot on each of `days`. */
+export function shownOn(days: readonly string[], months: readonly MonthEntries[]): ShownDays {
+  const list = months.find(({ month }) => month === undefined);
+  const shown: ShownDays = Object.assign({}, ...months.map((month) => month.days));
+  const [snapshot] = Object.values(shown);
+  return list && snapshot ? Object.fromEntries(days.map((day) => [day, snapshot])) : shown;
+}
+
+/** @returns undefined if the object does not exist */
+async function readFooter(
+  store: Pick<ObjectStore, 'readEnd'>,
+  key: string,
+  length = END_BYTES,
+): Promise<ObjectEnd | undefined> {
+  const end = await store.readEnd(key, length);
+  if (!end) return undefined;
+  const { bytes, size } = end;
+  if (size < MAGIC.length + TAIL_BYTES || bytes.toString('latin1', bytes.length - MAGIC.length) !== MAGIC)
+    throw damaged(key);
+  const needed = bytes.readUInt32LE(bytes.length - TAIL_BYTES) + TAIL_BYTES;
+  if (needed > size - MAGIC.length) throw damaged(key);
+  return needed <= bytes.length ? end : readFooter(store, key, needed);
+}
+
+function describeFooter(key: string, { bytes }: ObjectEnd): Pick<MonthEntries, 'days' | 'columns'> {
+  const metadata = parseFooter(key, bytes);
+  const text = metadata.key_value_metadata?.find((entry) => entry.key === DAYS)?.value;
+  const days = text === undefined ? undefined : readShownDays(text);
+  if (!days) throw damaged(key);
+  const columns = parquetSchema(metadata).children.map(({ element }) => [element.name, typeOf(element)] as const);
+  return { days, columns: new Map(columns) };
+}
+
+/** Types that Parquet tells by how a value is meant. */
+const MEANT: Readonly<Record<string, string>> = { UTF8: 'string', STRING: 'string', DATE: 'date' };
+
+/** Types that Parquet tells by how a value is stored. */
+const STORED: Readonly<Record<string, string>> = { INT64: 'bigint', DOUBLE: 'double', BOOLEAN: 'boolean' };
+
+function typeOf({ type, converted_type, logical_type, precision, scale = 0 }: SchemaElement): string {
+  const meant: string = logical_type?.type ?? converted_type ?? '';
+  if (meant === 'DECIMAL') return `decimal(${precision},${scale})`;
+  if (meant.startsWith('TIMESTAMP')) return 'timestamp';
+  return MEANT[meant] ?? STORED[type ?? ''] ?? 'another type';
+}
+
+function parseFooter(key: string, bytes: Buffer) {
+  try {
+    return parquetMetadata(bytes);
+  } catch (error) {
+    throw damaged(key, error as Error);
+  }
+}
