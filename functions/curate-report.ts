@@ -9,6 +9,7 @@ import { MAX_REPLACED_COPIES, MIN_WAIT } from './decisions/waits.ts';
 import { NOT_READ, shortenTexts } from './decisions/warnings.ts';
 import { type Curation, curateList, curateRows } from './tables/curate-file.ts';
 import { openDatabase } from './tables/database.ts';
+import type { AcceptedAt, LostReport } from './tables/month.ts';
 import { curateTotal } from './tables/reconcile.ts';
 import { limitOf, notWritten, otherRequest, reasonOf, TableProblem } from './tables/report.ts';
 import { findRows } from './tables/report-file.ts';
@@ -33,8 +34,10 @@ interface Dependencies extends Pick<Common, 'millisecondsLeft'> {
   readonly target: RequestTarget;
   /** The largest file that is read. */
   readonly maxBytes: number;
-  /** Days of the table that a file without rows for them may empty. Default: what the request says. */
-  readonly acceptEmpty?: (day: string) => boolean;
+  /** Default: when the file arrived, if the request has accept_empty. */
+  readonly acceptedAt?: AcceptedAt;
+  /** For `rebuild`. */
+  readonly lost?: LostReport;
 }
 
 /**
@@ -82,10 +85,10 @@ export async function curateReport(
     const columns = schema?.columns ?? (request.kind === 'report' ? reportColumns(request) : []);
     const fields = fieldsOfRow(columns, schema);
     const file = await findRows(copy, { ...object, format, rows, fields, signal });
-    const { accept_empty = false } = request;
-    const { acceptEmpty = () => accept_empty } = dependencies;
+    const accepted_at = request.accept_empty ? object.copied_at : undefined;
+    const { acceptedAt = () => accepted_at, lost } = dependencies;
     using database = await openDatabase(folder, signal, columns.length);
-    const work = { database, store, folder, signal, catalog, file, schema, hash, acceptEmpty };
+    const work = { database, store, folder, signal, catalog, file, schema, hash, acceptedAt, lost };
     const curate = request.kind === 'list' ? curateList : isTotal ? curateTotal : curateRows;
     return finish(state, table, await curate(state, work));
   } catch (error) {

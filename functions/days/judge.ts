@@ -1,5 +1,5 @@
 import { type DateRange, wasOver } from '../workflow/request/dates.ts';
-import type { ReportVersion, ShownDay, ShownDays } from '../workflow/shown-days.ts';
+import { compareReports, type ReportVersion, type ShownDay, type ShownDays } from '../workflow/shown-days.ts';
 
 /** A report that a manifest names. It says something about each day of its window. */
 export interface Delivery extends DateRange, ReportVersion {
@@ -93,17 +93,6 @@ export function judgeDays<D extends Delivery>(
 /** A window without days, which a query for purchases may have, covers its start. */
 export function covers({ start_date, end_date }: DateRange, day: string): boolean {
   return start_date <= day && (day < end_date || day === start_date);
-}
-
-/** Positive if the first report is the newer one, 0 if they are the same: its time of creation decides, then its id. */
-export function compareReports(
-  one: Pick<ReportVersion, 'created_at' | 'report_id'>,
-  other: Pick<ReportVersion, 'created_at' | 'report_id'>,
-): number {
-  const age = Date.parse(one.created_at) - Date.parse(other.created_at);
-  if (age !== 0) return age;
-  if (one.report_id === other.report_id) return 0;
-  return one.report_id > other.report_id ? 1 : -1;
 }
 
 /** The newest report of the day has no rows of it, so the table keeps the rows of an older one. */

@@ -4,21 +4,13 @@ import type { Catalog } from '../aws/catalog.ts';
 import { count } from '../workflow/count.ts';
 import { dateIn, daysOf, wasOver } from '../workflow/request/dates.ts';
 import type { ExportRequest, ReportRequest } from '../workflow/request/request.ts';
-import type { ReportVersion, ShownDay } from '../workflow/shown-days.ts';
+import { compareReports, type ReportVersion, type ShownDay } from '../workflow/shown-days.ts';
 import type { Curated, Window } from '../workflow/state-parts.ts';
 import type { SavedWindow } from '../workflow/states.ts';
-import { type Column, DATE_COLUMN, reportColumns, type TableSchema } from '../workflow/table.ts';
-import { type Entry, type LedgerDay, mergeLedger, shownLines } from './ledger.ts';
+import { type Column, DATE_COLUMN, reportColumns, type TableSchema, tableOf } from '../workflow/table.ts';
+import { type Entry, mergeLedger, reportFacts, shownFacts } from './ledger.ts';
 import type { Merging } from './merge.ts';
-import {
-  compareReports,
-  findValue,
-  type Merged,
-  type MergedDay,
-  mergeList,
-  mergeMonth,
-  type Offer,
-} from './month.ts';
+import { findValue, type Merged, type MergedDay, mergeList, mergeMonth, type Offer } from './month.ts';
 import {
   type DayFacts,
   list,
@@ -37,7 +29,7 @@ export interface Curation {
   readonly warnings: readonly string[];
 }
 
-export interface Work extends Merging, Pick<Offer, 'acceptEmpty'> {
+export interface Work extends Merging, Pick<Offer, 'acceptedAt' | 'lost'> {
   /** Undefined if the stack has no tables. */
   readonly catalog: Catalog | undefined;
   /** Its folder is removed once it is read. */
@@ -163,9 +155,9 @@ export async function curateList(state: SavedWindow, work: Work): Promise<Curati
   return writeDays(work, state.request, entry, { days }, (offer) => mergeList(work, work.file, offer));
 }
 
-/** Writes days into the table, unless their file has a fault, and their outcome into the ledger. */
+/** Writes days into the table, unless their file has a fault, and then what the report says of them into the ledger. */
 async function writeDays(
-  { catalog, schema, acceptEmpty, ...merging }: Work,
+  { catalog, schema, acceptedAt, lost, ...merging }: Work,
   request: ExportRequest,
   entry: Entry,
   { days, table_problem }: Pick<ReportFacts, 'days' | 'table_problem'>,
@@ -179,19 +171,18 @@ async function writeDays(
     problem = await eachMonth(days, merging.signal, async (month, some) => {
       const { account } = request;
       const warnBelow = request.kind === 'report' ? request.warn_below : undefined;
-      const done = await merge({ ...entry, schema, account, acceptEmpty, warnBelow }, month, some);
+      const done = await merge({ ...entry, schema, account, acceptedAt, lost, warnBelow }, month, some);
       merged.push(...done.days);
       Object.assign(before, done.before);
     });
-  const written = new Map(merged.map((each) => [each.day, each]));
-  const own = days.map(
-    (each): LedgerDay => ({
-      ...entry,
-      day_over: wasOver(each.day, entry.version.created_at, entry.time_zone),
-      ...(written.get(each.day) ?? { ...each, outcome: 'not written' }),
-    }),
-  );
-  const others = shownLines(before).filter(({ version }) => compareReports(version, entry.version) !== 0);
+  const facts = (each: DayFacts, day_over: boolean, accepted_at?: string) =>
+    reportFacts({ ...entry, day: each.day, rows: each.rows, sums: each.sums, day_over }, accepted_at);
+  // Without a table, the ledger alone has what reports said. Otherwise, it has the days that the table took.
+  const own =
+    tableOf(request) === undefined
+      ? days.flatMap((each) => facts(each, wasOver(each.day, entry.version.created_at, entry.time_zone)))
+      : merged.flatMap((each) => facts(each, each.day_over, each.accepted_at));
+  const others = shownFacts(before).filter(({ version }) => compareReports(version, entry.version) !== 0);
   const unlogged =
     catalog &&
     (await eachMonth([...own, ...others], merging.signal, (month, some) =>

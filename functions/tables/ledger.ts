@@ -1,10 +1,18 @@
 import type { ExportRequest } from '../workflow/request/request.ts';
-import type { ReportVersion, ShownDays } from '../workflow/shown-days.ts';
+import type { ReportVersion, ShownDay, ShownDays } from '../workflow/shown-days.ts';
 import { literal } from '../workflow/sql.ts';
 import type { Window } from '../workflow/state-parts.ts';
-import { LEDGER_COLUMNS, ledgerKey, TOTAL, tableOf } from '../workflow/table.ts';
+import {
+  ACCEPTED,
+  LEDGER_COLUMNS,
+  ledgerKey,
+  REPORT,
+  type TableColumn,
+  TOTAL,
+  tableOf,
+} from '../workflow/table.ts';
 import { hasColumns, type Merging, mergeObject, selectOld, timestamp } from './merge.ts';
-import { type DayFacts, damaged } from './report.ts';
+import { type DayFacts, damaged, type Sums } from './report.ts';
 
 /** A report, and its window. */
 export interface Entry {
@@ -18,84 +26,106 @@ export interface Entry {
   readonly time_zone?: string | undefined;
 }
 
-export interface LedgerDay extends DayFacts, Entry {
+/** A fact about a day. It has a line for each metric, and of a report also one for the number of rows. */
+export interface LedgerFact extends DayFacts, Entry {
   /** See LEDGER_COLUMNS. */
-  readonly outcome: 'shown' | 'kept' | 'held' | 'not written' | typeof TOTAL;
+  readonly kind: typeof REPORT | typeof TOTAL | typeof ACCEPTED;
   readonly day_over: boolean;
 }
 
-/** The days that an object of a table shows, as far as it knows what the ledger says of them. */
-export function shownLines(shown: ShownDays): LedgerDay[] {
-  return Object.entries(shown).flatMap(([day, { rows, ledger, ...version }]) => {
-    if (!ledger) return [];
-    const { start_date, end_date, sums, ...facts } = ledger;
-    const window = { start_date, end_date };
-    return [{ day, rows, sums, version, window, ...facts, outcome: 'shown' }];
+/** The facts that a report adds: what it says of a day, and that its having no rows is accepted. */
+export function reportFacts(report: Omit<LedgerFact, 'kind'>, accepted_at: string | undefined): LedgerFact[] {
+  const said = { ...report, kind: REPORT } as const;
+  if (accepted_at === undefined) return [said];
+  return [said, { ...report, kind: ACCEPTED, copied_at: accepted_at, sums: {} }];
+}
+
+/** The facts that an object of a table knows of its days: of the reports that they show, and that are held. */
+export function shownFacts(shown: ShownDays): LedgerFact[] {
+  return Object.entries(shown).flatMap(([day, { held, ...entry }]) => {
+    if (!held) return factsOf(day, entry);
+    // A list shows the snapshot of an earlier day than the one that is held.
+    const { start_date, end_date } = held.ledger;
+    const heldDay = start_date <= day && day < end_date ? day : start_date;
+    return [...factsOf(day, entry), ...factsOf(heldDay, { ...held, rows: 0 })];
   });
 }
 
+function factsOf(
+  day: string,
+  { ledger, rows, accepted_at, ...version }: Omit<ShownDay, 'restated' | 'held'>,
+): LedgerFact[] {
+  const { start_date, end_date, ...facts } = ledger;
+  return reportFacts({ day, rows, version, window: { start_date, end_date }, ...facts }, accepted_at);
+}
+
 /**
- * Adds days of reports to the ledger of a month. The rows of other reports stay, and so do rows of the same
- * report about another table.
+ * Adds facts to the ledger of a month. What is there stays as it is.
  *
- * @param days of this month, each report's day once
+ * @param facts about days of this month, each once
  * @throws see mergeObject
  */
 export async function mergeLedger(
   merging: Merging,
   request: ExportRequest,
   month: string,
-  days: readonly LedgerDay[],
+  facts: readonly LedgerFact[],
 ): Promise<void> {
-  const facts = selectFacts(request, days);
   const key = ledgerKey(request, month);
   await mergeObject(merging, key, async (old) => {
     if (old && !hasColumns(old, LEDGER_COLUMNS)) throw damaged(key);
-    const found = old ? selectOld(old, LEDGER_COLUMNS) : 'FROM fact LIMIT 0';
-    const merge = `WITH fact AS MATERIALIZED (${facts}), known AS MATERIALIZED (${found}),
-      added AS MATERIALIZED (FROM fact ANTI JOIN known ON ${isSame} AND ${stays})`;
-    const [counted] = await merging.database.query(`${merge} SELECT count(*) AS changes FROM added`);
-    if (counted?.changes === '0') return { result: undefined };
-    const rows = `${merge} FROM (FROM known ANTI JOIN added AS fact ON ${isSame} UNION ALL FROM added)
-      ORDER BY date, report_created_at, report_id, table_name, metric, outcome`;
+    const known = old ? selectOld(old, LEDGER_COLUMNS) : 'FROM fact LIMIT 0';
+    const merge = `WITH fact AS MATERIALIZED (${selectLines(request, facts)}), known AS MATERIALIZED (${known}),
+      added AS MATERIALIZED (FROM fact ANTI JOIN known ON ${isSame})`;
+    const [counted] = await merging.database.query(`${merge} SELECT count(*) AS lines FROM added`);
+    if (counted?.lines === '0') return { result: undefined };
+    const rows = `${merge} FROM (FROM known UNION ALL FROM added)
+      ORDER BY date, report_created_at, report_id, table_name, kind, metric`;
     return { next: { rows }, result: undefined };
   });
 }
 
-/**
- * SQL: a fact and a row of the ledger are of the same report, table, day and metric, and both or none of them
- * are the platform's total.
- */
+/** SQL: two lines are the same fact. A retry may have copied the file of a report again. */
 const isSame = [
-  ...['report_id', 'report_created_at', 'table_name', 'date', 'metric'].map(
+  ...['kind', 'report_id', 'report_created_at', 'table_name', 'date', 'metric'].map(
     (name) => `fact.${name} IS NOT DISTINCT FROM known.${name}`,
   ),
-  `(fact.outcome = '${TOTAL}') = (known.outcome = '${TOTAL}')`,
+  `(fact.kind <> '${ACCEPTED}' OR fact.copied_at = known.copied_at)`,
 ].join(' AND ');
 
-/** SQL: the row stays. A held day may be accepted later, and the table may take what it could not. */
-const stays = `(known.outcome IN (fact.outcome, 'shown') OR (known.outcome = 'kept' AND fact.outcome <> 'shown'))`;
-
 /** A row for each day and metric. */
-function selectFacts(request: ExportRequest, days: readonly LedgerDay[]): string {
+function selectLines(request: ExportRequest, facts: readonly LedgerFact[]): string {
   const table = tableOf(request);
-  const own = [
-    literal(request.account),
-    literal(request.name),
-    table === undefined ? 'CAST(NULL AS VARCHAR)' : literal(table),
-  ];
-  const facts = days.flatMap(
-    ({ day, rows, sums, outcome, version, window, copied_at, execution, day_over }) => {
-      const dates = [window.start_date, window.end_date, day].map((date) => `DATE ${literal(date)}`);
-      const report = [literal(version.report_id), timestamp(version.created_at), timestamp(copied_at)];
-      const values = outcome === TOTAL ? sums : { ...sums, rows: String(rows) };
-      return Object.entries(values).map(([metric, sum]) => {
-        // NULL if it is larger.
-        const value = `TRY_CAST(${sum === null ? 'NULL' : literal(sum)} AS DECIMAL(38,10))`;
-        const origin = [literal(version.request_hash), literal(execution), String(day_over)];
-        return `(${[...own, ...dates, ...report, literal(metric), value, literal(outcome), ...origin]})`;
-      });
-    },
-  );
-  return `FROM (VALUES ${facts}) AS facts(${LEDGER_COLUMNS.map(({ name }) => name)})`;
+  const lines = facts.flatMap((fact) => {
+    const { version, window, copied_at, execution, day_over } = fact;
+    const cells = {
+      account: literal(request.account),
+      export: literal(request.name),
+      table_name: table === undefined ? 'CAST(NULL AS VARCHAR)' : literal(table),
+      start_date: `DATE ${literal(window.start_date)}`,
+      end_date: `DATE ${literal(window.end_date)}`,
+      date: `DATE ${literal(fact.day)}`,
+      report_id: literal(version.report_id),
+      report_created_at: timestamp(version.created_at),
+      copied_at: timestamp(copied_at),
+      kind: literal(fact.kind),
+      request_hash: literal(version.request_hash),
+      execution: literal(execution),
+      day_over: String(day_over),
+    };
+    return Object.entries(valuesOf(fact)).map(([metric, sum]) => {
+      // NULL if it is larger.
+      const value = `TRY_CAST(${sum === null ? 'NULL' : literal(sum)} AS DECIMAL(38,10))`;
+      return rowOf({ ...cells, metric: literal(metric), value });
+    });
+  });
+  return `FROM (VALUES ${lines}) AS lines(${LEDGER_COLUMNS.map(({ name }) => name)})`;
+}
+
+function valuesOf({ kind, rows, sums }: LedgerFact): Sums {
+  return kind === TOTAL ? sums : { ...sums, rows: String(rows) };
+}
+
+function rowOf(cells: Readonly<Record<TableColumn['name'], string>>): string {
+  return `(${LEDGER_COLUMNS.map(({ name }) => cells[name])})`;
 }

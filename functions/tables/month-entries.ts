@@ -112,7 +112,9 @@ function describeFooter(key: string, { bytes }: ObjectEnd): Pick<MonthEntries, '
   const text = metadata.key_value_metadata?.find((entry) => entry.key === DAYS)?.value;
   const days = text === undefined ? undefined : readShownDays(text);
   if (!days) throw damaged(key);
-  const columns = parquetSchema(metadata).children.map(({ element }) => [element.name, typeOf(element)] as const);
+  const columns = parquetSchema(metadata).children.map(
+    ({ element }) => [element.name, typeOf(element)] as const,
+  );
   return { days, columns: new Map(columns) };
 }
 

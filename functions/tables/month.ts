@@ -1,6 +1,6 @@
 import { wasOver } from '../workflow/request/dates.ts';
 import { findMetric } from '../workflow/request/dictionary.ts';
-import type { ReportVersion, ShownDay } from '../workflow/shown-days.ts';
+import { compareReports, type ReportId, type ReportVersion, type ShownDay } from '../workflow/shown-days.ts';
 import { identifier, literal } from '../workflow/sql.ts';
 import {
   LIST_COLUMNS,
@@ -38,16 +38,27 @@ const PART_DAYS = 16;
 export interface Offer extends Entry {
   readonly schema: TableSchema;
   readonly account: string;
-  /** The report may empty this day. */
-  readonly acceptEmpty: (day: string) => boolean;
+  /** When somebody accepted that this report has no rows of the day, in ISO 8601. */
+  readonly acceptedAt: AcceptedAt;
+  /** See {@link LostReport}. Default: no day has one. */
+  readonly lost?: LostReport | undefined;
   /** See `warn_below` of a request. */
   readonly warnBelow?: number | undefined;
   /** See ShownDay. Default: none. */
   readonly lacks?: readonly string[] | undefined;
 }
 
+/** @returns undefined if nobody accepted it */
+export type AcceptedAt = (day: string) => string | undefined;
+
+/** Of a day that the table lost: the newest report that the ledger has rows of, and no file gives any more. */
+export type LostReport = (day: string) => ReportId | undefined;
+
 /** The outcome of one day of a report. */
 export interface MergedDay extends DayFacts {
+  readonly day_over: boolean;
+  /** See Offer. */
+  readonly accepted_at: string | undefined;
   /** `shown` · `kept`: the table has a newer report · `held`: no rows, so the table keeps its own */
   readonly outcome: 'shown' | 'kept' | 'held';
   /** The table showed other rows or sums before. A retry says the same. */
@@ -218,42 +229,48 @@ async function sumShown(
 }
 
 /**
- * Says what becomes of a report's day, and how the object shows it then:
- *
- * A day without an entry shows the report. Otherwise, whatever the requests of the two:
- *
- * | the report is, beside the shown one | it has rows, or the shown has none | only the shown has rows |
- * |---|---|---|
- * | older | `kept` | `kept` |
- * | the same | `shown`, as it is | `shown`, as it is |
- * | newer | `shown` | `held`, unless the request accepts it |
- *
- * The same report is written again if the table lacked columns of its request and has them now. A held report
- * stays named while only older ones come, also if their rows are shown, unless one of them may empty the day.
+ * Says what becomes of a report's day, and how the object shows it then. A report counts if it has rows of the
+ * day, or if somebody accepted that it has none. A day shows the newest report that counts, or else the newest
+ * one. It is held if the newest report does not count, and another one is shown. So the order in which reports
+ * and accepts arrive does not matter.
  *
  * @param before the sums of the rows that the object shows
  */
 function decideDay(
   offered: DayFacts,
   shown: ShownDay | undefined,
-  { version, window, copied_at, execution, time_zone, acceptEmpty, warnBelow = 0, lacks = [] }: Offer,
+  offer: Offer,
   before: Sums = {},
 ): MergedDay {
   const { day, rows, sums } = offered;
-  const none = { ...offered, restated: false };
-  const lead = shown ? compareReports(shown, version) : -1;
-  if (lead > 0) return { ...none, outcome: 'kept' };
-  const day_over = wasOver(day, version.created_at, time_zone);
-  const ledger = { ...window, copied_at, execution, day_over, sums };
+  const { version, warnBelow = 0, lacks = [], lost, copied_at, execution } = offer;
+  const day_over = wasOver(day, version.created_at, offer.time_zone);
+  const { start_date, end_date } = offer.window;
+  const ledger = { start_date, end_date, copied_at, execution, day_over, sums };
+  const accepted_at = rows > 0 ? undefined : offer.acceptedAt(day);
+  const facts = { ...offered, day_over, accepted_at, restated: false };
+  const counts = rows > 0 || accepted_at !== undefined;
+  const lostReport = lost?.(day);
+  // The rows of the newest report that counts are lost, so an older report must not take its place.
+  if (lostReport && !(counts && compareReports(version, lostReport) > 0))
+    return { ...facts, outcome: counts ? 'kept' : 'held' };
+  const lead = shown ? compareReports(version, shown) : 1;
   const own = { ...version, rows, ledger, lacks: lacks.length > 0 ? lacks : undefined };
   if (shown && lead === 0) {
     const { restated, fell } = shown;
     const isComplete = !shown.lacks?.some((name) => !lacks.includes(name));
-    return { ...none, outcome: 'shown', restated, fell, ...(!isComplete && { entry: { ...shown, ...own } }) };
+    const first = [shown.accepted_at ?? [], accepted_at ?? []].flat().sort()[0];
+    const isAsBefore = isComplete && first === shown.accepted_at;
+    const entry = { ...shown, ...own, accepted_at: first };
+    return { ...facts, outcome: 'shown', restated, fell, ...(!isAsBefore && { entry }) };
   }
-  const leadOfHeld = shown?.held ? compareReports(shown.held, version) : -1;
-  if (shown && shown.rows > 0 && rows === 0 && !acceptEmpty(day)) {
-    return { ...none, outcome: 'held', ...(leadOfHeld < 0 && { entry: { ...shown, held: version } }) };
+  const shownCounts = shown !== undefined && (shown.rows > 0 || shown.accepted_at !== undefined);
+  if (counts === shownCounts && lead < 0) return { ...facts, outcome: 'kept' };
+  if (shown && shownCounts && !counts) {
+    if (lead < 0) return { ...facts, outcome: 'kept' };
+    const isNewest = !shown.held || compareReports(version, shown.held) > 0;
+    const held = { ...version, ledger };
+    return { ...facts, outcome: 'held', ...(isNewest && { entry: { ...shown, held } }) };
   }
   // A metric that the shown report does not have is NULL in all its rows, which says nothing.
   const hasOtherSums = Object.entries(before).some(([name, sum]) => {
@@ -262,12 +279,13 @@ function decideDay(
   });
   const restated = shown !== undefined && (shown.rows !== rows || hasOtherSums);
   const isOther = shown !== undefined && shown.request_hash !== version.request_hash;
-  // A report that came late does not end the hold of one that is newer than both.
-  const held = rows > 0 && leadOfHeld > 0 ? shown?.held : undefined;
   const fell =
     shown && !isOther ? findFall({ ...before, rows: `${shown.rows}` }, offered, warnBelow) : undefined;
-  const entry = { ...own, restated, held, fell };
-  return { ...offered, outcome: 'shown', restated, fell, entry };
+  const newestEmpty = shown && !shownCounts ? { ...versionOf(shown), ledger: shown.ledger } : shown?.held;
+  const isHeld = counts && newestEmpty !== undefined && compareReports(newestEmpty, version) > 0;
+  const held = isHeld ? newestEmpty : undefined;
+  const entry = { ...own, restated, accepted_at, held, fell };
+  return { ...facts, outcome: 'shown', restated, fell, entry };
 }
 
 /** Only of rows and of metrics that add up. Another request may have other rows for good reasons. */
@@ -280,13 +298,6 @@ function findFall(before: Sums, { rows, sums }: DayFacts, share: number): ShownD
   return fallen.toSorted((one, other) => one.now / one.before - other.now / other.before)[0];
 }
 
-/**
- * Positive if the first one is newer, 0 if they are the same: a platform may give the id of a report to a
- * later one.
- */
-export function compareReports(one: ReportVersion, other: ReportVersion): number {
-  const age = Date.parse(one.created_at) - Date.parse(other.created_at);
-  if (age !== 0) return age;
-  if (one.report_id === other.report_id) return 0;
-  return one.report_id > other.report_id ? 1 : -1;
+function versionOf({ report_id, created_at, request_hash }: ReportVersion): ReportVersion {
+  return { report_id, created_at, request_hash };
 }

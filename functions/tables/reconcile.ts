@@ -7,9 +7,9 @@ import { comparedMetrics } from '../workflow/request/report.ts';
 import type { ReportRequest } from '../workflow/request/request.ts';
 import type { Window } from '../workflow/state-parts.ts';
 import type { SavedWindow } from '../workflow/states.ts';
-import { CLOSED, columnName, ledgerKey, TOTAL, tableOf } from '../workflow/table.ts';
+import { columnName, ledgerKey, REPORT, TOTAL, tableOf } from '../workflow/table.ts';
 import { type Curation, eachMonth, entryOf, stageWindow, type Work } from './curate-file.ts';
-import { type LedgerDay, mergeLedger } from './ledger.ts';
+import { type LedgerFact, mergeLedger } from './ledger.ts';
 import { damaged, list, TableProblem } from './report.ts';
 
 /**
@@ -27,10 +27,10 @@ export async function curateTotal(state: SavedWindow, work: Work): Promise<Curat
   const absent = facts.absent.filter((name) => metrics.includes(name));
   if (absent.length > 0) throw new TableProblem(`no row of it has ${list(absent)}`);
   const entry = entryOf(state, work);
-  const lines = facts.days.map(({ day, sums }): LedgerDay => {
+  const lines = facts.days.map(({ day, sums }): LedgerFact => {
     const compared = Object.fromEntries(metrics.map((metric) => [metric, sums[metric] ?? null]));
     const day_over = wasOver(day, entry.version.created_at, entry.time_zone);
-    return { ...entry, day, rows: 0, sums: compared, outcome: TOTAL, day_over };
+    return { ...entry, day, rows: 0, sums: compared, kind: TOTAL, day_over };
   });
   const problem = await eachMonth(lines, work.signal, (month, some) =>
     mergeLedger(work, request, month, some),
@@ -74,13 +74,13 @@ export async function readComparedDays(
   for (const [id, lines] of byReport) byReport.set(id, newestOf(lines));
   return windows
     .flatMap(({ window, rows, total }) => {
-      const isOfWindow = ({ date }: LedgerFact) => window.start_date <= date && date < window.end_date;
+      const isOfWindow = ({ date }: Line) => window.start_date <= date && date < window.end_date;
       const sums = new Map(
         (byReport.get(rows) ?? [])
-          .filter((fact) => isOfWindow(fact) && fact.outcome !== TOTAL && fact.outcome !== CLOSED)
+          .filter((fact) => isOfWindow(fact) && fact.kind === REPORT)
           .map((fact) => [`${fact.date} ${fact.metric}`, fact.value ?? 0]),
       );
-      const totals = (byReport.get(total) ?? []).filter((fact) => isOfWindow(fact) && fact.outcome === TOTAL);
+      const totals = (byReport.get(total) ?? []).filter((fact) => isOfWindow(fact) && fact.kind === TOTAL);
       return totals.flatMap(({ date, metric, value }) => {
         const rows_sum = sums.get(`${date} ${metric}`);
         if (rows_sum === undefined) return [];
@@ -92,12 +92,13 @@ export async function readComparedDays(
 }
 
 /** The lines of the newest of the reports that have one id. */
-function newestOf(lines: readonly LedgerFact[]): LedgerFact[] {
+function newestOf(lines: readonly Line[]): Line[] {
   const newest = Math.max(...lines.map(({ report_created_at }) => report_created_at.getTime()));
   return lines.filter(({ report_created_at }) => report_created_at.getTime() === newest);
 }
 
-interface LedgerFact {
+/** A line of the ledger. */
+interface Line {
   /** YYYY-MM-DD */
   readonly date: string;
   readonly report_id: string;
@@ -106,11 +107,11 @@ interface LedgerFact {
   readonly table_name: string | null;
   readonly metric: string;
   readonly value: number | null;
-  readonly outcome: string;
+  readonly kind: string;
 }
 
 /** Reads a month of the ledger without DuckDB. @returns nothing if there is none */
-async function readFacts(store: LedgerStore, key: string): Promise<LedgerFact[]> {
+async function readFacts(store: LedgerStore, key: string): Promise<Line[]> {
   const end = await store.readEnd(key, WHOLE_OBJECT_BYTES);
   if (!end) return [];
   const { bytes } = end;
@@ -118,11 +119,11 @@ async function readFacts(store: LedgerStore, key: string): Promise<LedgerFact[]>
     byteLength: bytes.length,
     slice: (from: number, to?: number) => new Uint8Array(bytes.subarray(from, to)).buffer,
   };
-  const columns = ['date', 'report_id', 'report_created_at', 'table_name', 'metric', 'value', 'outcome'];
+  const columns = ['date', 'report_id', 'report_created_at', 'table_name', 'metric', 'value', 'kind'];
   const rows = await parquetReadObjects({ file, columns }).catch((error: Error) => {
     throw damaged(key, error);
   });
   return rows.map(({ date, ...fact }) => {
-    return { ...fact, date: (date as Date).toISOString().slice(0, 10) } as LedgerFact;
+    return { ...fact, date: (date as Date).toISOString().slice(0, 10) } as Line;
   });
 }

@@ -5,8 +5,7 @@ import type { ExportRequest } from './request/request.ts';
 /** What a record of ours cannot say, whoever wrote it: a reader would freeze or invent days. */
 
 /**
- * Milliseconds that a time may lie ahead of the reader's clock: a month. A laptop's clock may be days slow, and
- * a local run with --speed leaves times of the next days.
+ * Milliseconds that a time may lie ahead of the reader's clock: a month. A laptop's clock may be days slow.
  */
 const MAX_AHEAD = 31 * 24 * 60 * 60 * 1000;
 

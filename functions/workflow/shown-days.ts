@@ -33,8 +33,10 @@ export const ShownDay = z.object({
   restated: z.boolean(),
   /** The metric, or `rows`, that fell furthest below `warn_below` of what the day showed before. */
   fell: z.optional(z.object({ metric: z.string(), before: z.number(), now: z.number() })),
-  /** A report that has no rows for the day, newer or of another request: the object keeps its own. */
-  held: z.optional(z.object(Version)),
+  /** When a person or a request accepted that the shown report has no rows for the day. */
+  accepted_at: z.optional(z.string()),
+  /** The newest report, if it has no rows for the day and nobody accepted that: the day is held. */
+  held: z.optional(z.object({ ...Version, ledger: LedgerFacts })),
   /** Columns of the report's request that the table did not have when the day was written. */
   lacks: z.optional(z.readonly(z.array(z.string()))),
   /** A writer adds it to the ledger if that lacks it, as after a kill. */
@@ -43,6 +45,17 @@ export const ShownDay = z.object({
 export type ShownDay = z.infer<typeof ShownDay>;
 
 export type ReportVersion = Pick<ShownDay, 'report_id' | 'created_at' | 'request_hash'>;
+
+/** A platform may give the id of a report to a later one. */
+export type ReportId = Pick<ReportVersion, 'report_id' | 'created_at'>;
+
+/** Positive if the first report is the newer one, 0 if they are the same. */
+export function compareReports(one: ReportId, other: ReportId): number {
+  const age = Date.parse(one.created_at) - Date.parse(other.created_at);
+  if (age !== 0) return age;
+  if (one.report_id === other.report_id) return 0;
+  return one.report_id > other.report_id ? 1 : -1;
+}
 
 /** By date. */
 export type ShownDays = Readonly<Record<string, ShownDay>>;

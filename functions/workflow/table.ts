@@ -66,7 +66,7 @@ const AFTER = [
 /** Names that a column of the file must not have. The last four are columns of the view `<table>_days`. */
 export const RESERVED_COLUMNS: readonly string[] = [
   ...[...BEFORE, ...AFTER, CURRENCY].map(({ name }) => name),
-  ...['rows', 'changed_at', 'outcome', 'finality'],
+  ...['rows', 'changed_at', 'state', 'finality'],
 ];
 
 /** The columns of a list's table: fields that most lists are likely to have, and the item as JSON. */
@@ -85,14 +85,14 @@ export function tableColumns({ kind, columns, currencies }: TableSchema): TableC
 }
 
 /**
- * The columns of the ledger, one row per report, day and metric. Of the metric `rows`, the value is the
- * number of rows; of the others, the sum. `copied_at` is when the file arrived, the same in every try.
- * `outcome` is what became of the day at that time: `shown`; `kept`, because a newer report is shown, or one
- * of the configured request; `held`, because the report has no rows and the table keeps its own;
- * or `not written`, because its month could not be written, or no table takes it. Rows with {@link CLOSED}
- * repeat what a day showed when a person closed its month, at the time `copied_at`. The value of rows with
- * {@link TOTAL} is the platform's own total of the day, from a report of its own. It is compared with the rows
- * that the same execution brought.
+ * The columns of the ledger, one row per fact and metric. Of the metric `rows`, the value is the number of
+ * rows; of the others, the sum. No row ever changes. `kind` says what fact it is:
+ *
+ * - `report`: what a report said of a day that the table took. `copied_at` is when its file arrived
+ * - `total`: the platform's own total of the day, from a report of its own. It is compared with the rows that
+ *   the same execution brought
+ * - `accepted`: at `copied_at`, somebody accepted that this report has no rows of the day
+ * - `closed`: what the day showed when a person closed its month, at `copied_at`. The last close counts
  */
 export const LEDGER_COLUMNS: readonly TableColumn[] = [
   { name: 'account', type: 'string' },
@@ -107,7 +107,7 @@ export const LEDGER_COLUMNS: readonly TableColumn[] = [
   { name: 'metric', type: 'string' },
   // 28 digits before the point and ten after it. A double with more digits is rounded.
   { name: 'value', type: 'decimal(38,10)' },
-  { name: 'outcome', type: 'string' },
+  { name: 'kind', type: 'string' },
   // The report's request, see requestHash; the execution that brought it; and whether the day was over when
   // the report was created, in the account's time zone.
   { name: 'request_hash', type: 'string' },
@@ -163,14 +163,16 @@ export function ledgerKey(
   return `${TABLES_PREFIX}${LEDGER}/${account}.${name}.${month}.parquet`;
 }
 
-/** The key of what a closed month showed: more rows of the ledger, with the outcome {@link CLOSED}. */
+/** The key of what a closed month showed: more rows of the ledger. */
 export function closedKey(id: Pick<ReportRequest, 'account' | 'name'>, month: string): string {
   return ledgerKey(id, `${month}.closed`);
 }
 
-export const CLOSED = 'closed';
-
+/** The kinds of the ledger's facts, see LEDGER_COLUMNS. */
+export const REPORT = 'report';
 export const TOTAL = 'total';
+export const ACCEPTED = 'accepted';
+export const CLOSED = 'closed';
 
 /** A column as the config declares it. */
 type DeclaredColumn = Partial<Pick<Column, 'type' | 'from'>>;

@@ -71,11 +71,10 @@ const FACT_COLUMNS: Readonly<Record<string, string>> = {
   date: 'The day that the row is about',
   report_id: 'The report',
   report_created_at: 'When the report was created, in UTC',
-  copied_at: 'When its file arrived, in UTC',
+  copied_at: 'When its file arrived, in UTC; of accepted and closed, when that was',
   metric: 'The metric, as the column of the table; rows is the number of rows',
   value: 'The sum of the metric over the day, or its number of rows',
-  outcome:
-    "The outcome of the day when the file arrived: shown; kept (the table shows another report); held (the report has no rows for it); or not written. closed: what the day showed when its month was closed. total: the value is the platform's own total",
+  kind: "What fact it is. report: what the report said. total: the platform's own total. accepted: somebody accepted that the report has no rows of the day. closed: what the day showed when its month was closed",
   request_hash: 'Which request the report is of: the hash of all that decides its rows',
   execution: 'The execution that brought the report',
   day_over: 'Whether the day was over when the report was created, in the time zone of the account',

@@ -111,3 +111,9 @@ export async function platformFaults(
     ...(found?.isDirectory() ? [`--credential ${file} is a folder`] : []),
   ];
 }
+
+/** @param text such as 2026-10 */
+export function parseMonth(text: string): string {
+  if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(text)) throw new InvalidArgumentError('It must be a month, YYYY-MM.');
+  return text;
+}

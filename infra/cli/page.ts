@@ -4,7 +4,6 @@ import { Command } from 'commander';
 import type { Folder } from '../knowledge/bucket.ts';
 import { UsageError } from '../knowledge/errors.ts';
 import { readPage } from '../knowledge/page-contents.ts';
-import { newestChange } from '../local/s3/store.ts';
 import { renderPage } from '../page/render.ts';
 import { printLines } from './layout.ts';
 import { examples, option } from './options.ts';
@@ -29,10 +28,7 @@ export function createCommand(): Command {
  * @throws UsageError if it cannot be written, or if there is nothing to show
  */
 export async function writePage(folder: Folder, file = join(folder.out, 'index.html')): Promise<string> {
-  // A run with --speed leaves times in the future, and the page is made after all that it shows.
-  const newest = folder.local ? await newestChange(folder.out) : undefined;
-  const now = new Date(Math.max(Date.now(), newest ?? 0));
-  const page = renderPage(await readPage(folder, now));
+  const page = renderPage(await readPage(folder, new Date()));
   await writeFile(file, page).catch(({ code }: NodeJS.ErrnoException) => {
     throw new UsageError([`${file} cannot be written (${code})`]);
   });

@@ -4,11 +4,11 @@ import { tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { curateReport } from '../../functions/curate-report.ts';
-import { compareReports, type JudgedDay, judgeDays } from '../../functions/days/judge.ts';
+import { covers } from '../../functions/days/judge.ts';
 import type { StoredDelivery } from '../../functions/days/records.ts';
 import { openDatabase } from '../../functions/tables/database.ts';
-import { mergeLedger, shownLines } from '../../functions/tables/ledger.ts';
-import { beginsWith, mergeMonth } from '../../functions/tables/month.ts';
+import { mergeLedger, shownFacts } from '../../functions/tables/ledger.ts';
+import { type AcceptedAt, beginsWith, mergeMonth } from '../../functions/tables/month.ts';
 import {
   type MonthEntries,
   readEntries,
@@ -19,7 +19,12 @@ import { count } from '../../functions/workflow/count.ts';
 import { ExportError, readMessage } from '../../functions/workflow/errors.ts';
 import { windowOf } from '../../functions/workflow/keys.ts';
 import { type DateRange, daysOf, describeDays } from '../../functions/workflow/request/dates.ts';
-import type { ShownDay, ShownDays } from '../../functions/workflow/shown-days.ts';
+import {
+  compareReports,
+  type ReportId,
+  type ShownDay,
+  type ShownDays,
+} from '../../functions/workflow/shown-days.ts';
 import type { Curated } from '../../functions/workflow/state-parts.ts';
 import type { SavedWindow } from '../../functions/workflow/states.ts';
 import { type TableSchema, tableColumns, tableOf } from '../../functions/workflow/table.ts';
@@ -30,7 +35,12 @@ import type { AskedDays } from '../knowledge/days-to-look-at.ts';
 import { CommandFailed, UsageError } from '../knowledge/errors.ts';
 import { type ExportPlace, type FoundExport, findExports } from '../knowledge/exports.ts';
 import { exportDaysCommand } from '../knowledge/next-command.ts';
-import { type DaysWithoutFile, findDaysWithoutFile, requestToWrite } from '../knowledge/rebuildable.ts';
+import {
+  type DaysWithoutFile,
+  type LedgerKnowledge,
+  readLedgerKnowledge,
+  requestToWrite,
+} from '../knowledge/rebuildable.ts';
 import { savedWindowOf } from '../knowledge/saved-window.ts';
 import { findSchema } from '../knowledge/tables.ts';
 import { SCRATCH } from '../local/lambda/lambda.ts';
@@ -89,12 +99,12 @@ async function rebuild(name: string, options: RebuildOptions) {
   const print = (line: string) => printLines([line], options.json ? process.stderr : process.stdout);
   for (const found of exports) {
     // Before anything is written, because a damaged month may end the command.
-    for (const days of await findDaysWithoutFile(found, bucket, range)) {
+    const ledger = await readLedgerKnowledge(found, bucket, range);
+    for (const days of ledger.without_file) {
       without_file.push(days);
       print(describeWithoutFile(days, exportDaysCommand(found.request, days, options, false)));
     }
-    const acceptEmpty = options.acceptEmpty && ((day: string) => from <= day && day < to);
-    const rebuilding = { found, schema, bucket, range, acceptEmpty };
+    const rebuilding = { found, schema, bucket, range, ledger, acceptEmpty: options.acceptEmpty ?? false };
     for await (const rebuilt of rebuildWindows(rebuilding)) {
       windows.push(rebuilt);
       print(describeWindow(rebuilt, exportDaysCommand(found.request, rebuilt, options, false)));
@@ -172,8 +182,9 @@ interface Rebuilding {
   readonly bucket: Bucket;
   /** Windows that share a day with it. */
   readonly range: DateRange;
-  /** Empties a held day. */
-  readonly acceptEmpty: ((day: string) => boolean) | undefined;
+  readonly ledger: LedgerKnowledge;
+  /** Accepts that the held reports of the range have no rows. */
+  readonly acceptEmpty: boolean;
 }
 
 /** A window that the table lacked, and what became of it. */
@@ -187,33 +198,76 @@ interface Rebuilt extends DateRange {
 }
 
 /**
- * Writes what the table lacks of the delivered files, the newest report first. Reports that may lack the
- * rows of a day follow, the oldest first, because a table holds only a day that has rows. Files that are
- * gone come last, because others may have their days.
+ * Writes what the table lacks of the delivered files, the oldest report first, as if they came again. Of a list,
+ * the newest snapshot comes first, and the others are read only if that has no items. Files that are gone come
+ * last, because others may have their days.
  */
 async function* rebuildWindows(rebuilding: Rebuilding): AsyncGenerator<Rebuilt> {
-  const { found, schema, bucket, range, acceptEmpty } = rebuilding;
-  const { account } = found.request;
-  const groupOf = ({ lost, removed, manifest }: StoredDelivery) =>
-    lost || removed ? 'gone' : manifest.table?.held === 0 ? 'complete' : 'holding';
+  const { found, schema, bucket, range, ledger } = rebuilding;
+  const { account, kind } = found.request;
   const newestFirst = found.records.deliveries
-    .filter((each) => requestToWrite(found, each) && isIn(range, each))
+    .filter((delivery) => requestToWrite(found, delivery) && isIn(range, delivery))
     .toSorted((one, other) => compareReports(other, one));
-  const { complete = [], holding = [], gone = [] } = Object.groupBy(newestFirst, groupOf);
-  for (const { lost, ...delivery } of [...complete, ...holding.toReversed(), ...gone]) {
+  const ordered = kind === 'list' ? newestFirst : newestFirst.toReversed();
+  const readShown = async (days: readonly string[]) =>
+    withoutUnknown(
+      shownOn(days, requireMonths(await readEntries(bucket, { ...schema, account }, isOf(days)))),
+      schema,
+    );
+  const write = async (delivery: StoredDelivery, acceptedAt: AcceptedAt): Promise<Rebuilt> => {
+    const { start_date, end_date, lost, removed } = delivery;
+    const result = lost || removed ? GONE : await rebuildWindow(delivery, rebuilding, acceptedAt);
+    return { account, start_date, end_date, ...result };
+  };
+  const acceptedBefore = (delivery: StoredDelivery): AcceptedAt => {
+    const { manifest } = delivery;
+    const asked = manifest.export_request;
+    const byRequest = 'accept_empty' in asked && asked.accept_empty === true;
+    return (day) => ledger.acceptedAt(day, delivery) ?? (byRequest ? manifest.copied_at : undefined);
+  };
+  const isGone = ({ lost, removed }: StoredDelivery) => lost || removed;
+  const { true: gone = [], false: there = [] } = Object.groupBy(ordered, (each) =>
+    String(isGone(each) ?? false),
+  );
+  for (const delivery of [...there, ...gone]) {
     const days = daysOf(delivery);
-    const months = requireMonths(await readEntries(bucket, { ...schema, account }, isOf(days)));
-    const shown = withoutUnknown(shownOn(days, months), schema);
-    const judged = judgeDays(days, { deliveries: [delivery], shown, hash: delivery.request_hash });
-    const isHeldReport = (entry?: ShownDay) =>
-      entry?.held !== undefined && compareReports(entry.held, delivery) === 0;
-    const isLacking = ({ day, state, shown: entry }: JudgedDay) =>
-      state === 'behind' || (state === 'held' && isHeldReport(entry) && acceptEmpty?.(day) === true);
-    if (!judged.some(isLacking)) continue;
-    const { start_date, end_date, removed } = delivery;
-    const result = lost || removed ? GONE : await rebuildWindow(delivery, rebuilding);
-    yield { account, start_date, end_date, ...result };
+    const shown = await readShown(days);
+    const acceptedAt = acceptedBefore(delivery);
+    if (days.some((day) => isLacking(delivery, shown[day], ledger.lost.get(day), acceptedAt(day))))
+      yield await write(delivery, acceptedAt);
   }
+  if (!rebuilding.acceptEmpty) return;
+  for (const delivery of there) {
+    const shown = await readShown(daysOf(delivery));
+    const isHeld = (day: string) => {
+      const held = shown[day]?.held;
+      return covers(range, day) && held !== undefined && compareReports(held, delivery) === 0;
+    };
+    if (!daysOf(delivery).some(isHeld)) continue;
+    const acceptedAt = acceptedBefore(delivery);
+    const now = new Date().toISOString();
+    yield await write(delivery, (day) => acceptedAt(day) ?? (isHeld(day) ? now : undefined));
+  }
+}
+
+/** The table has not read a delivery's report of a day, or did not have all of its columns then. */
+function isLacking(
+  delivery: StoredDelivery,
+  shown: ShownDay | undefined,
+  lost: ReportId | undefined,
+  accepted_at: string | undefined,
+): boolean {
+  if (lost && compareReports(delivery, lost) <= 0) return false;
+  if (!shown) return true;
+  const counts = shown.rows > 0 || shown.accepted_at !== undefined;
+  const { kind } = delivery.manifest.export_request;
+  // An older snapshot has the items that the newest one lacks.
+  if (kind === 'list' && !counts && (delivery.manifest.rows ?? 0) > 0) return true;
+  const lead = compareReports(delivery, shown.held ?? shown);
+  if (lead > 0) return true;
+  const isRead = compareReports(delivery, shown) === 0;
+  if (isRead) return shown.lacks !== undefined;
+  return lead === 0 && accepted_at !== undefined;
 }
 
 function isOf(days: readonly string[]): (month: string) => boolean {
@@ -239,12 +293,11 @@ function isIn(range: DateRange, window?: DateRange): boolean {
 const GONE = { outcome: 'gone' } as const;
 
 async function rebuildWindow(
-  delivery: StoredDelivery,
-  { found, schema, bucket, acceptEmpty }: Rebuilding,
+  { lost: _, ...delivery }: StoredDelivery,
+  { found, schema, bucket, ledger }: Rebuilding,
+  acceptedAt: AcceptedAt,
 ): Promise<Omit<Rebuilt, 'account' | keyof DateRange>> {
   try {
-    const { export_request: asked } = delivery.manifest;
-    const isAccepted = 'accept_empty' in asked && asked.accept_empty === true;
     const { account } = found.request;
     const request = requestToWrite(found, delivery) ?? found.request;
     const requests = { ...schema.requests, [account]: delivery.request_hash };
@@ -256,7 +309,8 @@ async function rebuildWindow(
       maxBytes: Number.POSITIVE_INFINITY,
       // A day, because a person may stop the command at any time.
       millisecondsLeft: () => 24 * 60 * 60 * 1000,
-      acceptEmpty: (day) => isAccepted || acceptEmpty?.(day) === true,
+      acceptedAt,
+      lost: (day) => ledger.lost.get(day),
     });
     if (after.status !== 'curated') return GONE;
     const { curated: { table, table_problem: problem } = {}, warnings } = after as SavedWindow;
@@ -281,9 +335,7 @@ async function rebuildMonths({ found: { request, hash }, schema, bucket }: Rebui
   const all = requireMonths(await readEntries(bucket, { ...schema, account }));
   const isOther = ({ month, columns: present }: MonthEntries) =>
     month !== undefined &&
-    !(
-      beginsWith(present.keys(), columns) && columns.every(({ name, type }) => present.get(name) === type)
-    );
+    !(beginsWith(present.keys(), columns) && columns.every(({ name, type }) => present.get(name) === type));
   const others = all.filter(isOther);
   const { signal } = new AbortController();
   await using scratch = await mkdtempDisposable(join(tmpdir(), 'rebuild-'));
@@ -293,9 +345,9 @@ async function rebuildMonths({ found: { request, hash }, schema, bucket }: Rebui
   const copied_at = new Date(0).toISOString();
   const version = { report_id: '', created_at: copied_at, request_hash: hash };
   const window = { start_date: '', end_date: '' };
-  const offer = { version, window, copied_at, execution: '', schema, account, acceptEmpty: () => false };
+  const offer = { version, window, copied_at, execution: '', schema, account, acceptedAt: () => undefined };
   for (const { month = '' } of others) await mergeMonth(merging, month, [], offer, '');
-  const lines = all.flatMap(({ days }) => shownLines(days));
+  const lines = all.flatMap(({ days }) => shownFacts(days));
   for (const [month, some] of Map.groupBy(lines, ({ day }) => day.slice(0, 'YYYY-MM'.length)))
     await mergeLedger(merging, request, month, some);
   return others.length;

@@ -39,7 +39,7 @@ interface ConfiguredRun extends Readonly<Pick<z.infer<typeof Run>, 'ready_by' | 
 const CURRENCIES = new Set(Intl.supportedValuesOf('currency'));
 
 /** Days after its last change after which a day is final. Most conversions are attributed within a week. */
-export const FINAL_AFTER_DAYS = 7;
+export const FINAL_AFTER_DAYS = 6;
 
 export const FinalAfterDays = z.int().min(1);
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pMap from 'p-map';
 import { checksumOf } from '../../functions/aws/objects.ts';
-import { compareReports, covers } from '../../functions/days/judge.ts';
+import { covers } from '../../functions/days/judge.ts';
 import type { StoredDelivery } from '../../functions/days/records.ts';
 import { aboveTolerance, type ComparedDay } from '../../functions/decisions/total.ts';
 import { stageWindow } from '../../functions/tables/curate-file.ts';
@@ -16,7 +16,7 @@ import { fieldsOfRow, metricsOf, readSums, sumExpressions } from '../../function
 import { DownloadRefused } from '../../functions/workflow/errors.ts';
 import { addDays, type DateRange } from '../../functions/workflow/request/dates.ts';
 import type { ReportRequest } from '../../functions/workflow/request/request.ts';
-import type { ReportVersion } from '../../functions/workflow/shown-days.ts';
+import { compareReports, type ReportVersion } from '../../functions/workflow/shown-days.ts';
 import { monthKey, type TableSchema, tableColumns } from '../../functions/workflow/table.ts';
 import { newest, RECONCILIATION } from '../catalog/ledger.ts';
 import type { ReadableBucket } from './bucket.ts';

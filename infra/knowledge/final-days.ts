@@ -48,8 +48,7 @@ export function judgeMonths(
     const range = { start_date: first.day, end_date: addDays(last.day, 1) };
     const command = exportDaysCommand({ account, name }, range, folder, false);
     const [oldest] = unverified.flatMap(({ same_since }) => same_since ?? []).sort();
-    // No report after any of the days was the last to say what it shows, so they can be read at once.
-    const from = oldest ? addDays(oldest, final_after_days) : range.end_date;
+    const from = addDays(oldest ?? range.end_date, final_after_days);
     return { ...finality, verify: { command, from } };
   });
 }

@@ -11,7 +11,6 @@ import { CLOSED, LEDGER, LEDGER_COLUMNS, TABLES_PREFIX } from '../../functions/w
 import {
   curve,
   type Finality,
-  latestToday,
   RECONCILIATION,
   RESTATEMENTS,
   SINCE_CLOSE,
@@ -72,7 +71,7 @@ SELECT table_name, account, month, closed_on, coalesce(days, 0) AS days,
   to_json(map_from_entries(list((metric, sum)) FILTER (metric IS NOT NULL))) AS changes
 FROM (
   SELECT table_name, account, strftime(date, '%Y-%m') AS month, strftime(max(copied_at), '%Y-%m-%d') AS closed_on
-  FROM ${LEDGER} WHERE outcome = '${CLOSED}' GROUP BY ALL
+  FROM ${LEDGER} WHERE kind = '${CLOSED}' GROUP BY ALL
 ) LEFT JOIN days USING (table_name, account, month) LEFT JOIN sums USING (table_name, account, month)
 GROUP BY ALL ORDER BY month`;
 
@@ -170,7 +169,7 @@ export async function readLedger(
   await using folder = await mkdtempDisposable(join(tmpdir(), 'ledger-'));
   using opened = await openLedger(bucket, since, now, folder.path);
   const { database: ledger, damaged } = opened;
-  const today = latestToday(`DATE ${literal(dateIn('UTC', now))}`);
+  const today = `DATE ${literal(dateIn('UTC', now))}`;
   const read = async (sql: string) =>
     Map.groupBy(await ledger.query(sql), ({ table_name, account }) => `${table_name}/${account}`);
   const days = await read(selectDays({ today, config }));
@@ -212,7 +211,7 @@ function toDay({ values, first, corrections, finality, same_since }: Row) {
     corrections: Number(corrections),
     /** Null for a list's snapshot. */
     finality: finality as 'final' | 'changing' | 'unverified' | null,
-    /** The date of the first report after the day that said what it shows, and after any that did not. */
+    /** The date of its last change in UTC: of its end, its first report, or one that said otherwise. */
     same_since: same_since as string | null,
   };
 }

@@ -10,10 +10,10 @@ import {
   LEDGER,
   RESERVED_COLUMNS,
   TABLES_PREFIX,
+  type TableSchema,
 } from '../../functions/workflow/table.ts';
-import { latestToday } from '../catalog/ledger.ts';
+import type { Finality } from '../catalog/ledger.ts';
 import { daysView, type QueriedTable, restatementsView } from '../catalog/queries.ts';
-import type { FinalAfter } from '../config/exports.ts';
 import { UsageError } from './errors.ts';
 
 /** A table that local runs left in a folder. */
@@ -73,12 +73,17 @@ export async function findUnreadable(
   return undefined;
 }
 
-/** Creates a view of each table, and two over the ledger for a report's, unless tables have their names. */
+/**
+ * Creates a view of each table, and two over the ledger for a report's, unless tables have their names.
+ *
+ * @param requestsOf a table: the hash of the configured request of each account
+ */
 export async function createViews(
   connection: DuckDBConnection,
   tables: readonly LocalTable[],
   ledger: LocalTable | undefined,
-  config: FinalAfter,
+  options: Finality,
+  requestsOf: (table: string) => TableSchema['requests'],
 ): Promise<void> {
   const all = [...new Set([...(ledger ? [ledger] : []), ...tables])];
   const create = (name: string, sql: string) =>
@@ -89,7 +94,7 @@ export async function createViews(
     const reader = await connection.runAndReadAll(`DESCRIBE ${identifier(name)}`);
     const columns = reader.getRows().map(([name, type]) => [String(name), String(type)] as const);
     for (const report of describeReport(table, columns)) {
-      await create(`${name}_days`, daysView(report, { today: latestToday(), config }));
+      await create(`${name}_days`, daysView({ ...report, requests: requestsOf(table) }, options));
       await create(`${name}_restatements`, restatementsView(report));
     }
   }
@@ -100,7 +105,7 @@ type Described = readonly (readonly [name: string, type: string])[];
 /** @returns nothing if it is not the table of a report */
 export function describeReport(table: string, columns: Described): QueriedTable[] {
   const names = columns.map(([name]) => name);
-  if (table === LEDGER || !names.includes('report_id')) return [];
+  if (table === LEDGER || !names.includes('report_id') || !names.includes('report_created_at')) return [];
   const currencies: Record<string, string> = names.includes('currency') ? { all: 'currency' } : {};
   return [{ table, kind: 'report', columns: ownColumns(columns), currencies }];
 }

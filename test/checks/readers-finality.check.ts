@@ -6,7 +6,7 @@ import { curateReport } from '../../functions/curate-report.ts';
 import { requestHash } from '../../functions/decisions/request-hash.ts';
 import { publishWindow } from '../../functions/publish-window.ts';
 import { objectKey } from '../../functions/workflow/keys.ts';
-import { addDays, dateIn } from '../../functions/workflow/request/dates.ts';
+import { addDays } from '../../functions/workflow/request/dates.ts';
 import type { Window } from '../../functions/workflow/state-parts.ts';
 import type { SavedWindow } from '../../functions/workflow/states.ts';
 import { reportColumns } from '../../functions/workflow/table.ts';
@@ -23,12 +23,9 @@ import { installPython } from './python.ts';
 const python = installPython();
 const SEED = Number(process.env.SEED ?? 1);
 
-/**
- * Its newest report is of the future, so that this one says what is today. Nobody believes a report that is more
- * than a month ahead.
- */
-const START = addDays(dateIn('UTC', new Date()), -25);
-const END = Date.parse(addDays(START, 50));
+/** The reports end today, so that some days are still changing. */
+const END = Date.now();
+const START = addDays(new Date(END).toISOString().slice(0, 10), -50);
 const FIELDS = { metrics: ['spend', 'impressions', 'conversions', 'reach'], dimensions: ['campaign_id'] };
 
 const [advertiser_ids, others] = [EXAMPLE_ADVERTISERS.slice(0, 2), EXAMPLE_ADVERTISERS.slice(2)];

@@ -39,16 +39,22 @@ export interface DayFacts {
   readonly at: string;
   /** When the file arrived, if that was later. */
   readonly copied_at?: string;
-  readonly outcome?: 'shown' | 'kept' | 'held' | 'not written';
+  readonly kind?: 'report' | 'accepted' | 'total' | 'closed';
+  /** Default: h. */
+  readonly request_hash?: string;
+  /** Default: true. */
+  readonly day_over?: boolean;
   /** By metric. */
   readonly values: Readonly<Record<string, number | null>>;
 }
 
 /** Selects rows of the ledger. */
 export function ledgerRows(account: string, table_name: string, name: string, facts: readonly DayFacts[]) {
-  const rows = facts.flatMap(({ date, report_id, at, copied_at = at, outcome = 'shown', values }) =>
-    Object.entries(values).map(([metric, value]) => {
-      const cells: Readonly<Record<string, string | number | null>> = {
+  const rows = facts.flatMap((fact) => {
+    const { date, report_id, at, copied_at = at, kind = 'report', values } = fact;
+    const { request_hash = 'h', day_over = true } = fact;
+    return Object.entries(values).map(([metric, value]) => {
+      const cells: Readonly<Record<string, string | number | boolean | null>> = {
         account,
         export: name,
         table_name,
@@ -60,25 +66,35 @@ export function ledgerRows(account: string, table_name: string, name: string, fa
         copied_at,
         metric,
         value,
-        outcome,
+        kind,
+        request_hash,
+        execution: 'e',
+        day_over,
       };
       return `(${LEDGER_COLUMNS.map(({ name }) => cell(cells[name])).join()})`;
-    }),
-  );
+    });
+  });
   const names = LEDGER_COLUMNS.map(({ name }) => `"${name}"`);
   const typed = LEDGER_COLUMNS.map(({ name, type }) => `CAST("${name}" AS ${type}) AS "${name}"`);
   return `SELECT ${typed.join()} FROM (VALUES ${rows.join()}) AS rows (${names.join()})`;
 }
 
-function cell(value: string | number | null | undefined): string {
+function cell(value: string | number | boolean | null | undefined): string {
   return typeof value === 'string' ? literal(value) : String(value ?? 'NULL');
 }
+
+/** What the ledger says of a day that a month lists. */
+export const SAID: ShownDay['ledger'] = {
+  start_date: '2026-10-31',
+  end_date: '2026-11-01',
+  copied_at: '2026-11-01T00:00:00Z',
+  execution: 'e',
+  day_over: true,
+  sums: {},
+};
 
 /** A day that a month lists. */
 export function shownDay(changes: Partial<ShownDay> = {}): ShownDay {
   const report = { report_id: 'r', created_at: '2026-11-01T00:00:00Z', request_hash: 'h' };
-  const window = { start_date: '2026-10-01', end_date: '2026-11-01' };
-  const facts = { copied_at: report.created_at, execution: 'e', day_over: true, sums: {} };
-  const ledger = { ...window, ...facts };
-  return { ...report, rows: 1, restated: false, ledger, ...changes };
+  return { ...report, rows: 1, restated: false, ledger: SAID, ...changes };
 }

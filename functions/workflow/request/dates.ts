@@ -52,6 +52,12 @@ export function daysOf({ start_date, end_date }: DateRange): string[] {
   return days;
 }
 
+/** @param month YYYY-MM */
+export function monthRange(month: string): DateRange {
+  const start_date = `${month}-01`;
+  return { start_date, end_date: `${addDays(start_date, 31).slice(0, 'YYYY-MM'.length)}-01` };
+}
+
 /** A range for a person, such as `2026-10-01 to 2026-10-07`: its first and its last day. */
 export function describeDays({ start_date, end_date }: DateRange): string {
   const last = addDays(end_date, -1);

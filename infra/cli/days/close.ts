@@ -1,13 +1,21 @@
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import pMap from 'p-map';
 import { openDatabase } from '../../../functions/tables/database.ts';
-import { mergeObject, parquet, timestamp } from '../../../functions/tables/merge.ts';
-import { addDays } from '../../../functions/workflow/request/dates.ts';
+import { mergeObject, parquet, selectOld, timestamp } from '../../../functions/tables/merge.ts';
+import { monthRange } from '../../../functions/workflow/request/dates.ts';
 import { literal } from '../../../functions/workflow/sql.ts';
-import { CLOSED, closedKey, ledgerKey } from '../../../functions/workflow/table.ts';
+import {
+  CLOSED,
+  closedKey,
+  LEDGER,
+  LEDGER_COLUMNS,
+  ledgerKey,
+  REPORT,
+} from '../../../functions/workflow/table.ts';
+import { DAY, newest } from '../../catalog/ledger.ts';
 import { type Bucket, openBucket, openToRead } from '../../knowledge/bucket.ts';
 import { loadConfig } from '../../knowledge/config.ts';
 import { describeDamage } from '../../knowledge/damage.ts';
@@ -19,7 +27,7 @@ import { readLedger } from '../../knowledge/ledger-days.ts';
 import { commandFor } from '../../knowledge/next-command.ts';
 import { DELIVERED, FAILED } from '../exit-status.ts';
 import { printDocument, printLines } from '../layout.ts';
-import { type CommonOptions, examples, option } from '../options.ts';
+import { type CommonOptions, examples, option, parseMonth } from '../options.ts';
 import { lockFolder } from '../run/out-lock.ts';
 
 interface CloseOptions extends ExportPlace, CommonOptions {
@@ -32,7 +40,7 @@ export function createCommand(): Command {
     .argument('<month>', 'such as 2026-10', parseMonth)
     .argument('[name]', 'an export (default: all that have a table)')
     .option('--account <name>', 'only this account')
-    .option('--again', 'close it again: it replaces what the first close wrote')
+    .option('--again', 'close it again: what it shows now counts from then on')
     .option('--anyway', 'close it although days are missing or not final')
     .addOption(option.json())
     .option('--local', 'work on the folder of local runs instead of the deployed bucket')
@@ -53,16 +61,10 @@ export function createCommand(): Command {
     });
 }
 
-function parseMonth(text: string): string {
-  if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(text)) throw new InvalidArgumentError('It must be a month, YYYY-MM.');
-  return text;
-}
-
 /** @returns of each export what became of its month, and what to do next */
 async function close(month: string, name: string | undefined, options: CloseOptions) {
   const now = new Date();
-  const from = `${month}-01`;
-  const to = `${addDays(from, 31).slice(0, 'YYYY-MM'.length)}-01`;
+  const { start_date: from, end_date: to } = monthRange(month);
   await using reading = await openToRead(options);
   const all = await findExports(name, options, reading, now, { from, to });
   const found = all.filter(({ table }) => table?.kind === 'report');
@@ -82,7 +84,7 @@ async function close(month: string, name: string | undefined, options: CloseOpti
       `  ${commandFor(['close', month, name], { account, ...how }, options)}`;
     const before = {
       outcome: 'closed before',
-      todo: ['was closed before. To replace what it showed then:', closeAs({ again: true })],
+      todo: ['was closed before. To close it as it is now:', closeAs({ again: true })],
     };
     if (!options.again && closed.some((each) => each.month === month)) return { account, name, ...before };
     const [state] = judgeMonths(judged, days, each.request, config, options);
@@ -115,7 +117,7 @@ async function close(month: string, name: string | undefined, options: CloseOpti
   return await pMap(found, closeOne, { concurrency: 1 });
 }
 
-/** Writes the values that the days show. @returns false if the month was closed before, and not `again` */
+/** Adds the values that the days show now. @returns false if the month was closed before, and not `again` */
 async function writeRows(month: string, { request }: FoundExport, bucket: Bucket, now: Date, again = false) {
   const { signal } = new AbortController();
   await using scratch = await mkdtempDisposable(join(tmpdir(), 'close-'));
@@ -123,13 +125,13 @@ async function writeRows(month: string, { request }: FoundExport, bucket: Bucket
   const ledger = join(folder, 'ledger.parquet');
   await bucket.getFile(ledgerKey(request, month), ledger, signal);
   using database = await openDatabase(folder, signal);
-  const rows = `SELECT * REPLACE (${literal(CLOSED)} AS outcome, ${timestamp(now.toISOString())} AS copied_at)
-    FROM ${parquet(ledger)} WHERE outcome = 'shown'
-    QUALIFY rank() OVER (PARTITION BY date ORDER BY report_created_at DESC, report_id DESC) = 1
-    ORDER BY date, metric`;
+  await database.query(`CREATE VIEW ${LEDGER} AS FROM ${parquet(ledger)}`);
+  const closed = `SELECT * REPLACE (${literal(CLOSED)} AS kind, ${timestamp(now.toISOString())} AS copied_at)
+    FROM ${LEDGER} SEMI JOIN (${newest()}) USING (${DAY}, report_id, report_created_at) WHERE kind = '${REPORT}'`;
   const merging = { database, store: bucket, folder, signal };
   return await mergeObject(merging, closedKey(request, month), async (old) => {
     if (old && !again) return { result: false };
-    return { next: { rows }, result: true };
+    const before = old ? `${selectOld(old, LEDGER_COLUMNS)} UNION ALL ` : '';
+    return { next: { rows: `FROM (${before}${closed}) ORDER BY date, metric, copied_at` }, result: true };
   });
 }

@@ -5,11 +5,13 @@ import {
   DuckDBTimestampTZValue,
 } from '@duckdb/node-api';
 import { dateIn } from '../../../functions/workflow/request/dates.ts';
-import { catalogName, LEDGER } from '../../../functions/workflow/table.ts';
-import { type QueryOptions, savedQueries } from '../../catalog/queries.ts';
+import { catalogName, LEDGER, type TableSchema } from '../../../functions/workflow/table.ts';
+import { type AsOf, savedQueries } from '../../catalog/queries.ts';
+import { openToRead } from '../../knowledge/bucket.ts';
 import { loadConfig } from '../../knowledge/config.ts';
 import { adviseOnDamage } from '../../knowledge/damage.ts';
 import { CommandFailed, toPrintable, UsageError } from '../../knowledge/errors.ts';
+import { findExports } from '../../knowledge/exports.ts';
 import { hasRuns } from '../../knowledge/local-runs.ts';
 import {
   createViews,
@@ -18,7 +20,6 @@ import {
   findUnreadable,
   tablesNamedIn,
 } from '../../knowledge/views.ts';
-import { newestChange } from '../../local/s3/store.ts';
 import { PROGRAM } from '../../package.ts';
 import type { QueryResult, Value } from './result.ts';
 
@@ -55,7 +56,10 @@ export async function runLocalQuery(sql: string, out: string, readsAll = false):
   const ledger = tables.get(catalogName(LEDGER));
   try {
     await checkCount(connection, sql);
-    await createViews(connection, read, ledger, loadConfig());
+    // Only the state of a day needs the requests, and they have to be read.
+    const requests = /_days\b/i.test(sql) ? await readRequests(out) : new Map();
+    const options = { today: today(), config: loadConfig() };
+    await createViews(connection, read, ledger, options, (table) => requests.get(table) ?? {});
     // A streamed result that fails halfway looks complete, so DuckDB holds the whole of it.
     const result = await connection.run(sql);
     const types = result.columnTypes();
@@ -75,8 +79,27 @@ export async function runLocalQuery(sql: string, out: string, readsAll = false):
   }
 }
 
-/** The saved queries for the tables of a folder. Its clock, which --speed sets ahead, says what is today. */
-export async function readSavedQueries(out: string, dates: Pick<QueryOptions, 'day' | 'at'>) {
+/** By table, the hash of the configured request of each account. A folder's runs may have asked for others. */
+async function readRequests(out: string): Promise<ReadonlyMap<string, TableSchema['requests']>> {
+  const place = { local: true, out } as const;
+  await using bucket = await openToRead(place);
+  const exports = await findExports(undefined, place, bucket, new Date());
+  const byTable = Map.groupBy(exports, ({ request }) => request.name);
+  return new Map(
+    [...byTable].map(([table, some]) => [
+      table,
+      Object.fromEntries(some.map(({ request, hash }) => [request.account, hash])),
+    ]),
+  );
+}
+
+/** As SQL, in UTC. */
+function today(): string {
+  return `DATE '${dateIn('UTC', new Date())}'`;
+}
+
+/** The saved queries for the tables of a folder. */
+export async function readSavedQueries(out: string, dates: AsOf) {
   const tables = [...findTables(out).values()];
   const sql = 'SELECT table_name, column_name, data_type FROM duckdb_columns()';
   const { rows } = await runLocalQuery(sql, out, true);
@@ -87,9 +110,9 @@ export async function readSavedQueries(out: string, dates: Pick<QueryOptions, 'd
       (columns.get(name) ?? []).map(([, column, type]) => [String(column), String(type)]),
     ),
   );
-  const now = Math.max(Date.now(), (await newestChange(out)) ?? 0);
-  const today = `DATE '${dateIn('UTC', new Date(now))}'`;
-  return savedQueries(reports, { ...dates, today, config: loadConfig() });
+  const requests = await readRequests(out);
+  const configured = reports.map((report) => ({ ...report, requests: requests.get(report.table) ?? {} }));
+  return savedQueries(configured, { ...dates, today: today(), config: loadConfig() });
 }
 
 async function* readRows(result: DuckDBResult, close: () => void): AsyncGenerator<Value[][]> {

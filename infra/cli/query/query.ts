@@ -1,17 +1,21 @@
 import { text } from 'node:stream/consumers';
 import { Command, Option } from 'commander';
-import { savedQueries } from '../../catalog/queries.ts';
+import { platformName } from '../../../functions/decisions/request-hash.ts';
+import { monthRange } from '../../../functions/workflow/request/dates.ts';
+import { type AsOf, savedQueries } from '../../catalog/queries.ts';
 import { tablesOf } from '../../config/exports.ts';
 import { loadConfig } from '../../knowledge/config.ts';
 import { UsageError } from '../../knowledge/errors.ts';
 import { alignColumns, printDocument, printLines } from '../layout.ts';
-import { type CommonOptions, examples, option, parseDate } from '../options.ts';
+import { type CommonOptions, examples, option, parseDate, parseMonth } from '../options.ts';
 import { printResult, type QueryResult } from './result.ts';
 
 interface QueryOptions extends CommonOptions {
   /** True without a name. */
   readonly saved?: string | true;
-  readonly day?: string;
+  readonly month?: string;
+  readonly from?: string;
+  readonly to?: string;
   readonly at?: string;
   readonly csv?: true;
 }
@@ -21,7 +25,7 @@ const EXAMPLES = examples(
   'query --local "SHOW TABLES"',
   'query --local "SELECT * FROM example_restatements"',
   'query --local --csv - < spend.sql',
-  'query --saved as-of --day 2026-11-03 --at 2026-11-10',
+  'query --saved as-of --month 2026-10 --at 2026-11-05',
 );
 
 const DIALECTS = `
@@ -35,7 +39,13 @@ export function createCommand(): Command {
     .addOption(option.json())
     .addOption(new Option('--csv', 'print comma-separated values, also for spreadsheets').conflicts('json'))
     .option('--saved [name]', 'run a saved query; without a name, list them')
-    .option('--day <date>', 'with --saved as-of: the day to show', parseDate)
+    .addOption(
+      new Option('--month <month>', 'with --saved as-of: the month to show')
+        .argParser(parseMonth)
+        .conflicts(['from', 'to']),
+    )
+    .option('--from <date>', 'with --saved as-of: the first day to show', parseDate)
+    .option('--to <date>', 'with --saved as-of: the day after the last one', parseDate)
     .option('--at <date>', 'with --saved as-of: at whose end, in UTC', parseDate)
     .option('--local', 'query the tables of the runs of this machine')
     .addOption(option.out())
@@ -44,10 +54,14 @@ export function createCommand(): Command {
 }
 
 async function query(given: string | undefined, options: QueryOptions): Promise<void> {
-  const { saved, day, at } = options;
-  const isDated = day !== undefined && at !== undefined;
-  if (saved === 'as-of' ? !isDated : (day ?? at) !== undefined)
-    throw new UsageError(['--saved as-of needs --day and --at, and no other query takes them']);
+  const { saved, month, from, to, at } = options;
+  const isDated = (month ?? (from && to)) !== undefined && at !== undefined;
+  if (saved === 'as-of' ? !isDated : (month ?? from ?? to ?? at) !== undefined)
+    throw new UsageError([
+      '--saved as-of needs --at, and --month or --from and --to; no other query takes them',
+    ]);
+  if (from !== undefined && to !== undefined && to <= from)
+    throw new UsageError([`--to ${to} is not after --from ${from}`]);
   if ((given === undefined) === (saved === undefined))
     throw new UsageError(['give one SQL statement, or --saved NAME']);
   if (saved === true) return listSaved(options);
@@ -85,8 +99,18 @@ async function findSaved(name: string, options: QueryOptions): Promise<string> {
 }
 
 /** The queries that the stack saves, or those for the tables of the folder. */
-async function readSaved({ local, out, day, at }: QueryOptions): Promise<ReturnType<typeof savedQueries>> {
-  if (local) return (await import('./local.ts')).readSavedQueries(out, { day, at });
+async function readSaved({
+  local,
+  out,
+  month,
+  from,
+  to,
+  at,
+}: QueryOptions): Promise<ReturnType<typeof savedQueries>> {
+  const range = month === undefined ? { start_date: from, end_date: to } : monthRange(month);
+  const dates: AsOf = { from: range.start_date, to: range.end_date, at };
+  if (local) return (await import('./local.ts')).readSavedQueries(out, dates);
   const config = loadConfig();
-  return savedQueries(tablesOf(config.exports, { platform: '', revision: '' }, config), { day, at, config });
+  const target = { platform: platformName(config.base_url), revision: config.revision };
+  return savedQueries(tablesOf(config.exports, target, config), { ...dates, config });
 }

@@ -30,14 +30,11 @@ import { executionName } from './request.ts';
  */
 export async function runLocal(name: string | undefined, given: LocalRunOptions) {
   const { daily = 1, out } = given;
-  const now = Date.now();
+  // A clock that is faster starts in the past, so that it ends about now.
+  const lead = (daily - 1) * DAY_MS + Math.min((given.speed - 1) * FAST_RUNS_MS, DAY_MS / 2);
   // A table keeps the report that was created last, so the clock starts after the times of all runs.
   const newest = (await newestChange(out)) ?? 0;
-  let start = Math.max(now - (daily - 1) * DAY_MS, newest + 1);
-  if (start > now)
-    warn(
-      `${out} has times in the future, from a run with --speed; this run's clock starts at ${new Date(start).toISOString()}`,
-    );
+  let start = Math.max(Date.now() - lead, newest + 1);
   for (let day = 1; ; day += 1, start += DAY_MS) {
     const run = await runOnce(name, given, scaledClock(given.speed, start), daily - day + 1);
     if (day === daily || run.outcome.outcome !== 'delivered') return run;
@@ -45,6 +42,9 @@ export async function runLocal(name: string | undefined, given: LocalRunOptions)
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** Some fast runs in a row take less, by the machine's clock. */
+const FAST_RUNS_MS = 60_000;
 
 async function runOnce(name: string | undefined, given: LocalRunOptions, clock: Clock, runsLeft: number) {
   const { daily = 1 } = given;

@@ -195,7 +195,7 @@ export async function listKeys(
 
 /**
  * The newest change of an object in a folder of buckets, in epoch ms by the clock of the run that made it;
- * undefined if there is none. A run that is N times faster leaves times in the future.
+ * undefined if there is none.
  */
 export async function newestChange(directory: string): Promise<number | undefined> {
   let newest: number | undefined;

@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 FOLDER = Path(sys.argv[1])
 CONFIG = json.loads(Path(sys.argv[2]).read_text())
 QUERIES = ("finality", "days", "curve", "reconciliation")
-FINAL_AFTER_DAYS = 7
+FINAL_AFTER_DAYS = 6
 # The curve has days that a report showed at this age at the latest, and says nothing about fewer days.
 EARLY = 2
 ENOUGH_DAYS = 28
@@ -51,64 +51,51 @@ def add_up(key, manifest):
     return sums
 
 
-def differs(one, other):
-    """Whether two reports say different values of a metric that both have."""
-    both = one["values"].keys() & other["values"].keys()
-    return any(one["values"][name] != other["values"][name] for name in both)
-
-
 class Day:
-    """What reports said about one day of a table, in the order of their arrival."""
+    """What reports said about one day of a table."""
 
     def __init__(self, day, account):
         default = CONFIG.get("final_after_days", FINAL_AFTER_DAYS)
         self.day = day
         self.final_after_days = CONFIG["accounts"][account].get("final_after_days", default)
-        # The reports that the day showed, one after the other, the others, and the newest one of all.
+        # In the order of their arrival. The table takes none of another request.
+        self.arrived = []
+        # The reports that the day showed, one after the other.
         self.shown = []
-        self.others = []
-        self.newest = None
 
-    def add(self, report, is_configured):
-        before = self.shown[-1] if self.shown else None
-        is_emptied = before and before["values"]["rows"] > 0 and report["values"]["rows"] == 0
-        if not is_configured:
-            report["outcome"] = "not written"
-        elif before and report["order"] < before["order"]:
-            report["outcome"] = "kept"
-        elif is_emptied and not report["accept_empty"]:
-            report["outcome"] = "held"
-        else:
-            self.shown.append(report)
-            report["outcome"] = "shown"
-        if report["outcome"] != "shown":
-            self.others.append(report)
-        if self.newest is None or report["order"] > self.newest["order"]:
-            self.newest = report
+    def add(self, report):
+        self.arrived.append(report)
+        counting = [each for each in self.arrived if each["values"]["rows"] > 0 or each["accept_empty"]]
+        now = max(counting or self.arrived, key=lambda each: each["order"])
+        if not self.shown or now is not self.shown[-1]:
+            self.shown.append(now)
 
     def judge(self, today):
         """The facts that each row of the day has in `days`."""
         now = self.shown[-1]
-        # The first of the reports that have said the same ever since.
-        others = [at for at, each in enumerate(self.shown) if each["values"] != now["values"]]
-        since = others[-1] + 1 if others else 0
-        changed = self.shown[since]
-        ended = self.day + timedelta(1)
-        moved = max(ended, changed["created"].date()) if since > 0 else ended
-        disputed = max((each["created"] for each in self.others if differs(each, now)), default=datetime.min)
-        reports = [each for each in self.shown[since:] if each["created"] > disputed]
-        same = [each["created"] for each in reports if each["created"].date() >= ended]
-        days = (now["created"].date() - same[0].date()).days if same else -1
-        if self.newest is now and days >= self.final_after_days:
+        changed = [
+            each
+            for before, each in zip([None, *self.shown], self.shown)
+            if before is None or before["values"] != each["values"]
+        ][-1]
+        by_age = sorted(self.arrived, key=lambda each: each["order"])
+        changes = [
+            each["created"].date()
+            for before, each in zip([None, *by_age], by_age)
+            if before is None or before["values"] != each["values"]
+        ]
+        since = max([self.day + timedelta(1), *changes])
+        is_held = by_age[-1] is not now
+        if not is_held and (now["created"].date() - since).days >= self.final_after_days:
             finality = "final"
         else:
-            finality = "changing" if (today - moved).days < self.final_after_days else "unverified"
+            finality = "changing" if (today - since).days < self.final_after_days else "unverified"
         return {
             "report_id": now["id"],
             "report_created_at": now["created"],
             "changed_at": changed["copied"],
-            "outcome": self.newest["outcome"],
-            "same_since": same[0] if same else None,
+            "held": is_held,
+            "same_since": since,
             "finality": finality,
         }
 
@@ -145,15 +132,18 @@ def read_total(manifest):
 
 
 def read_days(manifests):
-    """The days by table and account, and by date."""
+    """The days by table and account, and by date, and the number of windows that the tables leave out."""
     tables = defaultdict(dict)
+    left_out = 0
     for manifest in sorted(manifests, key=lambda each: each["copied_at"]):
         account, request = manifest["account"], manifest["export_request"]
         sums = add_up(manifest["key"], manifest)
         total = read_total(manifest)
         created = time(manifest["report_created_at"])
         # One with other advertisers is another request.
-        is_configured = request["advertiser_ids"] == CONFIG["accounts"][account]["advertiser_ids"]
+        if request["advertiser_ids"] != CONFIG["accounts"][account]["advertiser_ids"]:
+            left_out += 1
+            continue
         for day, values in sums.items():
             report = {
                 "id": manifest["report_id"],
@@ -164,16 +154,16 @@ def read_days(manifests):
                 "values": values,
                 "total": total.get(day),
             }
-            tables[manifest["export"], account].setdefault(day, Day(day, account)).add(report, is_configured)
-    return tables
+            tables[manifest["export"], account].setdefault(day, Day(day, account)).add(report)
+    return tables, left_out
 
 
 def work_out(manifests):
     """What the queries should say: for each of them, the other columns by the columns of the key."""
-    published = [datetime.fromisoformat(each["published_at"]) for each in manifests]
-    today = max(datetime.now(timezone.utc), *published).date()
+    today = datetime.now(timezone.utc).date()
     found = {name: {} for name in QUERIES}
-    for table, days in read_days(manifests).items():
+    tables, left_out = read_days(manifests)
+    for table, days in tables.items():
         final = []
         for day in (each for each in days.values() if each.shown):
             facts = day.judge(today)
@@ -190,7 +180,7 @@ def work_out(manifests):
                     report = {"report_id": now["id"], "report_created_at": now["created"]}
                     found["reconciliation"][*table, day.day, metric] = sums | report
         found["curve"] |= {(*table, *point): values for point, values in curve(final)}
-    return found
+    return found, left_out
 
 
 def read_answer(answer):
@@ -204,7 +194,7 @@ def read_answer(answer):
 
 
 def typed(value, kind):
-    types = {"VARCHAR": str, "DATE": date.fromisoformat, "TIMESTAMP": time, "DOUBLE": float}
+    types = {"VARCHAR": str, "BOOLEAN": bool, "DATE": date.fromisoformat, "TIMESTAMP": time, "DOUBLE": float}
     return None if value is None else types.get(kind, Decimal)(value)
 
 
@@ -221,14 +211,14 @@ def differences(found):
 
 
 manifests = [json.loads(path.read_text()) for path in FOLDER.glob("exports/*/*/*/*/_manifest.json")]
-found = work_out(manifests)
+found, left_out = work_out(manifests)
 wrong = list(differences(found))
 if wrong:
     sys.exit("\n".join([f"{len(wrong)} differences, such as:", *wrong[:20]]))
-counts = {"windows": len(manifests)} | {name: len(rows) for name, rows in found.items()}
+counts = {"windows": len(manifests), "windows left out": left_out} | {name: len(rows) for name, rows in found.items()}
 words = [row["finality"] for row in found["finality"].values()]
-words += [row["outcome"] for row in found["days"].values()]
-counts |= {word: words.count(word) for word in ("final", "changing", "unverified", "held", "not written")}
+counts |= {word: words.count(word) for word in ("final", "changing", "unverified")}
+counts["held"] = sum(row["held"] for row in found["days"].values())
 counts["points with a share"] = sum(each["caught"] is not None for each in found["curve"].values())
 counts["totals that differ"] = sum(each["difference"] != 0 for each in found["reconciliation"].values())
 print(json.dumps(counts))

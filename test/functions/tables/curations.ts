@@ -39,6 +39,7 @@ export type Spends = Readonly<Record<string, readonly number[]>>;
 export interface Report {
   readonly id: string;
   readonly created_at: string;
+  readonly copied_at?: string;
   /** Default: from the first to the last day that has rows. */
   readonly start_date?: string;
   /** Days. Default: all that have rows. */
@@ -111,7 +112,7 @@ export async function startTables(options: TestS3Options = {}) {
         store: through,
         schema,
         hash,
-        acceptEmpty: () => accept_empty,
+        acceptedAt: () => (accept_empty ? (report.copied_at ?? COPIED_AT) : undefined),
       });
     },
     async curateList({ items, accept_empty = false, ...snapshot }: Snapshot) {
@@ -119,8 +120,8 @@ export async function startTables(options: TestS3Options = {}) {
       const work = await workOn(body, { content_type: 'application/x-ndjson' });
       const state = listState(snapshot, items.length);
       using database = await openDatabase(work.folder, work.signal);
-      const acceptEmpty = () => accept_empty;
-      return await curateList(state, { ...work, database, store, schema: LIST, acceptEmpty });
+      const acceptedAt = () => (accept_empty ? snapshot.copied_at : undefined);
+      return await curateList(state, { ...work, database, store, schema: LIST, acceptedAt });
     },
     /** Rows of a table, as a reader sees them. */
     async rowsOf(select: string, pattern: string) {
@@ -155,7 +156,7 @@ function stateOf({
     window: { start_date, end_date: end },
     reports: [reportRef(id, created_at)],
     ready_id: id,
-    object: storedObject({ copied_at: COPIED_AT }),
+    object: storedObject({ copied_at: report.copied_at ?? COPIED_AT }),
   };
 }
 

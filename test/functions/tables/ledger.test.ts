@@ -7,11 +7,11 @@ afterAll(() => tables.close());
 
 /** The rows of an account's ledger, as texts. */
 async function linesOf(account: string) {
-  const select = 'SELECT date, report_id, metric, value, outcome';
+  const select = 'SELECT date, report_id, metric, value, kind';
   const rows = await tables.rowsOf(select, `ledger/${account}.*.parquet`);
   return rows.map(
-    ({ date, report_id, metric, value, outcome }) =>
-      `${date} ${report_id} ${metric} ${value && Number(value)} ${outcome}`,
+    ({ date, report_id, metric, value, kind }) =>
+      `${date} ${report_id} ${metric} ${value && Number(value)} ${kind}`,
   );
 }
 
@@ -27,10 +27,10 @@ describe('the ledger', () => {
   it('has a row for each day and metric of a report, in the months of the days', async () => {
     const { account, lines } = await log({ spends: DAY, length: 2 });
     expect(lines).toEqual([
-      '2026-10-31 r1 rows 2 shown',
-      '2026-10-31 r1 spend 3 shown',
-      '2026-11-01 r1 rows 0 shown',
-      '2026-11-01 r1 spend 0 shown',
+      '2026-10-31 r1 rows 2 report',
+      '2026-10-31 r1 spend 3 report',
+      '2026-11-01 r1 rows 0 report',
+      '2026-11-01 r1 spend 0 report',
     ]);
     expect(await tables.rowsOf('SELECT *', `ledger/${account}.daily.2026-11.parquet`)).toMatchObject([
       {
@@ -45,7 +45,7 @@ describe('the ledger', () => {
         copied_at: '2026-11-21 06:00:00',
         metric: 'rows',
         value: '0.0000000000',
-        outcome: 'shown',
+        kind: 'report',
       },
       { metric: 'spend' },
     ]);
@@ -60,63 +60,53 @@ describe('the ledger', () => {
     const days = { spends: DAY, length: 3 };
     const { account, lines } = await log({ ...days, body: body(5) }, { ...days, body: body(null) });
     expect(lines.filter((line) => line.includes('spend'))).toEqual([
-      '2026-10-31 r1 spend 5 shown',
-      '2026-10-31 r2 spend null shown',
-      '2026-11-01 r1 spend null shown',
-      '2026-11-01 r2 spend null shown',
-      '2026-11-02 r1 spend 0 shown',
-      '2026-11-02 r2 spend 0 shown',
+      '2026-10-31 r1 spend 5 report',
+      '2026-10-31 r2 spend null report',
+      '2026-11-01 r1 spend null report',
+      '2026-11-01 r2 spend null report',
+      '2026-11-02 r1 spend 0 report',
+      '2026-11-02 r2 spend 0 report',
     ]);
     const { '2026-10-31': restated, '2026-11-01': same } = await tables.shownDays('daily', account);
     expect([restated?.restated, same?.restated]).toEqual([true, false]);
   });
 
-  it('keeps what other reports said, and what became of them', async () => {
+  it('has what each report said, in whatever order they come', async () => {
     const older = { id: 'r0', created_at: '2026-10-31T00:00:00.000Z', spends: DAY };
     const { lines } = await log({ spends: DAY }, { spends: {}, ...EMPTY }, older);
     expect(lines.filter((line) => line.includes('rows'))).toEqual([
-      '2026-10-31 r0 rows 2 kept',
-      '2026-10-31 r1 rows 2 shown',
-      '2026-10-31 r2 rows 0 held',
+      '2026-10-31 r0 rows 2 report',
+      '2026-10-31 r1 rows 2 report',
+      '2026-10-31 r2 rows 0 report',
     ]);
   });
 
-  it('keeps a fact when the same report comes again, and only then changes what was held or not written', async () => {
-    const again = { id: 'r2', created_at: '2026-11-02T00:00:00.000Z', ...EMPTY, accept_empty: true };
+  it('only grows: an accept is a fact of its own, with its time', async () => {
+    const again = { id: 'r2', created_at: '2026-11-02T00:00:00.000Z', ...EMPTY, spends: {} };
     const first = { id: 'r1', created_at: '2026-11-01T00:00:00.000Z', spends: DAY };
-    const { lines } = await log({ spends: DAY }, { spends: {}, ...EMPTY }, again, first);
+    const accepted = { ...again, accept_empty: true, copied_at: '2026-11-30T00:00:00.000Z' };
+    const { account, lines } = await log(first, again, accepted, first);
     expect(lines.filter((line) => line.includes('rows'))).toEqual([
-      '2026-10-31 r1 rows 2 shown',
-      '2026-10-31 r2 rows 0 shown',
+      '2026-10-31 r1 rows 2 report',
+      '2026-10-31 r2 rows 0 accepted',
+      '2026-10-31 r2 rows 0 report',
     ]);
+    const times = await tables.rowsOf(
+      'SELECT DISTINCT kind, copied_at::VARCHAR AS at',
+      `ledger/${account}.*.parquet`,
+    );
+    expect(times).toContainEqual({ kind: 'accepted', at: '2026-11-30 00:00:00' });
   });
 
   it('has both reports if the platform gives them the same id', async () => {
     const { lines, last } = await log({ spends: DAY }, { id: 'r1', spends: { '2026-10-31': [5, 2] } });
     expect(lines).toEqual([
-      '2026-10-31 r1 rows 2 shown',
-      '2026-10-31 r1 spend 3 shown',
-      '2026-10-31 r1 rows 2 shown',
-      '2026-10-31 r1 spend 7 shown',
+      '2026-10-31 r1 rows 2 report',
+      '2026-10-31 r1 spend 3 report',
+      '2026-10-31 r1 rows 2 report',
+      '2026-10-31 r1 spend 7 report',
     ]);
     expect(last?.curated.table).toMatchObject({ restated: 1 });
-  });
-
-  it('says of each day which report the table shows: the newest, also of a request that was changed back', async () => {
-    const first = { id: 'r1', created_at: '2026-11-01T00:00:00.000Z', spends: DAY };
-    const second = { spends: { ...DAY, '2026-11-01': [4] }, hash: 'other' };
-    const third = { ...second, id: 'r3', created_at: '2026-11-03T00:00:00.000Z' };
-    const rows = async (...reports: readonly Partial<Report>[]) =>
-      (await log(...reports)).lines.filter((line) => line.includes('rows'));
-    const back = [first, second, third, first];
-    expect(await rows(...back)).toEqual([
-      '2026-10-31 r1 rows 2 shown',
-      '2026-10-31 r2 rows 2 shown',
-      '2026-10-31 r3 rows 2 shown',
-      '2026-11-01 r2 rows 1 shown',
-      '2026-11-01 r3 rows 1 shown',
-    ]);
-    expect((await log(third, first)).lines).toContain('2026-10-31 r1 rows 2 kept');
   });
 
   it('has no row of a report whose rows have no days', async () => {
@@ -134,16 +124,16 @@ describe('the ledger', () => {
   });
 
   it.each<[string, Partial<Report>, readonly string[]]>([
-    ['the same report again', { id: 'r1', spends: DAY }, ['2026-10-31 r1 spend 3 shown']],
+    ['the same report again', { id: 'r1', spends: DAY }, ['2026-10-31 r1 spend 3 report']],
     [
       'a newer report',
       { id: 'r2', spends: { '2026-10-31': [5] } },
-      ['2026-10-31 r1 spend 3 shown', '2026-10-31 r2 spend 5 shown'],
+      ['2026-10-31 r1 spend 3 report', '2026-10-31 r2 spend 5 report'],
     ],
     [
       'a newer report of other days of the month',
       { id: 'r2', spends: { '2026-10-30': [5] } },
-      ['2026-10-30 r2 spend 5 shown', '2026-10-31 r1 spend 3 shown'],
+      ['2026-10-30 r2 spend 5 report', '2026-10-31 r1 spend 3 report'],
     ],
   ])('51: gets the lines of a run that died between a month and the ledger, with %s', async (_, next, lines) => {
     const account = `dead-${next.id}-${Object.keys(next.spends ?? {})}`;
@@ -154,7 +144,7 @@ describe('the ledger', () => {
     const created_at = next.id === 'r1' ? first.created_at : '2026-11-02T00:00:00.000Z';
     await tables.curate({ ...first, ...next, created_at });
     const found = (await linesOf(account)).filter((line) => line.includes('spend'));
-    expect(found.toSorted()).toEqual([...lines, '2026-10-31 r0 spend 3 shown'].toSorted());
+    expect(found.toSorted()).toEqual([...lines, '2026-10-31 r0 spend 3 report'].toSorted());
   });
 });
 

@@ -79,12 +79,12 @@ describe('the table of a list', () => {
     await snapshot('05', []);
     expect(
       await tables.rowsOf(
-        'SELECT date, report_id, metric, value::INTEGER AS value, outcome',
+        'SELECT date, report_id, metric, value::INTEGER AS value, kind',
         'ledger/acme.campaigns.2026-11.parquet',
       ),
     ).toEqual([
-      { date: '2026-11-02', report_id: 'run-02', metric: 'rows', value: 2, outcome: 'shown' },
-      { date: '2026-11-05', report_id: 'run-05', metric: 'rows', value: 0, outcome: 'held' },
+      { date: '2026-11-02', report_id: 'run-02', metric: 'rows', value: 2, kind: 'report' },
+      { date: '2026-11-05', report_id: 'run-05', metric: 'rows', value: 0, kind: 'report' },
     ]);
   });
 });

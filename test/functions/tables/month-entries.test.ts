@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { openDatabase } from '../../../functions/tables/database.ts';
 import { readEntries, requireMonths, shownOn } from '../../../functions/tables/month-entries.ts';
 import { literal } from '../../../functions/workflow/sql.ts';
-import { shownDay } from '../../support/ledger-rows.ts';
+import { SAID, shownDay } from '../../support/ledger-rows.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const DAY = shownDay();
@@ -35,7 +35,8 @@ async function createStore(objects: Readonly<Record<string, object>>, rows = 3) 
   return { store, lengths, files };
 }
 
-const HELD = { ...DAY, held: { report_id: 's', created_at: '2026-11-02T00:00:00Z', request_hash: 'h' } };
+const HELD_REPORT = { report_id: 's', created_at: '2026-11-02T00:00:00Z', request_hash: 'h', ledger: SAID };
+const HELD = { ...DAY, held: HELD_REPORT };
 const TABLE = { table: 'daily', account: 'acme' };
 
 it('reads the days and the columns of the months that are wanted, of this account only', async () => {

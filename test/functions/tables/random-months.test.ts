@@ -131,49 +131,45 @@ function rowsOf({ id, spends, metric, dimensions }: ReturnType<typeof reportOf>,
   });
 }
 
+type Report = ReturnType<typeof reportOf>;
+
 /** The report and rows that a day shows. */
 interface Day {
-  readonly report: ReturnType<typeof reportOf>;
+  readonly report: Report;
   readonly isRestated: boolean;
-  readonly held?: string;
+  readonly held: string | undefined;
+  /** All reports that arrived. */
+  readonly arrived: readonly Report[];
 }
 
 type Model = Map<string, Day>;
 
 /** Newer by the clock, and by the id if both are as old. */
-function isNewer(one: Day['report'], other: Day['report']): boolean {
+function isNewer(one: Report, other: Report): boolean {
   return one.created_at === other.created_at ? one.id > other.id : one.created_at > other.created_at;
 }
 
 /** Predicts the days of one month. @returns the outcome of each */
-function apply(
-  model: Model,
-  reports: ReadonlyMap<string, Day['report']>,
-  report: Day['report'],
-  days: readonly string[],
-) {
+function apply(model: Model, report: Report, days: readonly string[]) {
   return days.map((day) => {
     const shown = model.get(day);
-    const rows = report.spends[day] ?? [];
-    const before = shown?.report.spends[day] ?? [];
-    if (shown?.report.id === report.id) return { day, outcome: 'shown', isRestated: shown.isRestated };
-    if (shown && isNewer(shown.report, report)) return { day, outcome: 'kept', isRestated: false };
-    const held = shown?.held === undefined ? undefined : reports.get(shown.held);
-    const staysHeld = held !== undefined && (held.id === report.id || isNewer(held, report));
-    if (before.length > 0 && rows.length === 0 && !report.accept_empty) {
-      if (shown && !staysHeld) model.set(day, { ...shown, held: report.id });
-      return { day, outcome: 'held', isRestated: false };
-    }
-    const isComparable =
-      shown !== undefined && shown.report.metric === report.metric && report.metric !== 'none';
-    const hasOtherSum = isComparable && sumOf(before) !== sumOf(rows);
-    const isRestated = shown !== undefined && (before.length !== rows.length || hasOtherSum);
-    model.set(day, {
-      report,
-      isRestated,
-      ...(staysHeld && rows.length > 0 && held.id !== report.id && { held: held.id }),
-    });
-    return { day, outcome: 'shown', isRestated };
+    const rowsIn = (each: Report) => each.spends[day] ?? [];
+    const arrived = [...(shown?.arrived ?? []), report];
+    const newestFirst = arrived.toSorted((one, other) => (isNewer(one, other) ? -1 : 1));
+    const counts = (each: Report) => rowsIn(each).length > 0 || each.accept_empty;
+    const [newest = report] = newestFirst;
+    const next = newestFirst.find(counts) ?? newest;
+    const held = newest.id === next.id ? undefined : newest.id;
+    const [before, after] = [shown ? rowsIn(shown.report) : [], rowsIn(next)];
+    const isComparable = shown !== undefined && shown.report.metric === next.metric && next.metric !== 'none';
+    const hasOtherSum = isComparable && sumOf(before) !== sumOf(after);
+    const isAsBefore = shown?.report.id === next.id;
+    const isChanged = shown !== undefined && (before.length !== after.length || hasOtherSum);
+    const isRestated = isAsBefore ? shown.isRestated : isChanged;
+    model.set(day, { report: next, isRestated, held, arrived });
+    if (next.id === report.id) return { day, outcome: 'shown', isRestated };
+    const isHeld = !counts(report) && isNewer(report, next);
+    return { day, outcome: isHeld ? 'held' : 'kept', isRestated: false };
   });
 }
 
@@ -181,7 +177,7 @@ function sumOf(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
-function monthsOf(report: Day['report']): string[][] {
+function monthsOf(report: Report): string[][] {
   return [...Map.groupBy(Object.keys(report.spends), (day) => day.slice(0, 7)).values()];
 }
 
@@ -233,6 +229,19 @@ async function readTable(account: string) {
   );
 }
 
+/** All that a table and its ledger have, but for what the last write changed. */
+async function readState(account: string) {
+  const rows = Object.entries(await readTable(account)).map(([day, { restated: _, ...shown }]) => [
+    day,
+    shown,
+  ]);
+  const days = Object.entries(await tables.shownDays('daily', account));
+  const entries = days.map(([day, { restated: _, ...entry }]) => [day, entry]);
+  const facts = 'SELECT * EXCLUDE (account)';
+  const ledger = await tables.rowsOf(`${facts}`, `ledger/${account}.*.parquet`);
+  return { rows, entries, ledger };
+}
+
 function describeModel(model: Model) {
   const days = [...model].toSorted(([one], [other]) => (one < other ? -1 : 1));
   return Object.fromEntries(
@@ -264,7 +273,6 @@ it('44, 47, 48, 71: each day is shown once, from the report that should be shown
       const reports = all
         .map(reportOf)
         .map((report, at, some) => (all[at]?.isRepeated && some[at - 1]) || report);
-      const byId = new Map(reports.map((report) => [report.id, report]));
       const model: Model = new Map();
       for (let at = 0; at < all.length; at += 1) {
         const [report, next] = [reports[at], reports[at + 1]];
@@ -275,16 +283,16 @@ it('44, 47, 48, 71: each day is shown once, from the report that should be shown
         if (next && all[at + 1]?.isParallel) {
           await Promise.all([deliver(), tables.curate({ ...next, account })]);
           const shown = await readTable(account);
-          const daysIn = (each: Day['report'], month: string) =>
+          const daysIn = (each: Report, month: string) =>
             Object.keys(each.spends).filter((day) => day.startsWith(month));
           const months = monthsOf(report).concat(monthsOf(next));
           // Each month has one of the two orders.
           for (const month of new Set(months.map(([day = '']) => day.slice(0, 'YYYY-MM'.length)))) {
             const ofMonth = ([day]: readonly [string, unknown]) => day.startsWith(month);
             const seen = Object.fromEntries(Object.entries(shown).filter(ofMonth));
-            const predict = (...order: readonly Day['report'][]) => {
+            const predict = (...order: readonly Report[]) => {
               const trial: Model = new Map(model);
-              for (const each of order) apply(trial, byId, each, daysIn(each, month));
+              for (const each of order) apply(trial, each, daysIn(each, month));
               return new Map([...trial].filter(ofMonth));
             };
             const first = predict(report, next);
@@ -302,14 +310,23 @@ it('44, 47, 48, 71: each day is shown once, from the report that should be shown
             if (!(error instanceof Killed)) throw error;
           });
         }
-        const outcomes = monthsOf(report).flatMap((days) => apply(model, byId, report, days));
+        const outcomes = monthsOf(report).flatMap((days) => apply(model, report, days));
         const { curated } = await deliver();
         expect(curated.table).toMatchObject(summarize(outcomes));
         expect(await readTable(account)).toEqual(describeModel(model));
-        const logged = await tables.rowsOf('SELECT date, metric, report_id', `ledger/${account}.*.parquet`);
-        const own = logged.filter(({ report_id, metric }) => report_id === report.id && metric === 'rows');
+        const logged = await tables.rowsOf(
+          'SELECT date, metric, report_id, kind',
+          `ledger/${account}.*.parquet`,
+        );
+        const own = logged.filter(
+          ({ report_id, metric, kind }) => report_id === report.id && metric === 'rows' && kind === 'report',
+        );
         expect(own.map(({ date }) => date)).toEqual(Object.keys(report.spends));
       }
+      // In any other order, the table is the same, and so is the ledger.
+      const other = `${account}x`;
+      for (const report of reports.toReversed()) await tables.curate({ ...report, account: other });
+      expect(await readState(other)).toEqual(await readState(account));
     }),
     { numRuns: 12, examples: EXAMPLES.map((each) => [each]) },
   );

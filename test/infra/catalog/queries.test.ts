@@ -28,14 +28,12 @@ const FACTS: DayFacts[] = [
     at: '2026-11-03 06:00:00',
     copied_at: '2026-11-09 06:00:00',
     date: '2026-11-03',
-    outcome: 'kept',
     values: { rows: 1, spend: 1, clicks: 0 },
   },
   {
     report_id: 'r-4',
     at: '2026-11-14 06:00:00',
     date: '2026-11-02',
-    outcome: 'held',
     values: { rows: 0, spend: 0, clicks: 0 },
   },
 ];
@@ -45,25 +43,37 @@ const OTHER: DayFacts[] = [
   { ...SECOND, date: '2026-11-04', values: { rows: 0, spend: null } },
 ];
 
-/** Runs a query over the ledger on 15 November. */
+/** Runs a query on 15 November, over the ledger and the rows of a table. */
 function ask(sql: string, ...parameters: string[]) {
+  return askOf(FACTS, ['2026-11-02 r-2', ...Array(3).fill('2026-11-03 r-3')], sql, ...parameters);
+}
+
+/** @param shown the day and the report of each row of the table */
+function askOf(facts: readonly DayFacts[], shown: readonly string[], sql: string, ...parameters: string[]) {
   return withDuckDb(async (connection) => {
     const rows = [
-      ledgerRows('acme', 'daily-campaigns', 'daily', FACTS),
+      ledgerRows('acme', 'daily-campaigns', 'daily', facts),
       ledgerRows('007', 'other', 'other', OTHER),
     ];
     await connection.run(`CREATE TABLE "${LEDGER}" AS ${rows.join(' UNION ALL ')}`);
-    await connection.run(
-      `CREATE TABLE daily_campaigns AS SELECT 'acme' AS account, DATE '2026-11-03' AS date, 'c-1' AS campaign_id,
-       1.5 AS spend, 2 AS clicks FROM range(3)`,
-    );
+    const cells = shown.map((row) => {
+      const [date, report_id] = row.split(' ');
+      const at = facts.find((fact) => fact.report_id === report_id)?.at;
+      return `('acme', DATE '${date}', 'c-1', 1.5, 2, '${report_id}', TIMESTAMP '${at}')`;
+    });
+    const names = 'account, date, campaign_id, spend, clicks, report_id, report_created_at';
+    await connection.run(`CREATE TABLE daily_campaigns AS FROM (VALUES ${cells}) AS shown(${names})`);
     const reader = await connection.runAndReadAll(sql.replaceAll('current_date', "DATE '2026-11-15'"));
-    const names = parameters.map((name) => reader.columnNames().indexOf(name));
-    return reader.getRowsJson().map((row) => (names.length > 0 ? names.map((at) => row[at]) : row));
+    const at = parameters.map((name) => reader.columnNames().indexOf(name));
+    return reader.getRowsJson().map((row) => (at.length > 0 ? at.map((index) => row[index]) : row));
   });
 }
 
-const QUERIES = savedQueries([DAILY, { ...DAILY, table: 'other' }]);
+const QUERIES = savedQueries([DAILY, { ...DAILY, table: 'other' }], {
+  from: '2026-11-03',
+  to: '2026-11-04',
+  at: '2026-11-10',
+});
 
 it.each([
   ['10', 'r-2', '12.5000000000', '1.0000000000'],
@@ -82,7 +92,7 @@ it.each([
 
 it('the reference has as-of as it is', () => {
   const reference = readFileSync(new URL('../../../functions/TABLES.md', import.meta.url), 'utf8');
-  expect(reference).toContain(`\n${QUERIES['as-of']?.sql}\n`);
+  expect(reference).toContain(`\n${savedQueries([DAILY])['as-of']?.sql}\n`);
 });
 
 it('restatements has each value that changed, but no report that was never shown', async () => {
@@ -97,14 +107,68 @@ it('restatements has each value that changed, but no report that was never shown
   expect(await ask(`${restatementsView(DAILY)} ORDER BY changed_at, metric`)).toEqual(rows);
 });
 
-it('days has what each day shows, when it changed, and what became of its newest report', async () => {
-  expect(await ask(`${daysView(DAILY)} ORDER BY date`)).toEqual([
-    ['acme', '2026-11-02', '2', '7.000000', '1', 'r-2', SECOND.at, FIRST.at, 'held', 'unverified'],
-    ['acme', '2026-11-03', '3', '15.000000', '4', 'r-3', THIRD.at, THIRD.at, 'shown', 'changing'],
-  ]);
-  const long = await ask(QUERIES.days?.sql ?? '', 'table_name', 'date', 'metric', 'value', 'changed_at');
+it('days has what each day shows, when it changed, and whether a newer report is held', async () => {
+  const names = ['table_name', 'date', 'metric', 'value', 'changed_at', 'held'] as const;
+  const long = await ask(QUERIES.days?.sql ?? '', ...names);
   expect(long).toHaveLength(2 * 3 + 2 * 2);
-  expect(long).toContainEqual(['daily-campaigns', '2026-11-03', 'spend', '15.0000000000', THIRD.at]);
+  expect(long).toContainEqual(['daily-campaigns', '2026-11-02', 'spend', '7.0000000000', FIRST.at, true]);
+  expect(long).toContainEqual(['daily-campaigns', '2026-11-03', 'spend', '15.0000000000', THIRD.at, false]);
+});
+
+it('the view of the days has each day to yesterday, also absent ones, with its state', async () => {
+  const values = { rows: 1, spend: 7, clicks: 1 };
+  const empty = { rows: 0, spend: 0, clicks: 0 };
+  const facts: DayFacts[] = [
+    { ...SECOND, date: '2026-11-05', values },
+    { ...SECOND, date: '2026-11-06', values, request_hash: 'earlier' },
+    { ...THIRD, date: '2026-11-07', values: empty },
+    { ...FIRST, date: '2026-11-08', values },
+    { ...SECOND, date: '2026-11-08', values: empty },
+    { ...FIRST, date: '2026-11-09', values },
+    { ...SECOND, date: '2026-11-09', values: empty },
+    { ...SECOND, date: '2026-11-09', kind: 'accepted', values: { rows: 0 } },
+    { ...SECOND, date: '2026-11-10', values },
+    { ...SECOND, date: '2026-11-11', values },
+    { ...SECOND, date: '2026-11-12', values, day_over: false },
+  ];
+  // The table does not show the newest report of 10 November, and nothing of the 11th.
+  const shown = ['05 r-2', '06 r-2', '08 r-1', '10 r-1', '12 r-2'].map((row) => `2026-11-${row}`);
+  const sql = daysView({ ...DAILY, requests: { acme: 'h' } });
+  const rows = await askOf(facts, shown, sql, 'date', 'state', 'finality', 'rows', 'report_id');
+  expect(rows.toSorted()).toEqual([
+    ['2026-11-05', 'there', 'unverified', '1', 'r-2'],
+    ['2026-11-06', 'older', 'unverified', '1', 'r-2'],
+    ['2026-11-07', 'there', 'changing', '0', 'r-3'],
+    ['2026-11-08', 'held', 'unverified', '1', 'r-1'],
+    ['2026-11-09', 'there', 'changing', '0', 'r-2'],
+    ['2026-11-10', 'behind', 'changing', null, 'r-1'],
+    ['2026-11-11', 'behind', 'changing', null, null],
+    ['2026-11-12', 'missing', 'changing', '1', 'r-2'],
+    ['2026-11-13', 'missing', null, null, null],
+    ['2026-11-14', 'missing', null, null, null],
+  ]);
+  expect(savedQueries([DAILY]).daily_campaigns_days?.sql).toContain(daysView(DAILY));
+});
+
+it('a day that was accepted as empty still shows on earlier dates what it showed then', async () => {
+  const facts: DayFacts[] = [
+    { ...FIRST, date: '2026-10-09', values: { rows: 1, spend: 1903.43 } },
+    { ...SECOND, date: '2026-10-09', values: { rows: 0, spend: 0 } },
+    { ...SECOND, date: '2026-10-09', kind: 'accepted', copied_at: THIRD.at, values: { rows: 0 } },
+  ];
+  const spendAt = async (at: string) => {
+    const { sql = '' } = savedQueries([DAILY], { at })['as-of'] ?? {};
+    const rows = await askOf(
+      facts,
+      ['2026-10-09 r-2'],
+      `SELECT * FROM (${sql}) WHERE metric = 'spend'`,
+      'value',
+      'report_id',
+    );
+    return rows[0];
+  };
+  expect(await spendAt('2026-11-11')).toEqual(['1903.4300000000', 'r-1']);
+  expect(await spendAt('2026-11-12')).toEqual(['0.0000000000', 'r-2']);
 });
 
 it('freshness has the newest day with rows of each table and account', async () => {
@@ -116,6 +180,7 @@ it('freshness has the newest day with rows of each table and account', async () 
 
 it('per-day-and-campaign adds up the metrics, in each currency', async () => {
   expect(await ask(QUERIES['per-day-and-campaign']?.sql ?? '')).toEqual([
+    ['2026-11-02', 'acme', 'c-1', '1.5', '2'],
     ['2026-11-03', 'acme', 'c-1', '4.5', '6'],
   ]);
   const inEuros = savedQueries([{ ...DAILY, currencies: { acme: 'EUR' } }]);

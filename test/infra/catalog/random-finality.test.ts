@@ -43,29 +43,18 @@ interface Said {
 
 /** Judges a day as the reference says it, from all that reports said about it in the order of arrival. */
 function judge(day: string, said: readonly Said[], days: number, today: string): string {
-  const isNewer = (one: Said, other: Said | undefined) =>
-    !other || [one.created, one.id].join() > [other.created, other.id].join();
-  const shown: Said[] = [];
-  let held: Said | undefined;
-  for (const each of said) {
-    if (!isNewer(each, shown.at(-1))) continue;
-    if (each.rows === 0 && (shown.at(-1)?.rows ?? 0) > 0) held = isNewer(each, held) ? each : held;
-    else shown.push(each);
-  }
-  const newest = shown.at(-1) as Said;
-  const isSame = (each: Said) => each.value === newest.value && each.rows === newest.rows;
-  const changed = shown.findLastIndex((each) => !isSame(each));
-  const others = said.filter((each) => !shown.includes(each) && !isSame(each));
-  const disputed = others.map(({ created }) => created).sort();
-  const over = shown
-    .slice(changed + 1)
-    .filter(({ created }) => created.slice(0, 10) > day && created > (disputed.at(-1) ?? ''));
-  const isContradicted = held !== undefined && isNewer(held, newest);
-  const since = over[0]?.created.slice(0, 10);
-  if (!isContradicted && since && daysBetween(since, newest.created.slice(0, 10)) >= days) return 'final';
-  const restated = changed < 0 ? '' : (shown[changed + 1]?.created.slice(0, 10) ?? '');
-  const moved = [addDays(day, 1), restated].sort().at(-1) ?? '';
-  return daysBetween(moved, today) < days ? 'changing' : 'unverified';
+  const byAge = said.toSorted((one, other) =>
+    [one.created, one.id].join() < [other.created, other.id].join() ? -1 : 1,
+  );
+  const shown = byAge.findLast(({ rows }) => rows > 0) ?? byAge.at(-1);
+  const isSame = (one: Said, other: Said | undefined) =>
+    other !== undefined && one.value === other.value && one.rows === other.rows;
+  const changes = byAge.filter((each, at) => !isSame(each, byAge[at - 1]));
+  const dates = changes.map(({ created }) => created.slice(0, 10));
+  const last = [addDays(day, 1), ...dates].sort().at(-1) ?? '';
+  const newest = byAge.at(-1);
+  if (shown && newest === shown && daysBetween(last, shown.created.slice(0, 10)) >= days) return 'final';
+  return daysBetween(last, today) < days ? 'changing' : 'unverified';
 }
 
 it('finality is what the reports of each day say, whatever their windows and the order of their arrival', async () => {

@@ -32,7 +32,7 @@ describe('the config', () => {
       memory_mb: {},
       curate_minutes: 15,
       tables: true,
-      final_after_days: 7,
+      final_after_days: 6,
       log_retention_days: 90,
       max_accounts: 10,
       alarm_emails: [],

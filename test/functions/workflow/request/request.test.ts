@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { MAX_REQUEST_BYTES, type ParsedRequest, parseRequest } from '../../../../functions/workflow/request/request.ts';
+import {
+  MAX_REQUEST_BYTES,
+  type ParsedRequest,
+  parseRequest,
+} from '../../../../functions/workflow/request/request.ts';
 import { faultsOf, LIST, NORMALIZED_REPORT, PURCHASES, REPORT } from '../../../support/requests.ts';
 
 const NOW = new Date('2026-11-21T06:00:00Z');

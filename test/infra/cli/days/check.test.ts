@@ -174,7 +174,7 @@ it("check finds a total of the platform's that differs by more than the request 
   const request = { dimensions: ['campaign_id'], reconcile: true, reconcile_tolerance: { spend: 0.1 } };
   await deliver(folder, { days: [1, 5], created: 10, request, fields: { campaign_id: 'c' } });
   await folder.rebuild();
-  const total = "if(date < '2026-10-03', 10.5, 12)::DECIMAL(38, 10) AS value, 'total' AS outcome";
+  const total = "if(date < '2026-10-03', 10.5, 12)::DECIMAL(38, 10) AS value, 'total' AS kind";
   await folder.rewrite(
     LEDGER,
     (rows) =>

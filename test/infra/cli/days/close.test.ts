@@ -32,7 +32,7 @@ it('close keeps what a final month shows, and later says what changed since', as
     status: 1,
     lines: [
       'acme/daily  2026-10 is not closed: 30 days unverified, 1 day lacking',
-      'To read the unverified days again, from 2026-11-08 on:',
+      'To read the unverified days again, from 2026-11-07 on:',
       `  npm run export -- run daily --account acme --from 2026-10-02 --to 2026-11-01 ${place.join(' ')}`,
       'To see the days that lack something:',
       `  npm run export -- missing daily --account acme --from 2026-10-01 --to 2026-11-01 ${place.join(' ')}`,
@@ -57,7 +57,7 @@ it('close keeps what a final month shows, and later says what changed since', as
   const changed = ['03', '04', '05', '06'].map((day) => [`2026-10-${day}`, 'spend', '1.5000000000']);
   expect(await sinceClose()).toEqual(changed);
   expect(await closed()).toMatchObject([{ month: '2026-10', days: 4, changes: { spend: 6 } }]);
-  expect(await queryRows("SELECT count(*) FROM daily_days WHERE outcome = 'shown'", folder.out)).toEqual([
+  expect(await queryRows('SELECT count(*) FROM daily_days WHERE rows IS NOT NULL', folder.out)).toEqual([
     ['31'],
   ]);
 
@@ -66,7 +66,7 @@ it('close keeps what a final month shows, and later says what changed since', as
     expect(await close(...options)).toMatchObject({
       status: 0,
       lines: [
-        'acme/daily  2026-10 was closed before. To replace what it showed then:',
+        'acme/daily  2026-10 was closed before. To close it as it is now:',
         `  npm run export -- close 2026-10 daily --account acme --again ${place.join(' ')}`,
       ],
     });

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBTimestampTZValue } from '@duckdb/node-api';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -77,9 +77,16 @@ describe('a local query', () => {
     ]);
     const described = await ask('DESCRIBE daily_campaigns_days', out);
     expect(described.rows.map(({ column_name, column_type }) => `${column_name} ${column_type}`)).toEqual([
-      ...['account VARCHAR', 'date DATE', 'rows BIGINT', 'spend DECIMAL(38,6)', 'clicks BIGINT'],
-      ...['report_id VARCHAR', 'report_created_at TIMESTAMP', 'changed_at TIMESTAMP', 'outcome VARCHAR'],
-      'finality VARCHAR',
+      ...[
+        'account VARCHAR',
+        'date DATE',
+        'state VARCHAR',
+        'finality VARCHAR',
+        'rows BIGINT',
+        'spend DECIMAL(38,6)',
+        'clicks BIGINT',
+      ],
+      ...['report_id VARCHAR', 'report_created_at TIMESTAMP', 'changed_at TIMESTAMP'],
     ]);
   });
 
@@ -113,7 +120,7 @@ describe('a local query', () => {
     const column = `x"" FROM ledger GROUP BY ALL; COPY (SELECT 1) TO '${file}'; SELECT account, date, 1 AS ""y`;
     await writeParquet(
       join(out, 'bucket/tables/hostile/007.2026-10.parquet'),
-      `SELECT '007' AS account, DATE '2026-10-01' AS date, 1 AS "${column}", 'r-1' AS report_id`,
+      `SELECT '007' AS account, DATE '2026-10-01' AS date, 1 AS "${column}", 'r-1' AS report_id, TIMESTAMP '2026-10-09' AS report_created_at`,
     );
     const { rows } = await ask('SHOW TABLES', out);
     expect(rows.map(({ name }) => name)).toContain('hostile_days');
@@ -138,6 +145,8 @@ describe('a local query', () => {
   });
 });
 
+const BACKWARDS = ['--from', '2026-10-02', '--to', '2026-10-01'];
+
 describe('--saved', () => {
   const saved = async (out: string, ...args: string[]) => {
     const place = ['query', '--local', '--out', out, '--json', '--saved'];
@@ -160,11 +169,12 @@ describe('--saved', () => {
       'since-close',
       'reconciliation',
       'freshness',
+      'daily_campaigns_days',
     ];
     expect(Object.keys(queries)).toEqual(names);
     expect((await runCommand(['query', '--saved'])).stdout).toMatch(/^per-day-and-campaign {2}The sums/);
     const asOf = async (at: string) =>
-      (await saved(out, 'as-of', '--day', '2026-10-01', '--at', at)).rows.map(
+      (await saved(out, 'as-of', '--month', '2026-10', '--at', at)).rows.map(
         ({ report_id }: { report_id: string }) => report_id,
       );
     expect([...new Set([...(await asOf('2026-10-09')), ...(await asOf('2026-10-10'))])]).toEqual([
@@ -173,27 +183,12 @@ describe('--saved', () => {
     ]);
   });
 
-  it('counts from the clock of the folder, which a run with --speed leaves in the future', async () => {
+  it('shows each day of a range at an earlier date', async () => {
     const out = await writeTables();
-    const fact = {
-      report_id: 'r-9',
-      at: '2099-01-01 06:00:00',
-      date: '2099-01-01',
-      values: { rows: 1, clicks: 1 },
-    };
-    await writeParquet(
-      join(out, 'bucket/tables/ledger/007.daily.2099-01.parquet'),
-      ledgerRows('007', 'daily-campaigns', 'daily', [fact]),
-    );
-    mkdirSync(join(out, 'bucket/.meta'));
-    writeFileSync(join(out, 'bucket/.meta/x.json'), '{"lastModified":"2099-01-20T00:00:00Z"}');
-    expect((await saved(out, 'finality')).rows.at(-1)).toMatchObject({
-      date: '2099-01-01',
-      finality: 'unverified',
-    });
-    expect((await saved(out, 'freshness')).rows).toMatchObject([
-      { newest_day: '2099-01-01', days_old: '19' },
-    ]);
+    const range = ['--from', '2026-10-01', '--to', '2026-10-02', '--at', '2026-10-09'];
+    expect((await saved(out, 'as-of', ...range)).rows).toHaveLength(3);
+    const later = ['--from', '2026-10-02', '--to', '2026-10-05', '--at', '2026-10-09'];
+    expect((await saved(out, 'as-of', ...later)).rows).toEqual([]);
   });
 
   it('says that a folder with runs has no tables', async () => {
@@ -229,8 +224,17 @@ describe('--saved', () => {
 
   it.each([
     ['an unknown name', ['mine'], 'there is no saved query mine (there are per-day-and-campaign, '],
-    ['as-of without its dates', ['as-of', '--at', '2026-10-09'], '--saved as-of needs --day and --at'],
-    ['dates for another one', ['days', '--day', '2026-10-09'], 'no other query takes them'],
+    [
+      'as-of without its dates',
+      ['as-of', '--at', '2026-10-09'],
+      '--saved as-of needs --at, and --month or --from and --to',
+    ],
+    [
+      'a range that ends before it begins',
+      ['as-of', ...BACKWARDS, '--at', '2026-10-09'],
+      'is not after --from',
+    ],
+    ['dates for another one', ['days', '--month', '2026-10'], 'no other query takes them'],
   ])('refuses %s', async (_, args, fault) => {
     const { faults } = await saved(await writeTables(), ...args);
     expect(faults).toEqual([expect.stringContaining(fault)]);
@@ -265,7 +269,7 @@ describe('the command', () => {
   it.each([
     ['an empty query', ['--local', ' '], 2, 'the query is empty'],
     ['no query', ['--local'], 2, 'give one SQL statement, or --saved NAME'],
-    ['a day beside a query', ['--local', '--day', '2026-11-01', 'SELECT 1'], 2, 'no other query takes them'],
+    ['a month beside a query', ['--local', '--month', '2026-11', 'SELECT 1'], 2, 'no other query takes them'],
     ['two formats', ['--json', '--csv', 'SELECT 1'], 2, 'cannot be used with'],
   ])('with %s says what to do', async (_, args, expected, message) => {
     const { status, stderr } = await runCommand(['query', ...args]);
