@@ -47,10 +47,14 @@ it('reads the days and the columns of the months that are wanted, of this accoun
     'tables/daily/acme2.2026-10.parquet': { '2026-10-02': DAY },
   });
   const { months, damaged } = await readEntries(store, TABLE, (month) => month < '2026-11');
+  const columns = new Map([
+    ['spend', 'bigint'],
+    ['id', 'string'],
+  ]);
   expect({ months, damaged }).toEqual({
     months: [
-      { month: '2026-09', days: { '2026-09-30': DAY }, columns: new Set(['spend', 'id']) },
-      { month: '2026-10', days: { '2026-10-01': HELD }, columns: new Set(['spend', 'id']) },
+      { month: '2026-09', days: { '2026-09-30': DAY }, columns },
+      { month: '2026-10', days: { '2026-10-01': HELD }, columns },
     ],
     damaged: [],
   });

@@ -50,7 +50,7 @@ it("the README's steps show each day of overlapping runs once, and leave no day 
   // A run that is faster than real time may begin before midnight.
   const range = `--from ${start_date} --to ${end_date}`;
   const missing = await run(`npm run export -- missing example --local --json ${range}`, cwd);
-  expect(JSON.parse(missing.stdout)).toMatchObject({ days: length, not_delivered: [] });
+  expect(JSON.parse(missing.stdout)).toMatchObject({ days: length, ranges: [] });
 });
 
 it('git ignores the files that the README asks for, and only their owner reads the credential', async () => {

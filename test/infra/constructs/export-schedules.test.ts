@@ -63,6 +63,7 @@ describe('schedules', () => {
       name: 'daily',
       metrics: ['spend'],
       period: 'yesterday',
+      run: 'daily#1',
       accounts: [
         { account: 'acme', ...acme },
         { account: 'globex', ...globex, time_zone },
@@ -102,7 +103,7 @@ describe('schedules', () => {
   it('start the state machine with the whole request and the scheduled time, so that a second start repeats it', () => {
     const { accounts: _, runs, ...what } = CONTEXT.exports[0] ?? {};
     const accounts = [{ account: 'acme', ...CONTEXT.accounts.acme }];
-    const request = { ...what, accounts, max_accounts: 10, period: 'yesterday' };
+    const request = { ...what, accounts, max_accounts: 10, period: 'yesterday', run: 'daily#1' };
     expect(readable(daily?.Target.Arn)).toBe('<WorkflowStateMachine>');
     expect(inputAt('2026-03-28T23:30:00Z')).toEqual({ ...request, scheduled_at: '2026-03-28T23:30:00Z' });
   });
