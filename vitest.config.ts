@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
-import { cacheCompiledCode } from './infra/cache.ts';
+import { cacheCompiledCode } from './infra/stack/cache.ts';
 
 cacheCompiledCode();
 

@@ -1,8 +1,8 @@
 import { App } from 'aws-cdk-lib';
-import { InvalidConfig } from './config/config.ts';
-import { readConfigFile } from './config/read-config.ts';
-import { ExportStack } from './stack.ts';
-import { addPolicyChecks, checkTemplate } from './synth-checks.ts';
+import { InvalidConfig } from './stack/config/config.ts';
+import { readConfigFile } from './stack/config/read-config.ts';
+import { ExportStack } from './stack/stack.ts';
+import { addPolicyChecks, checkTemplate } from './stack/synth-checks.ts';
 
 /** The CDK app: `cdk synth`, or `cdk synth -c config=FILE`. */
 const app = new App();

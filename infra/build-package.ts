@@ -3,9 +3,9 @@ import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildSync } from 'esbuild';
 import PACKAGE from '../package.json' with { type: 'json' };
-import { bundleSources, LAMBDA_LOCK, readLambdaLock } from './constructs/bundle.ts';
-import { bundleInterpreter } from './local/assembly/interpreter.ts';
+import { bundleInterpreter } from './lab/local/assembly/interpreter.ts';
 import { DIST, ROOT } from './package.ts';
+import { bundleSources, LAMBDA_LOCK, readLambdaLock } from './stack/constructs/bundle.ts';
 
 // Fills the folder `dist` for `npm pack`. The code of devDependencies becomes part of the package's own.
 
@@ -16,10 +16,10 @@ buildSync({
   absWorkingDir: ROOT,
   entryPoints: {
     construct: 'infra/index.ts',
-    main: 'infra/cli/main.ts',
+    main: 'infra/operate/cli/main.ts',
     // These two run in processes of their own.
-    'make-assembly': 'infra/local/assembly/make-assembly.ts',
-    'lambda-process': 'infra/local/lambda/lambda-process.ts',
+    'make-assembly': 'infra/lab/local/assembly/make-assembly.ts',
+    'lambda-process': 'infra/lab/local/lambda/lambda-process.ts',
   },
   outdir: DIST,
   bundle: true,
@@ -36,12 +36,9 @@ buildSync({
   logLevel: 'error',
 });
 // In a file of its own: esbuild may load a chunk before the module that a file imports first.
-writeFileSync(
-  join(DIST, 'index.js'),
-  "import '../infra/node-version.js';\nexport * from './construct.js';\n",
-);
+writeFileSync(join(DIST, 'index.js'), "import './node-version.js';\nexport * from './construct.js';\n");
 writeFileSync(LAMBDA_LOCK, readLambdaLock());
-cpSync(join(ROOT, 'infra/page/page.css'), join(DIST, 'page.css'));
+cpSync(join(ROOT, 'infra/operate/page/page.css'), join(DIST, 'page.css'));
 writeFileSync(join(DIST, 'licences.txt'), readLicences());
 execSync('npx tsc --project infra/tsconfig.package.json', { cwd: ROOT, stdio: 'inherit' });
 

@@ -7,5 +7,5 @@ export type { Readiness } from '../functions/workflow/ready.ts';
 export type { FailureReport } from '../functions/workflow/state-parts.ts';
 /** The detail of the event Report Exported. */
 export type { ExportResult } from '../functions/workflow/states.ts';
-export { type ConfigInput, InvalidConfig } from './config/config.ts';
-export { AdReportExport, type AdReportExportProps } from './constructs/ad-report-export.ts';
+export { type ConfigInput, InvalidConfig } from './stack/config/config.ts';
+export { AdReportExport, type AdReportExportProps } from './stack/constructs/ad-report-export.ts';

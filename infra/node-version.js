@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 // This is JavaScript, and uses nothing new: an older Node has to load it before it meets what it cannot load,
 // such as TypeScript.
 if (Number.parseInt(process.versions.node, 10) < 24) {
-  const isRepository = existsSync(new URL('cli/main.ts', import.meta.url));
+  const isRepository = existsSync(new URL('operate/cli/main.ts', import.meta.url));
   const where = isRepository
     ? "; 'npm run export --' and 'npm run synth' run on the one in node_modules"
     : '';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { costOf, SECONDS_PER_REPORT } from '../../infra/config/cost.ts';
-import { FUNCTIONS_FOLDER, prepareAssembly } from '../../infra/local/assembly/assembly.ts';
-import { synthesize } from '../../infra/synthesize.ts';
+import { FUNCTIONS_FOLDER, prepareAssembly } from '../../infra/lab/local/assembly/assembly.ts';
+import { costOf, SECONDS_PER_REPORT } from '../../infra/stack/config/cost.ts';
+import { synthesize } from '../../infra/stack/synthesize.ts';
 import { costOfAccounts, monthlyCost } from '../support/monthly-cost.ts';
 
 const NAMES = ['daily-campaigns', 'daily-creatives', 'daily-regions'];

@@ -1,8 +1,8 @@
 import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { addDays } from '../../functions/workflow/request/dates.ts';
-import { scaledClock } from '../../infra/local/clock.ts';
-import { type Sandbox, startSandbox } from '../../infra/sandbox/sandbox.ts';
+import { scaledClock } from '../../infra/lab/local/clock.ts';
+import { type Sandbox, startSandbox } from '../../infra/lab/sandbox/sandbox.ts';
 import { measureCommand, median, type Taken } from './measure-command.ts';
 
 const ACCOUNTS = ['one', 'two', 'three'];
@@ -24,7 +24,7 @@ const SPEED = 200;
 /** The days that a daily run of each export changes. */
 const LOOK_BACK = 28;
 
-const MAIN = `'${process.execPath}' infra/cli/main.ts`;
+const MAIN = `'${process.execPath}' infra/operate/cli/main.ts`;
 
 /** Twice the history takes at most a tenth more time. */
 const YEARS = [1, 2];

@@ -46,7 +46,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
 
 /** A command with the runs of the temporary folder, whose page then names the folder `out`. */
 function runHere(command: string, ...options: readonly string[]): void {
-  const main = fileURLToPath(new URL('infra/cli/main.ts', ROOT));
+  const main = fileURLToPath(new URL('infra/operate/cli/main.ts', ROOT));
   const stdio = ['ignore', 'ignore', 'inherit'] as const;
   execFileSync(process.execPath, [main, command, '--local', ...options], {
     cwd: folder.path,

@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module';
 import languageService from 'amazon-states-language-service';
 import { expect, it } from 'vitest';
-import { loadAssembly, prepareAssembly } from '../../infra/local/assembly/assembly.ts';
-import { type Definition, mapStates } from '../../infra/local/step-functions/step-functions.ts';
+import { loadAssembly, prepareAssembly } from '../../infra/lab/local/assembly/assembly.ts';
+import { type Definition, mapStates } from '../../infra/lab/local/step-functions/step-functions.ts';
 
 interface Validation {
   readonly errors: readonly { readonly 'Error code': string; readonly Message: string }[];

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { cachedFolder } from '../../infra/cache.ts';
+import { cachedFolder } from '../../infra/stack/cache.ts';
 
 const FOLDER = fileURLToPath(new URL('./readers/', import.meta.url));
 

@@ -10,7 +10,7 @@ export default defineConfig({
       'test/functions/copy/{copy,object-writer,upload}.test.ts',
       'test/functions/tables/months.test.ts',
       'test/functions/token/lease.test.ts',
-      'test/infra/local/s3/{objects,uploads}.test.ts',
+      'test/infra/lab/local/s3/{objects,uploads}.test.ts',
     ],
     exclude: [],
     globalSetup: ['test/support/temporary-folder-guard.ts', 'test/support/versitygw.ts'],

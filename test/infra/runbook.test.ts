@@ -8,9 +8,9 @@ import {
   reportedName,
 } from '../../functions/decisions/failure-report.ts';
 import { errors } from '../../functions/workflow/errors.ts';
-import { CONFIG_KEY, OUTPUTS } from '../../infra/config/config.ts';
-import { readContext } from '../../infra/config/read-config.ts';
-import { retries } from '../../infra/constructs/retries.ts';
+import { CONFIG_KEY, OUTPUTS } from '../../infra/stack/config/config.ts';
+import { readContext } from '../../infra/stack/config/read-config.ts';
+import { retries } from '../../infra/stack/constructs/retries.ts';
 import { anchorsIn } from '../support/anchors.ts';
 import { resourcesOf, synthesizeStack } from '../support/stack.ts';
 

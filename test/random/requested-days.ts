@@ -1,6 +1,11 @@
-import { openToRead } from '../../infra/knowledge/bucket.ts';
-import { describeDaysOf, findUnfinished, judgeExport, type StateRange } from '../../infra/knowledge/days.ts';
-import { findExport } from '../../infra/knowledge/exports.ts';
+import {
+  describeDaysOf,
+  findUnfinished,
+  judgeExport,
+  type StateRange,
+} from '../../infra/operate/days/days.ts';
+import { findExport } from '../../infra/operate/days/exports.ts';
+import { openToRead } from '../../infra/operate/place/bucket.ts';
 import type { Workflow } from '../support/workflow.ts';
 
 /** What `missing` says of the days of a request. */

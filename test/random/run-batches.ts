@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
-import { cacheCompiledCode } from '../../infra/cache.ts';
-import type { ReportSettings } from '../../infra/sandbox/settings.ts';
+import type { ReportSettings } from '../../infra/lab/sandbox/settings.ts';
+import { cacheCompiledCode } from '../../infra/stack/cache.ts';
 import { CANARY } from '../support/secrecy.ts';
 import { startWorkflow } from '../support/workflow.ts';
 import { brokenPromises } from './promises.ts';

@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { prepareAssembly } from '../../infra/local/assembly/assembly.ts';
+import { prepareAssembly } from '../../infra/lab/local/assembly/assembly.ts';
 import type { Ended } from './run-scenario.ts';
 import type { NumberedScenario } from './scenario.ts';
 

@@ -1,5 +1,5 @@
 import { gunzipSync } from 'node:zlib';
-import type { Sandbox } from '../../infra/sandbox/sandbox.ts';
+import type { Sandbox } from '../../infra/lab/sandbox/sandbox.ts';
 import type { ScenarioRun, StoredFile } from './run-scenario.ts';
 
 export interface WindowKey {

@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { CONFIG_KEY } from '../../infra/config/config.ts';
+import { CONFIG_KEY } from '../../infra/stack/config/config.ts';
 import type { Processes } from './processes.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -39,7 +39,7 @@ function openProject({ run }: Processes, folder: string) {
   const env = { PATH: [join(folder, 'node_modules/.bin'), process.env.PATH].join(delimiter) };
   const cdk = (args: readonly string[], cwd = folder) => run('cdk', args, { cwd, env });
   const command = (args: readonly string[], options: { stdin?: string; status?: number } = {}) =>
-    run('node', ['infra/cli/main.ts', ...args], { cwd: folder, env, ...options });
+    run('node', ['infra/operate/cli/main.ts', ...args], { cwd: folder, env, ...options });
   return {
     cdk,
     command,

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import * as errors from '../../functions/workflow/errors.ts';
-import { costOf } from '../../infra/config/cost.ts';
+import { costOf } from '../../infra/stack/config/cost.ts';
 import { type Conditions, keysOf, runExport, shareWorkflow } from '../support/run-export.ts';
 import { forgetTokens } from '../support/workflow-secrets.ts';
 

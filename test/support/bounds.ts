@@ -1,5 +1,5 @@
-import { NOT_STARTED } from '../../infra/constructs/retries.ts';
-import type { Synthesized } from '../../infra/synthesize.ts';
+import { NOT_STARTED } from '../../infra/stack/constructs/retries.ts';
+import type { Synthesized } from '../../infra/stack/synthesize.ts';
 
 // The worst case of a definition: how long its states take, and how many events they write.
 

@@ -1,8 +1,8 @@
 import { cpSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { CONFIG_KEY } from '../../infra/config/config.ts';
-import { readContext } from '../../infra/config/read-config.ts';
+import { CONFIG_KEY } from '../../infra/stack/config/config.ts';
+import { readContext } from '../../infra/stack/config/read-config.ts';
 import { type CommandEnd, runCommand } from './cli.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
@@ -24,7 +24,7 @@ export async function createCheckout(onEnd?: (remove: () => void) => void): Prom
     cpSync(join(ROOT, folder), join(directory, folder), { recursive: true });
   for (const file of ['package.json', 'tsconfig.json']) cpSync(join(ROOT, file), join(directory, file));
   symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'));
-  const { href } = pathToFileURL(join(directory, 'infra/cli/program.ts'));
+  const { href } = pathToFileURL(join(directory, 'infra/operate/cli/program.ts'));
   const { runCommandLine } = await import(href);
   return {
     run(config, args) {

@@ -4,12 +4,12 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { vi } from 'vitest';
-import { runCommandLine } from '../../infra/cli/program.ts';
-import { setConfigFile } from '../../infra/knowledge/config.ts';
+import { runCommandLine } from '../../infra/operate/cli/program.ts';
+import { setConfigFile } from '../../infra/operate/place/config.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 /** The CLI's entry point. */
-export const MAIN = fileURLToPath(new URL('../../infra/cli/main.ts', import.meta.url));
+export const MAIN = fileURLToPath(new URL('../../infra/operate/cli/main.ts', import.meta.url));
 
 /** The end of a command. */
 export interface CommandEnd {

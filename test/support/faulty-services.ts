@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { Agent, createServer, type IncomingMessage, request as open, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
-import { startGlue } from '../../infra/local/glue.ts';
-import { errorXml, readXml, S3Error } from '../../infra/local/s3/answers.ts';
-import { readAddress } from '../../infra/local/s3/call.ts';
-import { startSecretsManager } from '../../infra/local/secrets-manager.ts';
+import { startGlue } from '../../infra/lab/local/glue.ts';
+import { errorXml, readXml, S3Error } from '../../infra/lab/local/s3/answers.ts';
+import { readAddress } from '../../infra/lab/local/s3/call.ts';
+import { startSecretsManager } from '../../infra/lab/local/secrets-manager.ts';
 import { startServer } from './listen.ts';
 
 /** The statuses of errors that the local services never give. */

@@ -2,7 +2,7 @@ import { onTestFinished, vi } from 'vitest';
 import { createObjectWriting } from '../../functions/copy/object-writer.ts';
 import type { Settings } from '../../functions/workflow/settings.ts';
 import type { LambdaContext } from '../../functions/workflow/step.ts';
-import { ACCOUNT, CREDENTIALS } from '../../infra/local/s3/server.ts';
+import { ACCOUNT, CREDENTIALS } from '../../infra/lab/local/s3/server.ts';
 import { type Metric, metricsIn } from './emf.ts';
 import { BUCKET, startTestS3, type TestS3Options } from './s3.ts';
 

@@ -1,5 +1,5 @@
-import { MEMORY, PRICES } from '../../infra/config/cost.ts';
-import type { Synthesized } from '../../infra/synthesize.ts';
+import { MEMORY, PRICES } from '../../infra/stack/config/cost.ts';
+import type { Synthesized } from '../../infra/stack/synthesize.ts';
 
 /** Dollars that a stack costs in a month if nothing runs: its alarms, secrets and keys. */
 export function monthlyCost({ template }: Synthesized): { readonly alarms: number; readonly total: number } {

@@ -1,5 +1,5 @@
-import { cacheCompiledCode } from '../../infra/cache.ts';
-import { prepareAssembly } from '../../infra/local/assembly/assembly.ts';
+import { prepareAssembly } from '../../infra/lab/local/assembly/assembly.ts';
+import { cacheCompiledCode } from '../../infra/stack/cache.ts';
 
 /** Bundles the functions and synthesizes the stack once per test run. Workers find both in the cache. */
 export default function setup(): void {

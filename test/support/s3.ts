@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import { createS3Client } from '../../functions/aws/s3.ts';
-import type { S3Options } from '../../infra/local/s3/call.ts';
-import { CREDENTIALS, startS3 } from '../../infra/local/s3/server.ts';
+import type { S3Options } from '../../infra/lab/local/s3/call.ts';
+import { CREDENTIALS, startS3 } from '../../infra/lab/local/s3/server.ts';
 import { type Fault, type Faulty, type S3Call, startS3Proxy } from './faulty-services.ts';
 import { startVersitygw } from './versitygw.ts';
 

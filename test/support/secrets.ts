@@ -3,7 +3,7 @@ import { createSecrets } from '../../functions/aws/secrets.ts';
 import { createTokenCache } from '../../functions/token/cached-tokens.ts';
 import { createCredentialStore } from '../../functions/token/credential.ts';
 import { ExportError } from '../../functions/workflow/errors.ts';
-import { createSecret } from '../../infra/local/secrets-manager.ts';
+import { createSecret } from '../../infra/lab/local/secrets-manager.ts';
 import { type Fault, startFaultySecrets } from './faulty-services.ts';
 import { awsEnvironment, setEnvironment } from './lambda.ts';
 import { errorOf as exportErrorOf } from './platform.ts';

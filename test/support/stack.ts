@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { InvalidConfig, parseConfig } from '../../infra/config/config.ts';
-import { FUNCTIONS_FOLDER, prepareAssembly } from '../../infra/local/assembly/assembly.ts';
-import { type Synthesized, synthesize } from '../../infra/synthesize.ts';
+import { FUNCTIONS_FOLDER, prepareAssembly } from '../../infra/lab/local/assembly/assembly.ts';
+import { InvalidConfig, parseConfig } from '../../infra/stack/config/config.ts';
+import { type Synthesized, synthesize } from '../../infra/stack/synthesize.ts';
 
 /** A config with two accounts, one of which has a scheduled export. */
 export const CONTEXT = {

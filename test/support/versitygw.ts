@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { PutBucketVersioningCommand, S3Client } from '@aws-sdk/client-s3';
-import { cachedFolder } from '../../infra/cache.ts';
-import type { S3Options } from '../../infra/local/s3/call.ts';
-import { CREDENTIALS } from '../../infra/local/s3/server.ts';
+import type { S3Options } from '../../infra/lab/local/s3/call.ts';
+import { CREDENTIALS } from '../../infra/lab/local/s3/server.ts';
+import { cachedFolder } from '../../infra/stack/cache.ts';
 import { findFreePort } from './listen.ts';
 
 const VERSION = 'v1.8.0';

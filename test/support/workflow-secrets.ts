@@ -5,7 +5,7 @@ import {
 } from '@aws-sdk/client-secrets-manager';
 import { consentUrl, requestToken } from '../../functions/platform/oauth.ts';
 import { safeAgent } from '../../functions/platform/safe-agent.ts';
-import { CREDENTIALS } from '../../infra/local/s3/server.ts';
+import { CREDENTIALS } from '../../infra/lab/local/s3/server.ts';
 import type { Workflow } from './workflow.ts';
 
 /** Goes through the consent screen, and returns the text of a credential secret with a refresh token. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { AccountsResult } from '../../functions/workflow/states.ts';
-import { type Assembly, loadAssembly, prepareAssembly } from '../../infra/local/assembly/assembly.ts';
+import { type Assembly, loadAssembly, prepareAssembly } from '../../infra/lab/local/assembly/assembly.ts';
 import { costOfAccounts } from '../support/monthly-cost.ts';
 import { recordJournals, startFastWorkflow } from '../support/run-export.ts';
 import { follow } from '../support/workflow.ts';

@@ -1,7 +1,7 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { MissingDays } from '../../infra/knowledge/days.ts';
+import type { MissingDays } from '../../infra/operate/days/days.ts';
 import { CONFIG, createCheckout } from '../support/checkout.ts';
 import { type CommandEnd, runCommand, startCommand } from '../support/cli.ts';
 import { type CommandRun, startCommandRun } from '../support/command-run.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { BETWEEN_CHECKS } from '../../functions/check-ready.ts';
 import { addDays, dateIn } from '../../functions/workflow/request/dates.ts';
-import { createStateMachine } from '../../infra/local/step-functions/step-functions.ts';
+import { createStateMachine } from '../../infra/lab/local/step-functions/step-functions.ts';
 import { startFastWorkflow } from '../support/run-export.ts';
 import { definitionOf, synthesizeStack } from '../support/stack.ts';
 

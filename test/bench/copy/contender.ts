@@ -2,7 +2,7 @@ import { Agent } from 'undici';
 import { createS3Client } from '../../../functions/aws/s3.ts';
 import { createFileAgent } from '../../../functions/copy/body.ts';
 import { copyFile } from '../../../functions/copy/copy.ts';
-import { ACCOUNT, CREDENTIALS } from '../../../infra/local/s3/server.ts';
+import { ACCOUNT, CREDENTIALS } from '../../../infra/lab/local/s3/server.ts';
 
 // Runs in a process of its own: one copy by one contender. Prints its time, CPU and memory as JSON.
 

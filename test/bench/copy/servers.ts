@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import { finished } from 'node:stream/promises';
-import { xml } from '../../../infra/local/s3/answers.ts';
-import { type Operation, readAddress } from '../../../infra/local/s3/call.ts';
+import { xml } from '../../../infra/lab/local/s3/answers.ts';
+import { type Operation, readAddress } from '../../../infra/lab/local/s3/call.ts';
 import { startServer } from '../../support/listen.ts';
 
 // Runs in a process of its own, as `source` or as `s3`. Sends its port.

@@ -17,7 +17,7 @@ import config from './ads.config.ts';
 
 const app = new App();
 
-// As infra/stack.ts does it.
+// As infra/stack/stack.ts does it.
 const clone = new Stack(app, config.stack, {
   description: "Exports an advertising platform's reports to S3",
   suppressTemplateIndentation: true,

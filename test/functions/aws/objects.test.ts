@@ -6,7 +6,7 @@ import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createObjectStore, type ObjectStore } from '../../../functions/aws/objects.ts';
 import { base64Crc32 } from '../../../functions/aws/s3.ts';
-import { ACCOUNT } from '../../../infra/local/s3/server.ts';
+import { ACCOUNT } from '../../../infra/lab/local/s3/server.ts';
 import { awsEnvironment, setEnvironment, shortenTimeouts, startBucket } from '../../support/lambda.ts';
 import { type Answer, type Listening, listen, listenTcp, startServer } from '../../support/listen.ts';
 import { BUCKET } from '../../support/s3.ts';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createCopy } from '../../../functions/copy/copy.ts';
 import type { Settings } from '../../../functions/workflow/settings.ts';
-import { ACCOUNT } from '../../../infra/local/s3/server.ts';
+import { ACCOUNT } from '../../../infra/lab/local/s3/server.ts';
 import { CERTIFICATE } from '../../support/certificate.ts';
 import {
   type Cut,

@@ -9,7 +9,7 @@ import { addDays } from '../../../functions/workflow/request/dates.ts';
 import type { ReportRequest } from '../../../functions/workflow/request/request.ts';
 import type { SavedWindow } from '../../../functions/workflow/states.ts';
 import { LIST_COLUMNS, type TableSchema } from '../../../functions/workflow/table.ts';
-import { ACCOUNT } from '../../../infra/local/s3/server.ts';
+import { ACCOUNT } from '../../../infra/lab/local/s3/server.ts';
 import { shownDays } from '../../support/day-sums.ts';
 import { NORMALIZED_LIST } from '../../support/requests.ts';
 import { BUCKET, s3ConfigOf, startTestS3, type TestS3Options } from '../../support/s3.ts';

@@ -7,9 +7,9 @@ import { catalogTable, readSchema } from '../../../functions/workflow/catalog-ta
 import { addDays } from '../../../functions/workflow/request/dates.ts';
 import { Curated } from '../../../functions/workflow/state-parts.ts';
 import { LEDGER, type TableSchema } from '../../../functions/workflow/table.ts';
-import { daysView } from '../../../infra/catalog/queries.ts';
-import { documentTable, tableWords } from '../../../infra/catalog/table-words.ts';
-import { tablesOf } from '../../../infra/config/exports.ts';
+import { daysView } from '../../../infra/stack/catalog/queries.ts';
+import { documentTable, tableWords } from '../../../infra/stack/catalog/table-words.ts';
+import { tablesOf } from '../../../infra/stack/config/exports.ts';
 import { BUCKET } from '../../support/s3.ts';
 import { type Report, startTables, TABLE } from './curations.ts';
 import { query } from './reports.ts';

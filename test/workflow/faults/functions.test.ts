@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import type { Call } from '../../../infra/sandbox/exchange.ts';
+import type { Call } from '../../../infra/lab/sandbox/exchange.ts';
 import type { S3Call } from '../../support/faulty-services.ts';
 import { deliver, expectFailed, runExport, shareWorkflow } from '../../support/run-export.ts';
 import { forgetTokens } from '../../support/workflow-secrets.ts';

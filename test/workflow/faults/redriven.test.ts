@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type Assembly, loadAssembly, prepareAssembly } from '../../../infra/local/assembly/assembly.ts';
+import { type Assembly, loadAssembly, prepareAssembly } from '../../../infra/lab/local/assembly/assembly.ts';
 import { deliver, startFastWorkflow } from '../../support/run-export.ts';
 
 /** The stack of a window that was redriven in this state. The interpreter itself knows no redrive. */

@@ -1,0 +1,123 @@
+import { Command } from 'commander';
+import { type Run, readRuns } from '../../../../functions/days/runs.ts';
+import { requestHash } from '../../../../functions/decisions/request-hash.ts';
+import { isObject, type JsonObject } from '../../../../functions/workflow/json.ts';
+import { isOfAccounts, joinRequests, requestsIn } from '../../../../functions/workflow/request/accounts.ts';
+import { parseRequest } from '../../../../functions/workflow/request/request.ts';
+import type { AccountEnd } from '../../../../functions/workflow/states.ts';
+import { requestOf } from '../../../stack/config/exports.ts';
+import { listExports } from '../../days/exports.ts';
+import { createStepFunctions, findExecution, hasEnded, readEnd } from '../../executions/deployed.ts';
+import type { Outcome } from '../../executions/outcome.ts';
+import { openToRead } from '../../place/bucket.ts';
+import { loadConfig } from '../../place/config.ts';
+import { UsageError } from '../../place/errors.ts';
+import { inputOf } from '../../place/request.ts';
+import { warn } from '../layout.ts';
+import { type CommonOptions, examples, option } from '../options.ts';
+import { runLocal } from '../run/run-local.ts';
+import { startAndFollow } from './follow.ts';
+import { printOutcome } from './outcome.ts';
+
+export function createCommand(): Command {
+  return new Command('resume')
+    .argument('<execution>', 'the name of an execution that failed, was stopped or was killed')
+    .addOption(option.json())
+    .option('--local', 'finish a run of this machine')
+    .addOption(option.out())
+    .addOption(option.speed())
+    .addHelpText('after', examples('resume daily-campaigns-20261001-20261101-20261121T041500123Z'))
+    .action(async (execution: string, options: CommonOptions & { readonly speed: number }) => {
+      if (!options.local) return printOutcome(await resume(execution), options);
+      const { outcome } = await resumeLocal(execution, options);
+      printOutcome(outcome, options);
+    });
+}
+
+/**
+ * Starts a new execution of the request, as it is configured now, for the days of an earlier one that no
+ * report has delivered that was created since it began. Of several accounts, it takes the ones that are not
+ * done. It creates new reports.
+ *
+ * @throws UsageError if there is nothing to resume
+ * @throws CommandFailed if AWS refuses a call
+ */
+export async function resume(execution: string, followEvery?: number): Promise<Outcome> {
+  const earlier = await findExecution(execution);
+  const { status, stateMachineArn = '', input = '', startDate = new Date() } = earlier;
+  if (!hasEnded(earlier))
+    throw new UsageError([`${execution} is still running (${status}); wait until it ends, or stop it`]);
+  const { accounts } = await readEnd(createStepFunctions(stateMachineArn), earlier);
+  if (status === 'SUCCEEDED') throw new UsageError(nothingToResume(execution, accounts));
+  const startedAt = startDate.toISOString();
+  const asked = JSON.parse(input) as JsonObject;
+  const began_at = typeof asked.scheduled_at === 'string' ? asked.scheduled_at : startedAt;
+  const done = new Set(
+    accounts?.flatMap(({ account, outcome }) => (outcome === 'delivered' ? [account] : [])),
+  );
+  const requests = (requestsIn(asked) as JsonObject[]).filter(({ account }) => !done.has(String(account)));
+  // A request with a `period` must cover the same days as in the earlier execution.
+  const dated = requests.map((request) => ({ scheduled_at: startedAt, ...request }));
+  const next = joinAs(dated.map(asConfigured), isOfAccounts(asked));
+  return startAndFollow({ ...next, resumes: { execution, began_at } }, stateMachineArn, followEvery);
+}
+
+/** The same in a folder, where the objects of its runs tell what was asked for. */
+async function resumeLocal(execution: string, options: CommonOptions & { readonly speed: number }) {
+  const runs = await findLocalRuns(execution, options.out);
+  const [first] = runs;
+  if (!first)
+    throw new UsageError([
+      `${options.out} has no run ${execution} that did not finish; 'status --local' lists them`,
+    ]);
+  const requests = runs.map(({ request }) => asConfigured(inputOf(request) as JsonObject));
+  const isOfSeveral = runs.some(({ parent }) => parent === execution);
+  const request = { ...joinAs(requests, isOfSeveral), resumes: { execution, began_at: first.began_at } };
+  return runLocal(undefined, { ...options, request });
+}
+
+async function findLocalRuns(execution: string, out: string): Promise<Run[]> {
+  await using bucket = await openToRead({ local: true, out });
+  const now = new Date();
+  const all = await Promise.all((await listExports(out)).map((id) => readRuns(bucket, id, now)));
+  return all
+    .flatMap(({ records }) => records)
+    .filter((run) => run.execution === execution || run.parent === execution);
+}
+
+function joinAs(requests: readonly JsonObject[], ofAccounts: boolean): JsonObject {
+  return ofAccounts ? joinRequests(requests, loadConfig().max_accounts) : (requests[0] ?? {});
+}
+
+/** Fields of a request that say which days it exports. */
+const DAY_FIELDS = ['scheduled_at', 'period', 'start_date', 'end_date'];
+
+/** The configured request of the same name and account for the days of an earlier one; else the earlier one. */
+function asConfigured(earlier: JsonObject): JsonObject {
+  const { exports, base_url: platform, revision } = loadConfig();
+  const { only_missing, resumes, run, ...asked } = earlier;
+  const entry = exports.find(({ name, account }) => name === asked.name && account === asked.account);
+  if (!entry) return asked;
+  const isOfDay = ([field]: [string, unknown]) => DAY_FIELDS.includes(field);
+  const days = Object.entries(asked).filter(isOfDay);
+  const fields = Object.entries(requestOf(entry)).filter((field) => !isOfDay(field));
+  const request = Object.fromEntries([...fields, ...days]);
+  const hashOf = (input: unknown) =>
+    requestHash(parseRequest(input, new Date()).request, { platform, revision });
+  if (isObject(request) && hashOf(request) !== hashOf(asked))
+    warn(
+      `the request of ${asked.account}/${asked.name} has changed since then, and is exported as it is now`,
+    );
+  return request;
+}
+
+/** An account that is `repeated` was exported, or not, by an execution that had been started before. */
+function nothingToResume(execution: string, accounts: readonly AccountEnd[] = []): string[] {
+  const repeated = accounts.filter(({ outcome }) => outcome === 'repeated');
+  if (repeated.length === 0)
+    return [`${execution} has delivered everything; to export everything again, use 'run'`];
+  return repeated.map(
+    ({ account, execution: before }) =>
+      `${execution} exported nothing of ${account}, because ${before} had been started before: explain or resume that one`,
+  );
+}

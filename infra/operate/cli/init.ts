@@ -1,0 +1,87 @@
+import { execSync } from 'node:child_process';
+import { existsSync, globSync, mkdtempDisposableSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join, resolve } from 'node:path';
+import { Command } from 'commander';
+import CDK from '../../../cdk.json' with { type: 'json' };
+import { count } from '../../../functions/workflow/count.ts';
+import PACKAGE from '../../../package.json' with { type: 'json' };
+import { BUILT, PROGRAM_OF_APP, ROOT } from '../../package.ts';
+import { CONFIG_KEY } from '../../stack/config/config.ts';
+import { quote } from '../days/next-command.ts';
+import { CommandFailed, refuse } from '../place/errors.ts';
+import { printLines, printMessage } from './layout.ts';
+import { examples } from './options.ts';
+import { writeFiles } from './write-files.ts';
+
+const TEMPLATES = join(ROOT, 'infra/init');
+
+/** The name that npm gives a package's tarball. */
+const TARBALL = `${PACKAGE.name}-${PACKAGE.version}.tgz`;
+
+/** The tarball's path in the app. Whoever clones the app gets the package with it. */
+const VENDORED = `vendor/${TARBALL}`;
+
+export function createCommand(): Command {
+  return new Command('init')
+    .argument('<dir>', 'the folder of the app')
+    .addHelpText('after', examples('init my-ads'))
+    .action((dir: string) => {
+      const files = createApp(basename(resolve(dir)));
+      const taken = [VENDORED, ...Object.keys(files)].filter((path) => existsSync(join(dir, path)));
+      refuse(taken.map((path) => `${join(dir, path)} exists: remove it, or name another folder`));
+      const all = { ...files, [VENDORED]: packPackage() };
+      writeFiles(dir, all);
+      const next = `cd ${quote(dir)} && npm install && ${PROGRAM_OF_APP} start`;
+      printLines([`Wrote ${count(Object.keys(all).length, 'file')}. Try it: ${next}`]);
+    });
+}
+
+/**
+ * The tarball of this package. The repository builds it, and an installed package is packed as it is.
+ *
+ * @throws CommandFailed with npm's reason
+ */
+function packPackage(): Buffer {
+  printMessage(`Packing ${TARBALL} …`);
+  using folder = mkdtempDisposableSync(join(tmpdir(), 'ad-report-export-'));
+  const env = { ...process.env, npm_config_pack_destination: folder.path };
+  try {
+    // In a shell, because npm is a script on Windows. The settings of a user may leave out the script that builds.
+    execSync(`npm pack --ignore-scripts=${BUILT}`, { cwd: ROOT, env, stdio: 'pipe' });
+    return readFileSync(join(folder.path, TARBALL));
+  } catch (error) {
+    throw new CommandFailed(
+      `npm could not pack ${PACKAGE.name}: ${(error as Error).message}`,
+      'Correct what npm names, and repeat the command.',
+      { cause: error },
+    );
+  }
+}
+
+/** The files of a CDK app by their path. */
+function createApp(folder: string): Record<string, string> {
+  const { [CONFIG_KEY]: _, ...flags } = CDK.context;
+  const { name, engines, peerDependencies, devDependencies } = PACKAGE;
+  const manifest = {
+    name: folder.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-'),
+    private: true,
+    type: 'module',
+    engines,
+    dependencies: { [name]: `file:${VENDORED}`, ...peerDependencies },
+    // It has to read what aws-cdk-lib writes, which may be newer too.
+    devDependencies: { 'aws-cdk': `^${devDependencies['aws-cdk']}` },
+  };
+  const templates = globSync(['*.*', '.github/*/*'], { cwd: TEMPLATES }).sort();
+  return {
+    'package.json': json(manifest),
+    'cdk.json': json({ app: `node --import ${PACKAGE.name}/node-version app.ts`, context: flags }),
+    // npm packs no .gitignore.
+    '.gitignore': 'node_modules/\ncdk.out/\nout/\ncredential*.json\n',
+    ...Object.fromEntries(templates.map((path) => [path, readFileSync(join(TEMPLATES, path), 'utf8')])),
+  };
+}
+
+function json(value: object): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}

@@ -1,0 +1,101 @@
+import { Command } from 'commander';
+import { readDays } from '../../../../functions/days/read-days.ts';
+import { daysIn } from '../../../../functions/days/runs.ts';
+import { requestHash } from '../../../../functions/decisions/request-hash.ts';
+import { isOfAccounts, requestsIn } from '../../../../functions/workflow/request/accounts.ts';
+import { describeDays } from '../../../../functions/workflow/request/dates.ts';
+import { type ExportRequest, splitRequest } from '../../../../functions/workflow/request/request.ts';
+import { tableOf } from '../../../../functions/workflow/table.ts';
+import { costOf, PRICES, SECONDS_PER_REPORT } from '../../../stack/config/cost.ts';
+import { tablesOf, withColumns } from '../../../stack/config/exports.ts';
+import { openToRead } from '../../place/bucket.ts';
+import { loadConfig } from '../../place/config.ts';
+import { lastPlatform, targetOf } from '../../place/platform.ts';
+import { checkOneAccount, checkRequest } from '../../place/request.ts';
+import { printDocument, printLines } from '../layout.ts';
+import { type CommonOptions, examples, option } from '../options.ts';
+import { findRequest, type RequestOptions } from './request.ts';
+
+type PlanOptions = RequestOptions & CommonOptions;
+
+export function createCommand(): Command {
+  return new Command('plan')
+    .argument('[name]', 'an export in the config; without one, use --input')
+    .option('--input <file>', 'the request, a JSON file; - reads standard input')
+    .addOption(option.account())
+    .addOption(option.from())
+    .addOption(option.to())
+    .addOption(option.period())
+    .option('--only-missing', 'leave out windows that have no day to export')
+    .addOption(option.json())
+    .option('--local', 'look at the folder of local runs instead of the deployed bucket')
+    .addOption(option.out())
+    .addHelpText('after', examples('plan daily-campaigns --from 2024-01-01 --to 2026-01-01'))
+    .action(async (name: string | undefined, options: PlanOptions) => {
+      const plan = await planRequest(await findRequest(name, options), options);
+      if (options.json) printDocument(plan);
+      else printLines(describePlan(plan));
+    });
+}
+
+/** @returns the document that --json prints */
+async function planRequest(input: unknown, options: PlanOptions) {
+  const now = new Date();
+  const found = requestsIn(input) as { account: string }[];
+  const todo = options.input && 'leave one of them in the file';
+  if (isOfAccounts(input)) checkOneAccount(String(input.name), found, todo);
+  const { request, warnings, manner } = checkRequest(found[0], now);
+  const all = splitRequest(request);
+  const windows = manner.onlyMissing ? await leaveOutDelivered(request, found[0], options) : all;
+  const already_delivered = manner.onlyMissing ? all.length - windows.length : undefined;
+  const rounds = Math.ceil(windows.length / request.max_parallel);
+  // With the platform's totals.
+  const reports = windows.length * (request.kind === 'report' && request.reconcile ? 2 : 1);
+  const { dollars } = costOf(request.kind, reports, SECONDS_PER_REPORT, loadConfig().memory_mb);
+  return {
+    outcome: 'ok' as const,
+    account: request.account,
+    name: request.name,
+    windows,
+    already_delivered,
+    // If the platform answers at the first try.
+    reports: request.kind === 'report' ? reports : 0,
+    minutes: Math.ceil((rounds * SECONDS_PER_REPORT) / 60),
+    dollars: Number(dollars.toFixed(4)),
+    warnings,
+  };
+}
+
+/** The windows with a day that is missing, or of an older request. */
+async function leaveOutDelivered(request: ExportRequest, input: unknown, options: PlanOptions) {
+  const config = loadConfig();
+  const { base_url: baseUrl, revision } = config;
+  const target = targetOf(options.local ? await lastPlatform(options.out) : { baseUrl, revision });
+  await using store = await openToRead(options);
+  const windows = splitRequest(request);
+  const isTable = config.tables && tableOf(request) !== undefined;
+  const [schema] = isTable ? tablesOf([withColumns(Object(input), config.exports)], target, config) : [];
+  const judged = { request, hash: requestHash(request, target), schema };
+  const { days } = await readDays(store, judged, windows.flatMap(daysIn).toSorted(), new Date());
+  const toExport = new Set(
+    days.flatMap(({ day, state }) => (state === 'missing' || state === 'older' ? [day] : [])),
+  );
+  return windows.filter((window) => daysIn(window).some((day) => toExport.has(day)));
+}
+
+function describePlan(plan: Awaited<ReturnType<typeof planRequest>>): string[] {
+  const { windows, already_delivered: already } = plan;
+  const [first, last] = [windows[0], windows.at(-1)];
+  const days =
+    first && last
+      ? describeDays({ start_date: last.start_date, end_date: first.end_date })
+      : 'nothing to export';
+  return [
+    `${plan.account}/${plan.name}: ${days}`,
+    `windows            ${windows.length}${already ? ` (and ${already} already delivered)` : ''}`,
+    `reports to create  ${plan.reports}`,
+    `expected time      ${plan.minutes} min, assuming ${SECONDS_PER_REPORT} s a report`,
+    `AWS charges about  $${plan.dollars.toFixed(4)} (Step Functions and Lambda, list prices of ${PRICES.as_of})`,
+    ...plan.warnings.map((warning) => `warning: ${warning}`),
+  ];
+}

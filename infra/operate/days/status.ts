@@ -1,0 +1,110 @@
+import pMap from 'p-map';
+import { covers } from '../../../functions/days/judge.ts';
+import type { StoredFailure } from '../../../functions/days/records.ts';
+import { addDays, latestDate } from '../../../functions/workflow/request/dates.ts';
+import { findLastRun } from '../executions/last-run.ts';
+import { adviseLocally } from '../executions/outcome.ts';
+import type { Folder, ReadableBucket } from '../place/bucket.ts';
+import { loadConfig } from '../place/config.ts';
+import { UsageError } from '../place/errors.ts';
+import { lastPlatform } from '../place/platform.ts';
+import { findAdvertiserGaps } from './advertisers.ts';
+import { describeDaysOf, findUnfinished, type JudgedRange, judgeExport, type UnfinishedRun } from './days.ts';
+import { type FoundExport, findAllExports, latest, PARALLEL } from './exports.ts';
+import { judgeMonths, type MonthFinality } from './final-days.ts';
+import { readLedger } from './ledger-days.ts';
+
+/** An export, as its records and its running executions describe it. */
+export type ReadExport = Awaited<ReturnType<typeof readExports>>['exports'][number];
+
+/**
+ * Reads all exports, or the exports of one name, in the order of their accounts and names. An export of the
+ * config that never ran in a folder is read only if it is named. Exports whose request nobody knows, because
+ * their records are damaged, are apart.
+ *
+ * @param name may have the account before it: `acme/daily`
+ * @throws UsageError if there is no such export
+ */
+export async function readExports(
+  name: string | undefined,
+  folder: Folder,
+  bucket: ReadableBucket,
+  now: Date,
+) {
+  const { local, out } = folder;
+  const [wanted, account] = name?.split('/').reverse() ?? [];
+  const { exports: all, unreadable } = await findAllExports(
+    wanted,
+    { ...folder, ...(account && { account }) },
+    bucket,
+    now,
+  );
+  if (local && all.length + unreadable.length === 0)
+    throw new UsageError([`no run has begun in --out ${out}: repeat its command, or name another folder`]);
+  const running = local ? [] : await (await import('../executions/deployed.ts')).listRunning();
+  const platform = local ? await lastPlatform(out) : {};
+  const read = async (found: FoundExport) => {
+    const { request, records } = found;
+    const { account, name, kind } = request;
+    const ofExport = running.filter((one) => one.account === account && one.export === name);
+    const executions = ofExport.map(({ execution }) => execution);
+    const judged = kind === 'purchases' ? undefined : await judgeExport(bucket, found);
+    const unfinished = findUnfinished(found, executions, folder, now);
+    const end_date = latestDate(records.deliveries.map((delivery) => delivery.end_date));
+    const failure = openFailure(found, judged, unfinished);
+    const gaps = judged && (await findAdvertiserGaps(found, judged.days, bucket, folder));
+    return {
+      account,
+      name,
+      found,
+      /** The executions of a stack that run, newest first. Of a folder, nobody knows. */
+      running: executions as readonly string[],
+      last: findLastRun(records, executions),
+      /** The last day that a manifest covers. */
+      newest_day: end_date === undefined ? undefined : addDays(end_date, -1),
+      judged,
+      /** As `missing` shows them. */
+      missing: judged && describeDaysOf(found, judged, unfinished),
+      /** Nothing for a request that names its advertisers. */
+      newcomers: gaps?.newcomers,
+      refused: gaps?.refused,
+      gaps,
+      /** The latest one that matters still. A local run has the advice of this machine. */
+      failure: failure && local ? adviseLocally(failure, { ...platform, account, out }) : failure,
+    };
+  };
+  const exports = await pMap(all, read, { concurrency: PARALLEL });
+  const config = loadConfig();
+  const since = exports.flatMap(({ account, name, found, judged }) =>
+    found.table && judged ? [[`${account}.${name}`, judged.start_date] as const] : [],
+  );
+  const readDays = await readLedger(bucket, new Map(since), config, now);
+  const described = exports.map(({ judged, gaps, ...each }) => {
+    const ledger = readDays(each.found.table?.table ?? '', each.account);
+    const isReport = each.found.table?.kind === 'report';
+    /** The months of a report with a table. */
+    const months: readonly MonthFinality[] =
+      judged && isReport ? judgeMonths(judged, ledger.days, each, config, folder) : [];
+    const records = each.missing?.damaged ?? each.found.records.damaged;
+    /** The keys of objects that cannot be read, or tell what cannot be true. */
+    const damaged: readonly string[] = [...records, ...(gaps?.damaged ?? []), ...ledger.damaged];
+    return { ...each, days: judged?.days, ledger, months, damaged };
+  });
+  return { exports: described, unreadable };
+}
+
+/** The latest failure of a day that is missing, or of a run that did not finish. */
+function openFailure(
+  { records: { failures, deliveries } }: FoundExport,
+  judged: JudgedRange | undefined,
+  unfinished: readonly UnfinishedRun[],
+): StoredFailure | undefined {
+  const missing = judged?.days.filter(({ state }) => state === 'missing') ?? [];
+  const isOpen = (failure: StoredFailure) =>
+    unfinished.some(({ execution }) => execution === failure.execution) ||
+    missing.some(({ day }) => covers(failure, day)) ||
+    // A query for purchases has no days: its next delivery settles a failure.
+    (judged === undefined &&
+      deliveries.every(({ manifest }) => Date.parse(manifest.published_at) < Date.parse(failure.at)));
+  return latest(failures.filter(isOpen));
+}

@@ -1,0 +1,82 @@
+import { chmodSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import PACKAGE from '../../../../package.json' with { type: 'json' };
+import { CONFIG } from '../../../support/checkout.ts';
+import { runCommand } from '../../../support/cli.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+
+const TARBALL = `ad-report-export-${PACKAGE.version}.tgz`;
+
+/** Puts a program of the name `npm` before the real one. */
+function replaceNpm(script: string): void {
+  const programs = temporaryDirectory();
+  writeFileSync(join(programs, 'npm'), `#!/bin/sh\n${script}\n`);
+  chmodSync(join(programs, 'npm'), 0o755);
+  vi.stubEnv('PATH', `${programs}:${process.env.PATH}`);
+}
+
+beforeEach(() => {
+  // `npm pack` would build the package, which the check of the package does.
+  replaceNpm(`[ "$1" = pack ] && echo packed > "$npm_config_pack_destination/${TARBALL}"`);
+});
+
+describe('init', () => {
+  it('writes an app with the config of this repository, its versions and its feature flags', async () => {
+    const cwd = temporaryDirectory();
+    expect(await runCommand(['init', 'My Ads'], '', cwd)).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining(
+        "cd 'My Ads' && npm install && npx --no-install ad-report-export start",
+      ),
+    });
+    const read = (path: string) => JSON.parse(readFileSync(join(cwd, 'My Ads', path), 'utf8'));
+    expect((await import(join(cwd, 'My Ads/ads.config.ts'))).default).toEqual(CONFIG);
+    expect(read('package.json')).toMatchObject({
+      name: 'my-ads',
+      dependencies: { 'ad-report-export': `file:vendor/${TARBALL}`, ...PACKAGE.peerDependencies },
+      devDependencies: { 'aws-cdk': `^${PACKAGE.devDependencies['aws-cdk']}` },
+    });
+    expect(readFileSync(join(cwd, 'My Ads/vendor', TARBALL), 'utf8')).toBe('packed\n');
+    expect(read('cdk.json').context).toMatchObject({ '@aws-cdk/core:enablePartitionLiterals': true });
+    expect(read('cdk.json').context).not.toHaveProperty('ad-report-export');
+  });
+
+  it('refuses a folder that the system does not make', async () => {
+    expect(await runCommand(['init', '/proc/none/ads'])).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('error: /proc/none/ads cannot be written (ENOENT)\n'),
+    });
+  });
+
+  it('refuses a folder that has any of the files, names them all, and writes none', async () => {
+    const cwd = temporaryDirectory();
+    mkdirSync(join(cwd, 'ads'));
+    for (const name of ['app.ts', 'cdk.json', 'notes.txt']) writeFileSync(join(cwd, 'ads', name), 'mine');
+    const { status, stderr } = await runCommand(['init', 'ads'], '', cwd);
+    expect(status).toBe(2);
+    expect(stderr.match(/ads\/\S+/g)).toEqual(['ads/cdk.json', 'ads/app.ts']);
+    expect(globSync('ads/*', { cwd }).map((path) => readFileSync(join(cwd, path), 'utf8'))).toEqual(
+      Array(3).fill('mine'),
+    );
+  });
+
+  it('names a folder that cannot be written', async () => {
+    const cwd = temporaryDirectory();
+    writeFileSync(join(cwd, 'ads'), 'a file');
+    expect(await runCommand(['init', 'ads'], '', cwd)).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('error: ads cannot be written (EEXIST)\n'),
+    });
+  });
+
+  it('writes nothing if npm cannot pack the package, and quotes npm', async () => {
+    replaceNpm('echo no space left >&2; exit 1');
+    const cwd = temporaryDirectory();
+    expect(await runCommand(['init', 'ads'], '', cwd)).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/npm could not pack ad-report-export: .*no space left\n.*What to do:/s),
+    });
+    expect(globSync('*', { cwd })).toEqual([]);
+  });
+});

@@ -1,0 +1,263 @@
+import { readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { runCommand } from '../../../support/cli.ts';
+import { BUCKET, dateOf, deliver, openFolder, queryRows, rebuild, spendIn } from '../days/deliveries.ts';
+
+const MONTH = join(BUCKET, 'tables/daily/acme.2026-10.parquet');
+
+it('shows each day of overlapping windows from the newest report, and changes nothing when it is repeated', async () => {
+  const folder = await openFolder();
+  await deliver(folder, { days: [1, 3], created: 5, held: 0 });
+  await deliver(folder, { days: [2, 4], created: 7, held: 0 });
+  // The platform gave the next one the same id.
+  await deliver(folder, { days: [2, 3], created: 6, report_id: 'r-7', held: 0 });
+  await deliver(folder, { days: [4, 6], created: 4, held: 0 });
+  const { out } = folder;
+  const { status, result } = await rebuild(['daily', '--local', '--out', out]);
+  expect(status).toBe(0);
+  expect(await spendIn(out)).toEqual({ 1: 5, 2: 7, 3: 7, 4: 7, 5: 4, 6: 4 });
+  expect(result.windows.map(({ outcome, table }) => [outcome, table?.days, table?.kept])).toEqual([
+    ['written', 3, 0],
+    ['written', 3, 0],
+    ['written', 2, 0],
+    ['written', 3, 0],
+  ]);
+
+  const before = await readFile(join(out, MONTH));
+  const { stdout } = await runCommand(['rebuild', 'daily', '--local', '--out', out]);
+  expect(stdout).toBe('The table daily shows all that was delivered.\n');
+  expect(await readFile(join(out, MONTH))).toEqual(before);
+
+  await rm(join(out, MONTH));
+  await rebuild(['daily', '--local', '--out', out]);
+  expect(await spendIn(out)).toEqual({ 1: 5, 2: 7, 3: 7, 4: 7, 5: 4, 6: 4 });
+});
+
+it('names a damaged object, and writes its days again once it is removed', async () => {
+  const folder = await openFolder();
+  const place = ['--local', '--out', folder.out];
+  await deliver(folder, { days: [1, 1], created: 5 });
+  await rebuild(['daily', ...place]);
+  const month = join(folder.out, MONTH);
+  const [object, rows] = [await readFile(month), await readFile(month)];
+  object.subarray(-40, -20).fill('X');
+  rows.fill(0xff, 4, rows.length - 8 - rows.readUInt32LE(rows.length - 8));
+  await truncate(month, 0);
+  const { status: refused, stderr: problem } = await runCommand(['rebuild', 'daily', ...place]);
+  expect(refused).toBe(1);
+  expect(problem).toMatch(
+    /tables\/daily\/acme\.2026-10\.parquet is damaged or was not written by this stack\.\nWhat to do: restore an .*\n$/,
+  );
+  for (const content of ['', object, rows]) {
+    await writeFile(month, content);
+    const { stdout } = await runCommand(['check', 'daily', ...place]);
+    expect(stdout).toContain('  tables/daily/acme.2026-10.parquet cannot be read, ');
+    const { stderr } = await runCommand(['query', 'SELECT * FROM daily', ...place]);
+    expect(stderr).toMatch(
+      /^tables\/daily\/acme\.2026-10\.parquet cannot be read\.\nWhat to do: .* rebuild before you remove it: it names the days /,
+    );
+  }
+  await rm(month);
+  await deliver(folder, { days: [3, 3], created: 5 });
+  const key = `exports/account=acme/export=daily/start_date=${dateOf(3)}/end_date=${dateOf(4)}/_manifest.json`;
+  await writeFile(join(folder.out, BUCKET, key), '{');
+  const { status, stdout } = await runCommand(['rebuild', 'daily', ...place]);
+  expect([status, stdout]).toEqual([1, expect.stringContaining(` have to be exported again: ${key}\n`)]);
+  const { result } = await rebuild(['daily', ...place, '--from', dateOf(3)]);
+  const { result: other } = await rebuild(['daily', ...place, '--to', dateOf(3)]);
+  expect([result.damaged, other.damaged]).toEqual([[key], []]);
+  expect(await spendIn(folder.out)).toEqual({ 1: 5 });
+});
+
+it('writes days that only an earlier form of the request delivered, and the newest report of the others', async () => {
+  const folder = await openFolder();
+  const request = { advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3f'] };
+  await deliver(folder, { days: [1, 4], created: 4 });
+  await deliver(folder, { days: [3, 6], created: 5, request });
+  const { result } = await rebuild(['daily', '--local', '--out', folder.out]);
+  expect(result.windows.map(({ outcome }) => outcome)).toEqual(['written', 'written']);
+  expect(await spendIn(folder.out)).toEqual({ 1: 4, 2: 4, 3: 5, 4: 5, 5: 5, 6: 5 });
+  expect((await rebuild(['daily', '--local', '--out', folder.out])).result.windows).toEqual([]);
+});
+
+const CLICKS = { request: { metrics: ['spend', 'clicks'] }, fields: { clicks: 3 } };
+const BY_CAMPAIGN = { request: { dimensions: ['campaign_id'] }, fields: { campaign_id: 'c1' } };
+it.each([
+  ['a metric', CLICKS, 'clicks', ['3', '3', null, '3']],
+  ['a dimension', BY_CAMPAIGN, 'campaign_id', ['c1', 'c1', null, 'c1']],
+])('71: gives days their values again once %s that was dropped is back, also after the table was removed', async (_, form, column, values) => {
+  const folder = await openFolder();
+  const place = ['daily', '--local', '--out', folder.out];
+  const columnOf = async () =>
+    (await queryRows(`SELECT ${column} FROM daily ORDER BY date`, folder.out)).flat();
+  await deliver(folder, { days: [1, 2], created: 1, ...form });
+  await rebuild(place);
+  await deliver(folder, { days: [3, 3], created: 2, fields: form.fields });
+  await rebuild(place);
+  expect(await columnOf()).toEqual(values.slice(0, 3));
+
+  await rm(join(folder.out, BUCKET, 'tables/daily'), { recursive: true });
+  expect((await rebuild(place)).result.outcome).toBe('done');
+  expect(await spendIn(folder.out)).toEqual({ 1: 1, 2: 1, 3: 2 });
+
+  await deliver(folder, { days: [4, 4], created: 3, ...form });
+  const { stdout } = await runCommand(['missing', ...place, '--json']);
+  const { ranges } = JSON.parse(stdout);
+  expect(ranges.filter(({ state }: { state: string }) => state === 'behind')).toMatchObject([
+    { start_date: '2026-10-01', end_date: '2026-10-03', problem: expect.stringContaining(column) },
+    { start_date: '2026-10-04', end_date: '2026-10-05' },
+  ]);
+  const { stdout: checked } = await runCommand(['check', ...place, '--json']);
+  expect(JSON.parse(checked).outcome).toBe('differs');
+  expect((await rebuild(place)).result.outcome).toBe('done');
+  expect(await columnOf()).toEqual(values);
+  expect((await rebuild(place)).result.windows).toEqual([]);
+});
+
+it('names the days that no file gives again, before and after the table is removed', async () => {
+  const folder = await openFolder();
+  const place = ['daily', '--local', '--out', folder.out];
+  await deliver(folder, { days: [1, 2], created: 1 });
+  await deliver(folder, { days: [3, 4], created: 2 });
+  await rebuild(place);
+  const window = 'exports/account=acme/export=daily/start_date=2026-10-01/end_date=2026-10-03';
+  await rm(join(folder.out, BUCKET, window), { recursive: true });
+  const said = async () => (await rebuild(place)).result;
+  const range = { account: 'acme', start_date: '2026-10-01', end_date: '2026-10-03' };
+  expect(await said()).toMatchObject({ outcome: 'done', without_file: [{ ...range, in_table: true }] });
+  // Also if the month cannot be read.
+  await truncate(join(folder.out, MONTH), 0);
+  const { status, stdout } = await runCommand(['rebuild', ...place]);
+  expect([status, stdout]).toEqual([
+    1,
+    expect.stringMatching(/^acme 2026-10-01 to 2026-10-02 {2}.* no file /),
+  ]);
+
+  await rm(join(folder.out, MONTH));
+  expect(await said()).toMatchObject({ outcome: 'failed', without_file: [{ ...range, in_table: false }] });
+  expect(await spendIn(folder.out)).toEqual({ 3: 2, 4: 2 });
+});
+
+it('writes the other windows if one was replaced, does not fit, or is no report', async () => {
+  const folder = await openFolder();
+  await deliver(folder, { days: [1, 1], created: 1, rows: [{ date: '2026-09-30', spend: 1 }] });
+  await deliver(folder, { days: [2, 2], created: 2, replacedBy: '[]' });
+  await deliver(folder, { days: [3, 3], created: 3, spend: 'much' });
+  await deliver(folder, { days: [4, 4], created: 4 });
+  const { status, stderr, result } = await rebuild(['daily', '--local', '--out', folder.out]);
+  expect(status).toBe(1);
+  expect(stderr).toContain('acme 2026-10-04  written; 1 day\n');
+  expect(result.outcome).toBe('failed');
+  const outcomes = result.windows.map(({ outcome }) => outcome);
+  expect(outcomes).toEqual(['failed', 'failed', 'written', 'gone']);
+  expect(result.windows[0]?.problem).toMatch(/2026-09-30/);
+  expect(result.windows[1]?.problem).toMatch(/much/);
+  expect(await spendIn(folder.out)).toEqual({ 4: 4 });
+
+  const { stdout } = await runCommand(['rebuild', 'daily', '--local', '--out', folder.out]);
+  const again = /to export it again: .* run daily --account acme --from 2026-10-02 --to 2026-10-03 --local /;
+  expect(stdout).toMatch(RegExp(`\nacme 2026-10-02 {2}left out: .* replaced or removed; ${again.source}`));
+  expect(stdout).toMatch(/\nTable daily, windows: 0 written, 3 left out\n$/);
+});
+
+it('rebuilds only the windows of a range, and only those of an account', async () => {
+  const folder = await openFolder();
+  await deliver(folder, { days: [1, 2], created: 1 });
+  await deliver(folder, { days: [3, 4], created: 2 });
+  await deliver(folder, { days: [5, 6], created: 3 });
+  await deliver(folder, { days: [3, 4], created: 4, account: 'globex' });
+  const range = ['--from', '2026-10-02', '--to', '2026-10-05', '--account', 'acme'];
+  await rebuild(['daily', '--local', '--out', folder.out, ...range]);
+  expect(await spendIn(folder.out)).toEqual({ 1: 1, 2: 1, 3: 2, 4: 2 });
+});
+
+it('empties held days only with --accept-empty, and only those of the range', async () => {
+  const folder = await openFolder();
+  const args = ['daily', '--local', '--out', folder.out];
+  await deliver(folder, { days: [1, 4], created: 1 });
+  await rebuild(args);
+  await deliver(folder, { days: [1, 5], created: 2, rows: [{ date: '2026-10-01', spend: 2 }] });
+  expect((await rebuild(args)).result.windows).toMatchObject([
+    { outcome: 'written', table: { days: 2, held: 3 } },
+  ]);
+  expect(await spendIn(folder.out)).toEqual({ 1: 2, 2: 1, 3: 1, 4: 1 });
+  expect((await rebuild(args)).result.windows).toEqual([]);
+  await rm(join(folder.out, MONTH));
+  await rebuild(args);
+  expect(await spendIn(folder.out)).toEqual({ 1: 2, 2: 1, 3: 1, 4: 1 });
+
+  const range = ['--from', '2026-10-03', '--to', '2026-10-05', '--accept-empty'];
+  expect((await rebuild([...args, ...range])).result.windows).toMatchObject([{ outcome: 'written' }]);
+  expect(await spendIn(folder.out)).toEqual({ 1: 2, 2: 1 });
+  expect((await rebuild([...args, ...range])).result.windows).toEqual([]);
+
+  await deliver(folder, { days: [1, 3], created: 3, rows: [], request: { accept_empty: true } });
+  await rebuild(args);
+  expect(await spendIn(folder.out)).toEqual({});
+});
+
+it('brings every month to the columns of the table, also one of whose files nothing changes', async () => {
+  const folder = await openFolder();
+  const place = ['daily', '--local', '--out', folder.out];
+  await deliver(folder, { days: [1, 2], created: 1 });
+  await rebuild(place);
+  const request = { metrics: ['spend', 'clicks'] };
+  await deliver(folder, { days: [35, 35], created: 9, request, fields: { clicks: 3 } });
+  const { result } = await rebuild(place);
+  expect(result.windows.map(({ outcome }) => outcome)).toEqual(['written']);
+  expect(result.months).toBe(1);
+  const file = join(folder.out, MONTH);
+  const rows = await queryRows(
+    `SELECT day(date), clicks FROM read_parquet('${file}') ORDER BY date`,
+    folder.out,
+  );
+  expect(rows).toEqual([
+    ['1', null],
+    ['2', null],
+  ]);
+  expect((await rebuild(place)).result.months).toBe(0);
+});
+
+it('shows the newest snapshot of a list', async () => {
+  const folder = await openFolder();
+  for (const created of [1, 3, 2]) {
+    const request = { kind: 'list', resource: 'campaigns', snapshot_date: dateOf(created) };
+    await deliver(folder, {
+      name: 'campaigns',
+      days: [created, created],
+      created,
+      request,
+      rows: [{ id: `c-${created}` }],
+      held: 0,
+    });
+  }
+  const args = ['campaigns', '--local', '--out', folder.out];
+  const { result } = await rebuild(args);
+  expect(result.windows.map(({ outcome }) => outcome)).toEqual(['written']);
+  const rows = await queryRows('SELECT id, account FROM campaigns', folder.out);
+  expect(rows).toEqual([['c-3', 'acme']]);
+  const { stdout } = await runCommand(['missing', ...args, '--json']);
+  expect(JSON.parse(stdout)).toMatchObject({ start_date: '2026-10-03', ranges: [] });
+  const { stdout: status } = await runCommand(['status', ...args, '--json']);
+  expect(JSON.parse(status).exports[0].months).toEqual([]);
+  // The newest snapshot that has a manifest counts.
+  const window = 'exports/account=acme/export=campaigns/start_date=2026-10-03/end_date=2026-10-04';
+  await rm(join(folder.out, BUCKET, window, '_manifest.json'));
+  const { stdout: missing } = await runCommand(['missing', ...args]);
+  expect(missing).toBe('acme/campaigns, 2026-10-02: The day is there\n');
+});
+
+it.each([
+  ['there is no such export', ['nothing'], 'there is no export nothing in cdk.json, and no run of it in '],
+  ['the export is mistyped', ['daily-campaign'], '(did you mean daily-campaigns?)'],
+  ['the export of the folder is mistyped', ['dayly'], '(did you mean daily?)'],
+  ['nothing was delivered in the range', ['daily', '--from', '2027-01-01'], 'was delivered in this range\n'],
+  ['--accept-empty has no range', ['daily', '--accept-empty'], '--accept-empty needs --from and --to\n'],
+  ['the range ends first', ['daily', '--from', '2026-10-02', '--to', '2026-10-01'], 'is not after --from'],
+])('exits 2 if %s', async (_, args, expected) => {
+  const folder = await openFolder();
+  await deliver(folder, { days: [1, 1], created: 1 });
+  const { status, stderr } = await runCommand(['rebuild', ...args, '--local', '--out', folder.out]);
+  expect([status, stderr]).toEqual([2, expect.stringContaining(expected)]);
+});

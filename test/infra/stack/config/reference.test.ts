@@ -1,0 +1,143 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { DAY_STATES } from '../../../../functions/days/judge.ts';
+import { errors } from '../../../../functions/workflow/errors.ts';
+import { DICTIONARY, findMetric } from '../../../../functions/workflow/request/dictionary.ts';
+import { ListInput } from '../../../../functions/workflow/request/list.ts';
+import { PurchasesInput } from '../../../../functions/workflow/request/purchases.ts';
+import { ReportInput } from '../../../../functions/workflow/request/report.ts';
+import { metricType } from '../../../../functions/workflow/table.ts';
+import { CONFIG_KEY, ConfigFile } from '../../../../infra/stack/config/config.ts';
+import { costOf, PRICES, SECONDS_PER_REPORT } from '../../../../infra/stack/config/cost.ts';
+import { Account, ExportOfAccounts } from '../../../../infra/stack/config/exports.ts';
+import { readContext } from '../../../../infra/stack/config/read-config.ts';
+import { Run } from '../../../../infra/stack/config/schedule.ts';
+import { costOfAccounts, monthlyCost } from '../../../support/monthly-cost.ts';
+import { synthesizeStack } from '../../../support/stack.ts';
+
+const REQUESTS = readFileSync(new URL('../../../../functions/REQUESTS.md', import.meta.url), 'utf8');
+const COMMANDS = readFileSync(new URL('../../../../infra/COMMANDS.md', import.meta.url), 'utf8');
+const CONFIG = readFileSync(new URL('../../../../infra/CONFIG.md', import.meta.url), 'utf8');
+
+/**
+ * The tables and lists of a section: cells of each row without the head, or what is before and after an
+ * item's colon.
+ */
+function tablesOf(file: string, heading: string): string[][][] {
+  const [, text = ''] = file.split(`${heading}\n`);
+  const [section = ''] = text.split(/\n##+ /);
+  return section.split(/\n\n+/).flatMap((block) => {
+    const items = block.split(/^- /m).slice(1);
+    if (block.startsWith('- ')) return [items.map((item) => item.split(/: /s))];
+    const rows = block.split('\n').slice(2);
+    return block.startsWith('|') ? [rows.map((row) => row.split('|').slice(1, -1))] : [];
+  });
+}
+
+function codeIn(cell = ''): string[] {
+  return [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
+}
+
+/** The names in the first column. */
+function namesIn(rows: readonly string[][] = []): string[] {
+  return rows.flatMap(([cell]) => codeIn(cell));
+}
+
+describe('the reference has', () => {
+  it('the seconds of a report that plan assumes, also for the accounts of a run', () => {
+    expect(COMMANDS).toContain(`assumes that a report takes ${SECONDS_PER_REPORT} s`);
+    const minutesOf = (accounts: number, atOnce: number) =>
+      ((accounts / atOnce - 1) * SECONDS_PER_REPORT) / 60;
+    const text = CONFIG.replaceAll('\n', ' ');
+    expect(text).toContain(`19 × ${SECONDS_PER_REPORT} s = ${minutesOf(200, 10)} minutes`);
+    expect(text).toContain(
+      `\`max_accounts: 40\` it is 4 × ${SECONDS_PER_REPORT} s = ${minutesOf(200, 40)} minutes`,
+    );
+  });
+
+  it('each field of a request', () => {
+    const [report, purchases, list] = tablesOf(REQUESTS, '\n## The request').map(namesIn);
+    const [ofReport, ofPurchases, ofList] = [ReportInput, PurchasesInput, ListInput].map(({ shape }) =>
+      Object.keys(shape),
+    );
+    expect(report?.sort()).toEqual(ofReport?.sort());
+    const common = ofReport?.filter((name) => ofPurchases?.includes(name) && ofList?.includes(name)) ?? [];
+    expect([...new Set([...common, ...(purchases ?? [])])].sort()).toEqual(ofPurchases?.sort());
+    expect([...common, ...(list ?? [])].sort()).toEqual(ofList?.sort());
+  });
+
+  it('each setting', () => {
+    const [settings] = tablesOf(CONFIG, '# The config').map(namesIn);
+    const fieldsOf = (path: string, shape: object) => Object.keys(shape).map((name) => `${path}.${name}`);
+    const names = [
+      ...Object.keys(ConfigFile.shape),
+      ...fieldsOf('accounts.NAME', Account.shape),
+      ...fieldsOf('exports[]', ExportOfAccounts.shape),
+      ...fieldsOf('exports[].runs[]', Run.shape),
+    ].filter((name) => name !== 'exports[].account');
+    expect(settings?.sort()).toEqual(names.sort());
+  });
+
+  it('each error', () => {
+    const [listed] = tablesOf(REQUESTS, '\n## Errors').map(namesIn);
+    expect(listed?.sort()).toEqual(Object.keys(errors).sort());
+  });
+
+  it('each state of a day, in the order in which they are judged', () => {
+    const [rows = []] = tablesOf(COMMANDS, '\n## What became of a day');
+    expect(rows.flatMap(([state]) => codeIn(state))).toEqual([...DAY_STATES]);
+  });
+
+  it('what a stack and its exports cost', () => {
+    const billed = (changes: object) => monthlyCost(synthesizeStack({ ...changes }));
+    const idle = billed({ exports: [] });
+    const account = idle.total - billed({ exports: [], accounts: { acme: {} } }).total;
+    const { stack: _, ...shipped } = Object(readContext()[CONFIG_KEY]);
+    const cents = (dollars: number) => dollars.toFixed(2);
+    const run = (windows: number) => costOf('report', windows, SECONDS_PER_REPORT).dollars;
+    const scheduled = run(1) + costOfAccounts(1).dollars;
+    const secrets = `two secrets. A credential that is kept costs ${cents(PRICES.secret)}`;
+    const [rows = []] = tablesOf(CONFIG, '\n## Costs');
+    expect(rows.slice(0, 9).map((cells) => cells.map((cell) => cell.trim()))).toEqual([
+      ['the stack, a month', cents(idle.total - 2 * account), `${idle.alarms} alarms`],
+      ['each account, a month', cents(account), secrets],
+      ['the shipped `cdk.json`, a month', cents(billed(shipped).total), expect.anything()],
+      ['a report of one window, READY after three minutes', run(1).toFixed(4), expect.anything()],
+      ['a daily report, a month', cents(30 * scheduled), ''],
+      ['an hourly report, a month', cents(30 * 24 * scheduled), ''],
+      ['two years in 17 windows', cents(run(17)), ''],
+      [
+        '`kms_key: "create"`, a month',
+        cents(billed({ exports: [], kms_key: 'create' }).total - idle.total),
+        expect.anything(),
+      ],
+      // 66 MB are 280,000 rows of 236 bytes.
+      [
+        'reports, a GB and month',
+        `${PRICES.storedGigabyte}`,
+        expect.stringContaining(`66 MB a day: ${cents(0.066 * 365 * PRICES.storedGigabyte)} a month`),
+      ],
+    ]);
+  });
+
+  it('metrics of the dictionary with their units and types, and all dimensions', () => {
+    const [rows = []] = tablesOf(REQUESTS, '\n### The dictionary');
+    for (const [unit, names, type, sum] of rows)
+      for (const name of codeIn(names)) {
+        const { unit: itsUnit, adds_up } = findMetric(name) ?? {};
+        expect([name, [itsUnit], [metricType(name)], adds_up]).toEqual([
+          name,
+          codeIn(unit),
+          codeIn(type),
+          sum?.includes('yes'),
+        ]);
+      }
+    const documented = rows.flatMap(([, names]) => codeIn(names));
+    const missing = DICTIONARY.metrics
+      .filter(({ name }) => !documented.includes(name))
+      .map(({ name }) => name);
+    // They have the form of others.
+    expect(missing).toEqual(['number_of_purchases', 'purchase_value']);
+    for (const { name } of DICTIONARY.dimensions) expect(REQUESTS).toContain(`\`${name}\``);
+  });
+});
