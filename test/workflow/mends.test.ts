@@ -183,7 +183,7 @@ it.each<Mend>([
       await folder.run(BOTH_WEEKS);
       await killRun(folder, BOTH_WEEKS);
       const { stdout } = await folder.cli(['missing', 'daily', ...folder.place]);
-      expect(stdout).toContain('did not finish: 14 were not renewed');
+      expect(stdout).toContain('did not finish: 14 days were not renewed');
     },
     states: ['unfinished'],
     prints: [RESUME],
