@@ -230,8 +230,8 @@ function wordsOf(body: JsonObject): string[] {
 }
 
 /**
- * A text such as `invalid_client`. A secret has other characters, or is longer. A code in other letters, such as
- * `InvalidClient`, could be a secret, so it must be known.
+ * A text such as `invalid_client`. A secret has other characters, or is longer. A code in other letters, such
+ * as `InvalidClient`, could be a secret, so it must be known.
  */
 function codeIn(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined;

@@ -139,7 +139,7 @@ export function list(names: readonly string[]): string {
   return shown.join(', ') + (names.length > MAX_NAMES ? ' and more' : '');
 }
 
-/** Marks and blanks that nobody sees, or takes for another one: byte order marks, no-break spaces, joiners. */
+/** Characters that nobody sees, or takes for other ones: byte order marks, no-break spaces, joiners. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu;
 
 /** A name or a value for a message, as JSON, so that line breaks and invisible marks can be seen. */

@@ -61,7 +61,7 @@ async function writeRows(
   const keys = columns.map(({ from }) => from.toLowerCase());
   const usualKeys = names.map((name) => name.toLowerCase());
   const textOf = (key: string) =>
-    // By its position, which takes less time than by its name.
+    // Reading a text by its position takes less time than by its name.
     `CASE WHEN is_usual THEN texts[${usualKeys.indexOf(key) + 1}]
       ELSE texts[list_position(keys, ${literal(key)})] END`;
   const values = columns.map(({ name, type, from }, at) => {
@@ -76,7 +76,7 @@ async function writeRows(
       from,
       text,
       found: `${place ? `coalesce(${direct}, ${valueInside(place.inner, outer)})` : direct} AS ${text}`,
-      // How many times the row has a field that is inside of an object.
+      // The number of times that the row has the field, if the field is inside of an object.
       times: place && `times ${at}`,
       count: place && `${timesInside(place.inner, outer)} AS "times ${at}"`,
       value,

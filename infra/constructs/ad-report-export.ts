@@ -43,7 +43,10 @@ export interface AdReportExportProps {
   readonly vpc?: IVpc;
   /** Default: the private subnets of the VPC. */
   readonly vpcSubnets?: SubnetSelection;
-  /** Instead of `memory_mb` of CurateReport and of `curate_minutes`, in the same limits. The time is whole minutes. */
+  /**
+   * Replaces `memory_mb` of CurateReport, and `curate_minutes`. The limits are the same, and the timeout must
+   * be whole minutes.
+   */
   readonly curateReport?: Pick<FunctionOptions, 'memorySize' | 'timeout'>;
   /**
    * The program of the command line. Mails, events and failure reports begin their commands with it. Default:
@@ -235,8 +238,8 @@ function parseProps({ config, curateReport }: AdReportExportProps): Config {
 }
 
 /**
- * @throws InvalidConfig if an export is in the same stack, has the same bucket, or would be deployed under the
- *   same names
+ * @throws InvalidConfig if an export is in the same stack, has the same bucket, or would be deployed under
+ *   the same names
  */
 function refuseOthers(
   added: AdReportExport,
