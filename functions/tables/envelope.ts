@@ -9,7 +9,7 @@ const MAX_KEYS = 2;
 
 /** The facts about an object that are known before it is read. */
 interface Envelope {
-  /** The path to the array of the rows, such as `data.items`, if the request names it. Only it may be empty. */
+  /** The path to the array of rows, such as `data.items`, if the request names it. Only it may be empty. */
   readonly path: string | undefined;
   /** The start of the text. */
   readonly start: string;

@@ -86,13 +86,13 @@ export function tableColumns({ kind, columns, currencies }: TableSchema): TableC
 
 /**
  * The columns of the ledger, one row per report, day and metric. The value of the metric `rows` is the
- * number of rows; the value of any other metric is its sum. `copied_at` is when the file arrived, the same in every try.
- * `outcome` is what became of the day at that time: `shown`; `kept`, because a newer report is shown, or one
- * of the configured request; `held`, because the report has no rows and the table keeps its own;
- * or `not written`, because its month could not be written, or no table takes it. Rows with {@link CLOSED}
- * repeat what a day showed when a person closed its month, at the time `copied_at`. The value of rows with
- * {@link TOTAL} is the platform's own total of the day, from a report of its own. It is compared with the
- * rows that the same execution brought.
+ * number of rows; the value of any other metric is its sum. `copied_at` is when the file arrived, the same in
+ * every try. `outcome` is what became of the day at that time: `shown`; `kept`, because a newer report is
+ * shown, or one of the configured request; `held`, because the report has no rows and the table keeps its
+ * own; or `not written`, because its month could not be written, or no table takes it. Rows with
+ * {@link CLOSED} repeat what a day showed when a person closed its month, at the time `copied_at`. The value
+ * of rows with {@link TOTAL} is the platform's own total of the day, from a report of its own. It is
+ * compared with the rows that the same execution brought.
  */
 export const LEDGER_COLUMNS: readonly TableColumn[] = [
   { name: 'account', type: 'string' },
