@@ -64,6 +64,13 @@ async function writeRows(
     // Reading a text by its position takes less time than by its name.
     `CASE WHEN is_usual THEN texts[${usualKeys.indexOf(key) + 1}]
       ELSE texts[list_position(keys, ${literal(key)})] END`;
+  // Several columns may be in the same object: its names are read once.
+  const namesInside = new Map<string, string>();
+  const columnOfNames = (sql: string) => {
+    const column = namesInside.get(sql) ?? `names ${namesInside.size}`;
+    namesInside.set(sql, column);
+    return identifier(column);
+  };
   const values = columns.map(({ name, type, from }, at) => {
     const place = file.layout === 'csv' ? undefined : placeOf(from);
     const outer = place && textOf(place.outer.toLowerCase());
@@ -78,7 +85,7 @@ async function writeRows(
       found: `${place ? `coalesce(${direct}, ${valueInside(place.inner, outer)})` : direct} AS ${text}`,
       // The number of times that the row has the field, if the field is inside of an object.
       times: place && `times ${at}`,
-      count: place && `${timesInside(place.inner, outer)} AS "times ${at}"`,
+      count: place && `${timesInside(place.inner, outer, columnOfNames)} AS "times ${at}"`,
       value,
       cast: `${cast} AS ${value}`,
       isBad: type === 'string' && at > 0 ? 'false' : `${value} IS NULL AND ${isBad}`,
@@ -94,8 +101,9 @@ async function writeRows(
       SELECT ${[...values.map(({ value }) => value), ...inObjects.map(({ times }) => identifier(times))]}, CASE ${bad.join(' ')} END AS "bad cell", "other names"
       FROM (SELECT *, ${values.map(({ cast }) => cast)}
         FROM (SELECT ${[...values.map(({ found }) => found), ...inObjects.map(({ count }) => count)]}, CASE WHEN NOT is_usual THEN names END AS "other names"
-          FROM (SELECT *, CASE WHEN NOT is_usual THEN list_transform(names, lambda name: lower(name)) END AS keys
-            FROM (${rows}))))
+          FROM (SELECT ${['*', ...[...namesInside].map(([sql, column]) => `${sql} AS ${identifier(column)}`)]}
+            FROM (SELECT *, CASE WHEN NOT is_usual THEN list_transform(names, lambda name: lower(name)) END AS keys
+              FROM (${rows})))))
     ) TO ${literal(path)} (${database.parquet}, ${READ_SOON})`,
   );
   const counted = leftOut.length > 0 ? `(date IN (${leftOut.map(literal)})) IS NOT TRUE` : 'true';
@@ -168,15 +176,19 @@ function valueInside(keys: readonly string[], text = 'NULL'): string {
 /**
  * SQL of the number of times that a text, which may be no JSON, has a field. If an object around the field is
  * repeated, this counts as the field.
+ *
+ * @param columnOfNames the column that has the value of an expression: the names in an object
+ * @returns SQL that is 0, 1 or 2, where 2 stands for more too
  */
-function timesInside(keys: readonly string[], text = 'NULL'): string {
-  const repetitions = keys.map((key, depth) => {
-    const siblings = `json_keys(${text}, ${pointer(keys.slice(0, depth))})`;
-    const times = `len(list_filter(${siblings}, lambda name: name = ${literal(key)}))`;
-    return `CASE WHEN ${times} > 1 THEN ${times} END`;
+function timesInside(keys: readonly string[], text = 'NULL', columnOfNames: (sql: string) => string): string {
+  const isRepeated = keys.map((key, depth) => {
+    const names = columnOfNames(
+      `CASE WHEN json_valid(${text}) THEN json_keys(${text}, ${pointer(keys.slice(0, depth))}) END`,
+    );
+    return `len(list_filter(${names}, lambda name: name = ${literal(key)})) > 1`;
   });
-  return `CASE WHEN json_valid(${text})
-    THEN greatest(CAST(json_exists(${text}, ${pointer(keys)}) AS BIGINT), ${repetitions}) END`;
+  const isThere = `CASE WHEN json_valid(${text}) THEN json_exists(${text}, ${pointer(keys)}) END`;
+  return `CASE WHEN ${isRepeated.join(' OR ')} THEN 2 WHEN ${isThere} THEN 1 ELSE 0 END`;
 }
 
 /**
