@@ -10,6 +10,7 @@ import { openDatabase } from '../../functions/tables/database.ts';
 import { mergeLedger, shownLines } from '../../functions/tables/ledger.ts';
 import { duckType } from '../../functions/tables/merge.ts';
 import { beginsWith, mergeMonth } from '../../functions/tables/month.ts';
+import { damaged, damagedKeyIn, TableProblem } from '../../functions/tables/report.ts';
 import { count } from '../../functions/workflow/count.ts';
 import { ExportError, readMessage } from '../../functions/workflow/errors.ts';
 import { windowOf } from '../../functions/workflow/keys.ts';
@@ -25,8 +26,13 @@ import { CommandFailed, UsageError } from '../knowledge/errors.ts';
 import { type ExportPlace, type FoundExport, findExports } from '../knowledge/exports.ts';
 import { type AskedDays, byNewest } from '../knowledge/missing-days.ts';
 import { type Month, readMonths, shownReader } from '../knowledge/months.ts';
-import { exportDaysCommand } from '../knowledge/next-command.ts';
-import { type DaysWithoutFile, findDaysWithoutFile, requestToWrite } from '../knowledge/rebuildable.ts';
+import { commandFor, exportDaysCommand } from '../knowledge/next-command.ts';
+import {
+  type DaysWithoutFile,
+  describeLoss,
+  findDaysWithoutFile,
+  requestToWrite,
+} from '../knowledge/rebuildable.ts';
 import { savedWindowOf } from '../knowledge/saved-window.ts';
 import { findSchema } from '../knowledge/tables.ts';
 import { SCRATCH } from '../local/lambda/lambda.ts';
@@ -91,11 +97,15 @@ async function rebuild(name: string, options: RebuildOptions) {
     }
     const acceptEmpty = options.acceptEmpty && ((day: string) => from <= day && day < to);
     const rebuilding = { found, schema, bucket, range, acceptEmpty };
-    for await (const rebuilt of rebuildWindows(rebuilding)) {
-      windows.push(rebuilt);
-      print(describeWindow(rebuilt, exportDaysCommand(found.request, rebuilt, options, false)));
+    try {
+      for await (const rebuilt of rebuildWindows(rebuilding)) {
+        windows.push(rebuilt);
+        print(describeWindow(rebuilt, exportDaysCommand(found.request, rebuilt, options, false)));
+      }
+      months += await rebuildMonths(rebuilding);
+    } catch (error) {
+      throw await explainDamage(error as Error, rebuilding, options);
     }
-    months += await rebuildMonths(rebuilding);
   }
   const isDone =
     damaged.length === 0 &&
@@ -103,6 +113,24 @@ async function rebuild(name: string, options: RebuildOptions) {
     without_file.every(({ in_table }) => in_table);
   const outcome = isDone ? 'done' : 'failed';
   return { version: '1', outcome, name, table, windows, without_file, months, damaged };
+}
+
+/** Says what would be lost with a damaged object, and which one to remove. Returns other errors unchanged. */
+async function explainDamage(
+  error: Error,
+  { found, bucket }: Rebuilding,
+  options: RebuildOptions,
+): Promise<Error> {
+  const key = error instanceof TableProblem ? damagedKeyIn(error.message) : undefined;
+  if (key === undefined) return error;
+  const lost = await describeLoss(found, bucket, key);
+  const { account } = options;
+  const again = commandFor(['rebuild', found.request.name], { account }, options);
+  return new CommandFailed(
+    `${key} is damaged or was not written by this stack. ${lost}`,
+    `Restore an earlier version of the object. Or remove ${key}, and run: ${again}`,
+    { cause: error },
+  );
 }
 
 function describeWithoutFile({ account, in_table, ...range }: DaysWithoutFile, again: string): string {
@@ -246,6 +274,8 @@ async function rebuildWindow(
     });
     if (after.status !== 'curated') return GONE;
     const { curated: { table, table_problem: problem } = {}, warnings } = after as SavedWindow;
+    const damagedKey = [problem ?? [], warnings].flat().map(damagedKeyIn).find(Boolean);
+    if (damagedKey !== undefined) throw damaged(damagedKey);
     const outcome = problem === undefined ? 'written' : 'failed';
     return { outcome, table, problem, warnings: warnings.filter((warning) => warning !== problem) };
   } catch (error) {
