@@ -33,6 +33,8 @@ export const OUTPUTS = {
   alarmTopic: 'AdReportExportAlarmTopicArn',
   operatorPolicy: 'AdReportExportOperatorPolicyArn',
   keeperPolicy: 'AdReportExportKeeperPolicyArn',
+  /** Absent in a stack whose runs have no time by which they must be ready. */
+  readyChecks: 'AdReportExportReadyChecksArn',
   /** Absent, like the next ones, in a stack without tables. */
   workgroup: 'AdReportExportAthenaWorkgroup',
   database: 'AdReportExportGlueDatabase',

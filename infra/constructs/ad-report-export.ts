@@ -146,6 +146,7 @@ export class AdReportExport extends Construct {
       alarmTopic: topic.topicArn,
       operatorPolicy,
       keeperPolicy,
+      readyChecks: readyChecks?.stateMachineArn,
       database: tables?.database,
       workgroup: tables?.workgroup,
       readerPolicy: tables?.readerPolicy,
