@@ -3,12 +3,12 @@ import { addDays } from '../../functions/workflow/request/dates.ts';
 import { findAdvertiserGaps } from './advertisers.ts';
 import type { Folder, ReadableBucket } from './bucket.ts';
 import { loadConfig } from './config.ts';
-import { UsageError } from './errors.ts';
 import { findLastRun } from './executions/last-run.ts';
 import { adviseLocally } from './executions/outcome.ts';
 import { type FoundExport, findAllExports, latestFailure, PARALLEL } from './exports.ts';
 import { judgeMonths, type MonthFinality } from './final-days.ts';
 import { readLedger } from './ledger-days.ts';
+import { createNoRunsError } from './local-runs.ts';
 import { groupMissing, judgeRange } from './missing-days.ts';
 import { tableReader } from './months.ts';
 import { lastPlatform } from './platform.ts';
@@ -38,8 +38,7 @@ export async function readExports(
     bucket,
     now,
   );
-  if (local && all.length + unreadable.length === 0)
-    throw new UsageError([`no run has begun in --out ${out}: repeat its command, or name another folder`]);
+  if (local && all.length + unreadable.length === 0) throw createNoRunsError(out);
   const running = local ? [] : await (await import('./executions/deployed.ts')).listRunning();
   const platform = local ? await lastPlatform(out) : {};
   const read = async (found: FoundExport) => {

@@ -10,7 +10,7 @@ import { type QueryOptions, savedQueries } from '../../catalog/queries.ts';
 import { loadConfig } from '../../knowledge/config.ts';
 import { adviseOnDamage } from '../../knowledge/damage.ts';
 import { CommandFailed, toPrintable, UsageError } from '../../knowledge/errors.ts';
-import { hasRuns } from '../../knowledge/local-runs.ts';
+import { createNoRunsError, hasRuns } from '../../knowledge/local-runs.ts';
 import {
   createViews,
   describeReport,
@@ -47,8 +47,7 @@ const REPEAT = 'Correct the query, or repeat it when no run writes the table.';
  */
 export async function runLocalQuery(sql: string, out: string, readsAll = false): Promise<QueryResult> {
   const tables = findTables(out);
-  if (tables.size === 0 && !hasRuns(out))
-    throw new UsageError([`no run has begun in --out ${out}: repeat its command, or name another folder`]);
+  if (tables.size === 0 && !hasRuns(out)) throw createNoRunsError(out);
   const { connection, close } = await openDatabase();
   const named = readsAll ? [] : tablesNamedIn(sql, tables);
   const read = named.length > 0 ? named : [...tables.values()];

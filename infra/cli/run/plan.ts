@@ -42,7 +42,7 @@ async function planRequest(input: unknown, options: PlanOptions) {
   if (isOfAccounts(input)) checkOneAccount(String(input.name), found, todo);
   const { request, warnings, onlyMissing } = checkRequest(found[0], now);
   const all = splitRequest(request);
-  await using store = onlyMissing && (await openToRead(options));
+  await using store = onlyMissing && (await openToRead(options, true));
   const { base_url: baseUrl, revision, memory_mb } = loadConfig();
   const target = targetOf(options.local ? await lastPlatform(options.out) : { baseUrl, revision });
   const { windows, already_delivered } = store
