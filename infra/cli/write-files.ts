@@ -25,7 +25,8 @@ export function writeFiles(
 }
 
 /**
- * Makes the folders of files that take long to make, so that a folder that nobody can write is refused before.
+ * Makes the folders of files before their content is made, which may take long: a folder that nobody can
+ * write is refused first.
  *
  * @throws UsageError if the system refuses
  */
