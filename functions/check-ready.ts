@@ -206,8 +206,8 @@ function describeRun(
 }
 
 /**
- * The message in two forms. AWS's chat service, which subscribes by https, drops plain text and takes a custom
- * notification. Mail and every other protocol get the text. The block keeps the commands as they are.
+ * The message in two forms. AWS's chat service, which subscribes by https, drops plain text and takes a
+ * custom notification. Mail and every other protocol get the text. The block keeps the commands as they are.
  */
 function notificationOf({ subject: title, message }: Readiness): string {
   const block = (text: string) => ['```', text, '```'].join('\n');

@@ -29,8 +29,8 @@ const MAX_UNNAMED_WAIT = 300;
 
 /**
  * A window calls the platform only within this time after it got its first token. The wait for that token,
- * and what is under way at the end with all its retries, take about 12 h more. The window thus ends within the
- * 24 h for which a download URL is valid (contract 2.3); the bounds' test has the sum.
+ * and what is under way at the end with all its retries, take about 12 h more. The window thus ends within
+ * the 24 h for which a download URL is valid (contract 2.3); the bounds' test has the sum.
  */
 export const MAX_WINDOW_HOURS = 12;
 

@@ -44,7 +44,7 @@ function sentenceOf(error: unknown): string | undefined {
   return JSON.stringify({ type, message, detail });
 }
 
-/** The names in a request besides its advertisers: fields, metrics, dimensions, dates, and options with texts. */
+/** The names in a request besides its advertisers: fields, metrics, dimensions, dates, texts of options. */
 function namesOf(body: JsonObject, ids: readonly string[]): string[] {
   const { advertiser_ids: _, granularity: __, format: ___, metrics, dimensions, ...others } = body;
   const texts = [metrics, dimensions, others].flatMap(textsIn);

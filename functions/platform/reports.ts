@@ -55,8 +55,8 @@ export function reportBody(
 /**
  * POST /reports (contract 4.3). There is no idempotency key: each call creates a report.
  *
- * @param all the ids, if the request is for all advertisers. Advertisers that the platform refuses by name are
- *   left out once; a refusal has created nothing
+ * @param all the ids, if the request is for all advertisers. Advertisers that the platform refuses by name
+ *   are left out once; a refusal has created nothing
  */
 export async function createReport(
   platform: Platform,

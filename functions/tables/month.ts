@@ -71,8 +71,8 @@ export interface MergedDay extends DayFacts {
 
 /**
  * Merges days of a report into the object of their month, and brings that to the table's columns. Columns of
- * the object that the table has no more stay, because the config may ask for them again. Writes nothing if the
- * object has the table's columns and shows these days already, or newer ones.
+ * the object that the table has no more stay, because the config may ask for them again. Writes nothing if
+ * the object has the table's columns and shows these days already, or newer ones.
  *
  * @param days of this month, ascending; also those without rows
  * @param path of the file of their rows
@@ -288,7 +288,7 @@ function decideDay(
   return { ...facts, outcome: 'shown', restated, fell, entry };
 }
 
-/** Only of rows and of metrics that add up. Another request may have other rows for good reasons. */
+/** Compares only rows and metrics that add up. Another request may have other rows for good reasons. */
 function findFall(before: Sums, { rows, sums }: DayFacts, share: number): ShownDay['fell'] {
   const values = Object.entries({ ...sums, rows: `${rows}` }).map(([metric, now]) => {
     return { metric, before: Number(before[metric]), now: Number(now) };

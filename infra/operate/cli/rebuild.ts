@@ -15,6 +15,7 @@ import {
   requireMonths,
   shownOn,
 } from '../../../functions/tables/month-entries.ts';
+import { damaged, damagedKeyIn, TableProblem } from '../../../functions/tables/report.ts';
 import { count } from '../../../functions/workflow/count.ts';
 import { ExportError, readMessage } from '../../../functions/workflow/errors.ts';
 import { windowOf } from '../../../functions/workflow/keys.ts';
@@ -32,9 +33,10 @@ import { SCRATCH } from '../../lab/local/lambda/lambda.ts';
 import { MEMORY } from '../../stack/config/cost.ts';
 import type { AskedDays } from '../days/days-to-look-at.ts';
 import { type ExportPlace, type FoundExport, findExports } from '../days/exports.ts';
-import { exportDaysCommand } from '../days/next-command.ts';
+import { commandFor, exportDaysCommand } from '../days/next-command.ts';
 import {
   type DaysWithoutFile,
+  describeLoss,
   type LedgerKnowledge,
   readLedgerKnowledge,
   requestToWrite,
@@ -105,11 +107,15 @@ async function rebuild(name: string, options: RebuildOptions) {
       print(describeWithoutFile(days, exportDaysCommand(found.request, days, options, false)));
     }
     const rebuilding = { found, schema, bucket, range, ledger, acceptEmpty: options.acceptEmpty ?? false };
-    for await (const rebuilt of rebuildWindows(rebuilding)) {
-      windows.push(rebuilt);
-      print(describeWindow(rebuilt, exportDaysCommand(found.request, rebuilt, options, false)));
+    try {
+      for await (const rebuilt of rebuildWindows(rebuilding)) {
+        windows.push(rebuilt);
+        print(describeWindow(rebuilt, exportDaysCommand(found.request, rebuilt, options, false)));
+      }
+      months += await rebuildMonths(rebuilding);
+    } catch (error) {
+      throw await explainDamage(error as Error, rebuilding, options);
     }
-    months += await rebuildMonths(rebuilding);
   }
   const isDone =
     damaged.length === 0 &&
@@ -117,6 +123,24 @@ async function rebuild(name: string, options: RebuildOptions) {
     without_file.every(({ in_table }) => in_table);
   const outcome = isDone ? 'done' : 'failed';
   return { version: '1', outcome, name, table, windows, without_file, months, damaged };
+}
+
+/** Says what would be lost with a damaged object, and which one to remove. Returns other errors unchanged. */
+async function explainDamage(
+  error: Error,
+  { found, bucket }: Rebuilding,
+  options: RebuildOptions,
+): Promise<Error> {
+  const key = error instanceof TableProblem ? damagedKeyIn(error.message) : undefined;
+  if (key === undefined) return error;
+  const lost = await describeLoss(found, bucket, key);
+  const { account } = options;
+  const again = commandFor(['rebuild', found.request.name], { account }, options);
+  return new CommandFailed(
+    `${key} is damaged or was not written by this stack. ${lost}`,
+    `Restore an earlier version of the object. Or remove ${key}, and run: ${again}`,
+    { cause: error },
+  );
 }
 
 function describeWithoutFile({ account, in_table, ...range }: DaysWithoutFile, again: string): string {
@@ -314,6 +338,8 @@ async function rebuildWindow(
     });
     if (after.status !== 'curated') return GONE;
     const { curated: { table, table_problem: problem } = {}, warnings } = after as SavedWindow;
+    const damagedKey = [problem ?? [], warnings].flat().map(damagedKeyIn).find(Boolean);
+    if (damagedKey !== undefined) throw damaged(damagedKey);
     const outcome = problem === undefined ? 'written' : 'failed';
     return { outcome, table, problem, warnings: warnings.filter((warning) => warning !== problem) };
   } catch (error) {

@@ -4,15 +4,22 @@ import { join } from 'node:path';
 import { covers } from '../../../functions/days/judge.ts';
 import type { StoredDelivery } from '../../../functions/days/records.ts';
 import type { Row } from '../../../functions/tables/database.ts';
-import { readEntries } from '../../../functions/tables/month-entries.ts';
-import { type DateRange, groupDays } from '../../../functions/workflow/request/dates.ts';
+import { type AccountTable, readEntries } from '../../../functions/tables/month-entries.ts';
+import {
+  type DateRange,
+  daysOf,
+  describeDays,
+  groupDays,
+} from '../../../functions/workflow/request/dates.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import { compareReports, type ReportId, type ShownDays } from '../../../functions/workflow/shown-days.ts';
-import { ACCEPTED, LEDGER, tableOf } from '../../../functions/workflow/table.ts';
+import { ACCEPTED, LEDGER, TABLES_PREFIX, tableOf } from '../../../functions/workflow/table.ts';
 import { newest } from '../../stack/catalog/ledger.ts';
 import type { Bucket } from '../place/bucket.ts';
 import type { FoundExport } from './exports.ts';
 import { openLedger } from './ledger-days.ts';
+
+type TableObjects = Pick<Bucket, 'list' | 'readEnd' | 'getFile'>;
 
 /**
  * The request of a delivery that `rebuild` may write: the configured one, or an earlier form of it. A name is one
@@ -52,27 +59,14 @@ export interface LedgerKnowledge {
  */
 export async function readLedgerKnowledge(
   found: FoundExport,
-  bucket: Pick<Bucket, 'list' | 'readEnd' | 'getFile'>,
+  bucket: TableObjects,
   range: DateRange,
 ): Promise<LedgerKnowledge> {
   const { table, request } = found;
-  const { deliveries } = found.records;
   if (!table) return { without_file: [], lost: new Map(), acceptedAt: () => undefined };
-  const { reports, acceptedAt } = await readLastShown(found, bucket);
+  const { shown, reports, acceptedAt } = await readReportsThatCount(found, bucket, table);
   if (table.kind !== 'report') return { without_file: [], lost: new Map(), acceptedAt };
-  const { months } = await readEntries(bucket, table);
-  const shown: ShownDays = Object.assign({}, ...months.map(({ days }) => days));
-  for (const [day, { report_id, created_at, rows, accepted_at }] of Object.entries(shown)) {
-    const known = reports.get(day);
-    if (known && Date.parse(known.created_at) > Date.parse(created_at)) continue;
-    if (rows > 0 || accepted_at !== undefined) reports.set(day, { report_id, created_at });
-    else reports.delete(day);
-  }
-  const hasFile = (day: string, report: ReportId) => {
-    const writable = deliveries.filter((each) => requestToWrite(found, each) && !each.lost && !each.removed);
-    return writable.some((each) => covers(each, day) && compareReports(each, report) === 0);
-  };
-  const all = [...reports].filter(([day, report]) => covers(range, day) && !hasFile(day, report));
+  const all = [...reports].filter(([day, report]) => covers(range, day) && !hasFile(found, day, report));
   const isShown = ([day, { report_id, created_at }]: readonly [string, ReportId]) =>
     shown[day]?.report_id === report_id && shown[day].created_at === created_at;
   const byPlace = Map.groupBy(all, isShown);
@@ -84,6 +78,62 @@ export async function readLedgerKnowledge(
     })),
   );
   return { without_file, lost: new Map(byPlace.get(false)), acceptedAt };
+}
+
+/**
+ * Says what would be lost if a damaged object of a table, or of the ledger, was removed.
+ *
+ * @throws AccessRefused, ServiceUnavailable
+ */
+export async function describeLoss(found: FoundExport, bucket: TableObjects, key: string): Promise<string> {
+  if (key.startsWith(`${TABLES_PREFIX}${LEDGER}/`))
+    return 'No day would be lost. Corrections, accepts, closes and final days would be lost.';
+  const { table, records } = found;
+  if (table?.kind !== 'report') {
+    const [newest] = records.deliveries
+      .filter((delivery) => requestToWrite(found, delivery))
+      .toSorted((one, other) => compareReports(other, one));
+    return describeLostDays(newest && (newest.lost || newest.removed) ? daysOf(newest) : []);
+  }
+  const { reports } = await readReportsThatCount(found, bucket, table);
+  const month = /\.(\d{4}-\d{2})\.parquet$/.exec(key)?.[1] ?? '';
+  const ofMonth = [...reports].filter(([day]) => day.startsWith(month));
+  if (ofMonth.length === 0)
+    return 'The ledger has no rows of this month, so nothing tells which days would be lost.';
+  return describeLostDays(
+    ofMonth.filter(([day, report]) => !hasFile(found, day, report)).map(([day]) => day),
+  );
+}
+
+function describeLostDays(days: readonly string[]): string {
+  if (days.length === 0) return 'No day would be lost.';
+  const ranges = groupDays(days.toSorted()).map(describeDays);
+  return `These days would be lost, because no file gives what they show: ${ranges.join(', ')}.`;
+}
+
+/** The newest report of each day that counts, as the table tells, or else as the ledger does. */
+async function readReportsThatCount(
+  found: FoundExport,
+  bucket: TableObjects,
+  table: Pick<AccountTable, 'table' | 'account'>,
+) {
+  const { months } = await readEntries(bucket, table);
+  const shown: ShownDays = Object.assign({}, ...months.map(({ days }) => days));
+  const { reports, acceptedAt } = await readLastShown(found, bucket);
+  for (const [day, { report_id, created_at, rows, accepted_at }] of Object.entries(shown)) {
+    const known = reports.get(day);
+    if (known && Date.parse(known.created_at) > Date.parse(created_at)) continue;
+    if (rows > 0 || accepted_at !== undefined) reports.set(day, { report_id, created_at });
+    else reports.delete(day);
+  }
+  return { shown, reports, acceptedAt };
+}
+
+function hasFile(found: FoundExport, day: string, report: ReportId): boolean {
+  return found.records.deliveries.some((delivery) => {
+    const isWritable = requestToWrite(found, delivery) && !delivery.lost && !delivery.removed;
+    return isWritable && covers(delivery, day) && compareReports(delivery, report) === 0;
+  });
 }
 
 /** The newest report of each day that counts, see TABLES.md, and the accepts. */

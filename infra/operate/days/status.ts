@@ -6,7 +6,7 @@ import { findLastRun } from '../executions/last-run.ts';
 import { adviseLocally } from '../executions/outcome.ts';
 import type { Folder, ReadableBucket } from '../place/bucket.ts';
 import { loadConfig } from '../place/config.ts';
-import { UsageError } from '../place/errors.ts';
+import { createNoRunsError } from '../place/local-runs.ts';
 import { lastPlatform } from '../place/platform.ts';
 import { findAdvertiserGaps } from './advertisers.ts';
 import { describeDaysOf, findUnfinished, type JudgedRange, judgeExport, type UnfinishedRun } from './days.ts';
@@ -39,8 +39,7 @@ export async function readExports(
     bucket,
     now,
   );
-  if (local && all.length + unreadable.length === 0)
-    throw new UsageError([`no run has begun in --out ${out}: repeat its command, or name another folder`]);
+  if (local && all.length + unreadable.length === 0) throw createNoRunsError(out);
   const running = local ? [] : await (await import('../executions/deployed.ts')).listRunning();
   const platform = local ? await lastPlatform(out) : {};
   const read = async (found: FoundExport) => {

@@ -33,6 +33,8 @@ export const OUTPUTS = {
   alarmTopic: 'AdReportExportAlarmTopicArn',
   operatorPolicy: 'AdReportExportOperatorPolicyArn',
   keeperPolicy: 'AdReportExportKeeperPolicyArn',
+  /** Absent in a stack whose runs have no time by which they must be ready. */
+  readyChecks: 'AdReportExportReadyChecksArn',
   /** Absent, like the next ones, in a stack without tables. */
   workgroup: 'AdReportExportAthenaWorkgroup',
   database: 'AdReportExportGlueDatabase',
@@ -116,7 +118,12 @@ export const ConfigFile = z.strictObject({
   max_download_bytes: z.int().min(1).max(LARGEST_DOWNLOAD_BYTES).default(MAX_DOWNLOAD_BYTES),
   max_curate_bytes: z.int().min(1).max(LARGEST_CURATE_BYTES).default(MAX_CURATE_BYTES),
   memory_mb: z.partialRecord(z.enum(STEPS), z.int().max(MOST_MEMORY)).superRefine(checkMemory).default({}),
-  curate_minutes: z.int().min(2).max(CURATE_MINUTES).default(CURATE_MINUTES),
+  curate_minutes: z
+    .number()
+    .multipleOf(1, 'must be whole minutes')
+    .min(2)
+    .max(CURATE_MINUTES)
+    .default(CURATE_MINUTES),
   download_hosts: z.array(Host).min(1, 'must not be empty; omit it to allow any public host').optional(),
   log_retention_days: z
     .literal(RETENTIONS, `must be one of ${RETENTIONS.join(', ')}`)

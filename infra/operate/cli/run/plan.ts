@@ -71,7 +71,7 @@ async function leaveOutDelivered(request: ExportRequest, input: unknown, options
   const config = loadConfig();
   const { base_url: baseUrl, revision } = config;
   const target = targetOf(options.local ? await lastPlatform(options.out) : { baseUrl, revision });
-  await using store = await openToRead(options);
+  await using store = await openToRead(options, true);
   const windows = splitRequest(request);
   const isTable = config.tables && tableOf(request) !== undefined;
   const [schema] = isTable ? tablesOf([withColumns(Object(input), config.exports)], target, config) : [];

@@ -47,7 +47,7 @@ function daysOf(fields: Partial<MissingDays> = {}): MissingDays {
 /** Reads the exports from `status --json`. */
 async function readStatus(...args: string[]) {
   const { status, stdout, stderr } = await runCommand(['status', '--json', ...args]);
-  expect([status, stderr]).toEqual([0, '']);
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   return JSON.parse(stdout).exports;
 }
 
@@ -129,11 +129,10 @@ describe('status', () => {
     await startBucket({});
     expect(await readStatus('monthly-totals')).toHaveLength(1);
     expect(await readStatus('acme/daily-campaigns')).toHaveLength(1);
-    const { status, stderr } = await runCommand(['status', 'daily']);
-    expect([status, stderr]).toEqual([
-      2,
-      'error: there is no export daily in cdk.json (there are daily-campaigns, monthly-totals)\n',
-    ]);
+    expect(await runCommand(['status', 'daily'])).toMatchObject({
+      status: 2,
+      stderr: 'error: there is no export daily in cdk.json (there are daily-campaigns, monthly-totals)\n',
+    });
   });
 
   it.each([
@@ -150,7 +149,8 @@ describe('status', () => {
       [key]: Buffer.from(content),
     });
     const [daily, monthly] = await readStatus();
-    expect([daily.newest_day, daily.damaged, monthly.damaged]).toEqual(['2026-10-05', [key], []]);
+    expect(daily).toMatchObject({ newest_day: '2026-10-05', damaged: [key] });
+    expect(monthly.damaged).toEqual([]);
     const { stdout } = await runCommand(['status', 'daily-campaigns']);
     expect(stdout).toContain(`  damaged     ${describeDamage(key)}\n`);
   });
@@ -206,12 +206,11 @@ it('advises what fits this machine', async () => {
   );
 });
 
-it.each([
-  [['--out', 'x'], '--out can only be used with --local'],
-  [['--local', '--out', 'nowhere'], 'no run has begun in --out nowhere: repeat its command, or name'],
-])('exits 2 for %j', async (args, message) => {
-  const { status, stderr } = await runCommand(['status', ...args]);
-  expect([status, stderr]).toEqual([2, expect.stringContaining(message)]);
+it('refuses --out without --local', async () => {
+  expect(await runCommand(['status', '--out', 'x'])).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('--out can only be used with --local'),
+  });
 });
 
 const CLOSED = {
