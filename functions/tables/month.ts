@@ -274,7 +274,7 @@ function decideDay(
   }
   // A metric that the shown report does not have is NULL in all its rows, which says nothing.
   const hasOtherSums = Object.entries(before).some(([name, sum]) => {
-    const isTold = sum !== null || Object.hasOwn(shown?.ledger?.sums ?? before, name);
+    const isTold = sum !== null || Object.hasOwn(shown?.ledger.sums ?? before, name);
     return isTold && (sums[name] ?? null) !== sum;
   });
   const restated = shown !== undefined && (shown.rows !== rows || hasOtherSums);

@@ -17,7 +17,6 @@ import {
   FINAL_AFTER_DAYS,
   FinalAfterDays,
 } from './exports.ts';
-import { describeOldForm } from './old-form.ts';
 
 /** The key of the config in cdk.json's context. */
 export const CONFIG_KEY = 'ad-report-export';
@@ -158,8 +157,6 @@ export class InvalidConfig extends Error {
 
 /** @throws InvalidConfig with every fault, also with the faults of the exports' requests */
 export function parseConfig(context: unknown): Config {
-  const old = describeOldForm(context);
-  if (old !== undefined) throw new InvalidConfig([old]);
   const parsed = ConfigFile.safeParse(context, { error: wordIssue });
   const issues = parsed.error?.issues ?? [];
   const faults = [

@@ -100,7 +100,7 @@ export class ExportTables extends Construct {
 
 /** CfnTable would want each property under another name than the API of Glue, which the local Glue speaks. */
 function createTable(scope: Construct, DatabaseName: string, TableInput: CatalogTable): void {
-  // A construct keeps its children in an object with a prototype. Other names keep their logical ids.
+  // A construct keeps its children in an object with a prototype, in which `constructor` is taken.
   const id = TableInput.Name in {} ? `table-${TableInput.Name}` : TableInput.Name;
   new CfnResource(scope, id, {
     type: CfnTable.CFN_RESOURCE_TYPE_NAME,

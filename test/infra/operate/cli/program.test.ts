@@ -27,7 +27,6 @@ it('--version prints the version and exits 0', async () => {
 it.each([
   ['stop --help', 'stop [options] <execution>'],
   ['help stop', 'stop [options] <execution>'],
-  ['curate --help', 'rebuild [options] <name>'],
 ])('%s shows the options of the command', async (line, usage) => {
   const { status, stdout } = await runCommand(line.split(' '));
   expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringContaining(usage) });
