@@ -3,14 +3,15 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MANIFEST } from '../../functions/workflow/keys.ts';
 import { addDays, daysOf } from '../../functions/workflow/request/dates.ts';
-import type { BusEvent } from '../../infra/lab/local/events.ts';
 import type { Call } from '../../infra/lab/sandbox/exchange.ts';
 import type { JsonCall, S3Call } from '../support/faulty-services.ts';
 import { setFaults } from '../support/run-export.ts';
 import type { Workflow } from '../support/workflow.ts';
-import { type RequestedDays, readDays } from './requested-days.ts';
+import type { Announced, Ended, Phase } from './phase.ts';
+import { joinRequested, type RequestedDays, readDays, wrongAnswers } from './requested-days.ts';
 import type { RequestedExport, Scenario } from './scenario.ts';
-import { readTable, type Table } from './tables.ts';
+import { isEmptied } from './sources.ts';
+import { readTable } from './tables.ts';
 
 /**
  * Real milliseconds within which a run has to end. At 1000 times the speed a window's worst case of 4 h takes
@@ -18,51 +19,18 @@ import { readTable, type Table } from './tables.ts';
  */
 const DEADLINE = 240_000;
 
-/** Everything that was recorded from the start of some executions to their end. */
-export interface Phase {
-  /** The executions of one account. */
-  readonly ended: readonly Ended[];
-  /** The executions that exported several accounts. */
-  readonly parents: readonly Ended[];
-  readonly calls: readonly Call[];
-  readonly s3: readonly S3Call[];
-  readonly announced: readonly Announced[];
-  /** Every object of the exports, by key. */
-  readonly objects: ReadonlyMap<string, StoredFile>;
-  /** The version of the object that a manifest names, by the manifest's key. */
-  readonly published: ReadonlyMap<string, StoredFile>;
-  /** The tables of exports that are reports. */
-  readonly tables: readonly Table[];
-}
-
-export interface Ended {
-  readonly requested: RequestedExport;
-  readonly execution: string;
-  /** Absent if the execution did not end before the deadline. */
-  readonly status?: 'SUCCEEDED' | 'FAILED' | 'TIMED_OUT' | 'ABORTED';
-  readonly error?: string;
-  readonly cause?: string;
-}
-
-export interface Announced {
-  readonly event: BusEvent;
-  /** The number of requests that S3 had answered before the event. */
-  readonly after: number;
-}
-
-export interface StoredFile {
-  readonly bytes: Buffer;
-  readonly encoding?: string;
-}
-
 /** An account in a scenario with its faults, and then in the same requests without any. */
 export interface ScenarioRun {
   readonly scenario: Scenario;
   readonly account: string;
   readonly faulty: Phase;
   readonly clean: Phase;
-  /** What `missing` says after it of the days that it exported. */
+  /** One of the runs that did not finish is resumed before. */
+  readonly resumed: readonly Phase[];
+  /** What the commands say after it of the days that it exported. */
   readonly days: readonly RequestedDays[];
+  /** What the commands said wrong after any phase, and what `resume` did wrong. */
+  readonly wrongAnswers: readonly string[];
   /** One of the requests with other metrics. */
   readonly changed: readonly Phase[];
 }
@@ -97,26 +65,114 @@ export async function runScenario(
   endFaults();
   const valid = exports.filter(({ invalid }) => !invalid);
   const again = new Map(valid.map((one) => [JSON.stringify([one.name, one.fields]), one]));
-  const clean = await runPhase(workflow, [...again.values()], names);
-  const days: RequestedDays[][] = [];
-  for (const account of names.accounts) {
-    const read = ({ name, fields }: RequestedExport) =>
-      readDays(workflow, account, `${names.prefix}-${name}`, fields);
-    days.push(await Promise.all([...again.values()].map(read)));
+  const { prefix } = names;
+  const emptied = isEmptied({ scenario });
+  const judge = async (when: string, phases: readonly Phase[], asked: readonly RequestedExport[]) =>
+    Promise.all(
+      names.accounts.map((account, at) =>
+        askAll(workflow, { when, account, asked, prefix, emptied }, phases[at]),
+      ),
+    );
+  const answers = [await judge('after the faults', faulty, valid)];
+  const resumed: Phase[][] = [];
+  const notResumed: (readonly string[])[] = [];
+  for (const [at, account] of names.accounts.entries()) {
+    const said = answers[0]?.[at];
+    const finished = said && (await resumeOne(workflow, { account, prefix, emptied }, faulty[at], said));
+    resumed.push(finished ? [finished.phase] : []);
+    notResumed.push(finished?.wrong ?? []);
   }
+  const clean = await runPhase(workflow, [...again.values()], names);
+  answers.push(await judge('after the run without faults', clean, [...again.values()]));
   const [first] = valid;
   const changed: Phase[][] = [];
-  for (const request of first && scenario.addsMetric ? changesOf(first, scenario) : [])
-    changed.push(await runPhase(workflow, [request], names));
+  for (const request of first && scenario.addsMetric ? changesOf(first, scenario) : []) {
+    const phase = await runPhase(workflow, [request], names);
+    changed.push(phase);
+    answers.push(await judge('after the change', phase, [request]));
+  }
   return names.accounts.flatMap((account, at) => {
     const phases = {
       faulty: faulty[at],
+      resumed: resumed[at],
       clean: clean[at],
       changed: changed.map((phase) => phase[at]),
-      days: days[at],
+      days: answers[1]?.[at]?.days,
+      wrongAnswers: [...answers.flatMap((each) => each[at]?.wrong ?? []), ...(notResumed[at] ?? [])],
     };
     return phases.faulty && phases.clean ? [{ scenario, account, ...phases } as ScenarioRun] : [];
   });
+}
+
+interface Asking {
+  readonly when: string;
+  readonly emptied: boolean;
+  readonly account: string;
+  readonly prefix: string;
+  readonly asked: readonly RequestedExport[];
+}
+
+interface Answers {
+  readonly days: readonly RequestedDays[];
+  readonly wrong: readonly string[];
+}
+
+/** Asks the commands about each export of an account. */
+async function askAll(
+  workflow: Workflow,
+  { when, account, prefix, asked, emptied }: Asking,
+  phase: Phase | undefined,
+): Promise<Answers> {
+  if (!phase) return { days: [], wrong: [] };
+  const all = joinRequested(
+    asked.map((requested) => ({ account, name: `${prefix}-${requested.name}`, requested, emptied })),
+  );
+  const days: RequestedDays[] = [];
+  for (const each of all) {
+    const read = await readDays(workflow, each, idsFor(each.requested, workflow), phase);
+    if (read) days.push(read);
+  }
+  return { days, wrong: days.flatMap((each) => wrongAnswers(when, each)) };
+}
+
+/** Resumes a run that did not finish, as the command that its line has does. */
+async function resumeOne(
+  workflow: Workflow,
+  of: Pick<Asking, 'account' | 'prefix' | 'emptied'>,
+  faulty: Phase | undefined,
+  { days }: Answers,
+): Promise<{ readonly phase: Phase; readonly wrong: readonly string[] } | undefined> {
+  const lines = days.flatMap(({ told }) => told.slice(0, 1).flatMap(({ runs }) => runs));
+  const ended = faulty?.ended.find(({ execution }) => lines.some((line) => line.execution === execution));
+  const line = lines.find(({ execution }) => execution === ended?.execution);
+  if (!ended || !line) return undefined;
+  const { execution, began_at } = line;
+  const { requested } = ended;
+  const resumes = { execution, began_at };
+  const before = workflow.executions.length;
+  const input = { ...requested, fields: { ...requested.fields, resumes }, startAfter: 0 };
+  const [phase] = await runPhase(workflow, [input], { accounts: [of.account], prefix: of.prefix });
+  if (!phase) return undefined;
+  const answers = await askAll(workflow, { when: 'after resume', ...of, asked: [requested] }, phase);
+  const expected = days.flatMap((each) => each.expected.runs).find((run) => run.execution === execution);
+  const right = expected?.windows.map((window) => `${window.start_date}`).toSorted();
+  const [{ events = [] } = {}] = workflow.executions.slice(before);
+  const plan = events.find(({ type, state }) => type === 'StateExited' && state === 'PlanExport');
+  const windows = (Object(plan?.output).windows ?? []) as { start_date: string; content?: string }[];
+  const exported = windows.flatMap(({ start_date, content }) => (content ? [] : [start_date])).toSorted();
+  const failed = phase.ended.filter(({ status }) => status !== 'SUCCEEDED');
+  const stays = answers.days.flatMap(({ told }) =>
+    told.flatMap(({ runs, command }) => (runs.some((run) => run.execution === execution) ? [command] : [])),
+  );
+  const wrong = [
+    ...failed.map(({ error, cause }) => `resume: ${execution} failed again: ${error} ${cause}`),
+    ...stays.map((command) => `resume: ${command} still has a line of ${execution}`),
+    ...(String(exported) === String(right)
+      ? []
+      : [`resume: ${execution} exports ${exported} and not ${right}`]),
+    ...answers.wrong,
+  ];
+  return { phase, wrong };
 }
 
 /** A metric comes, leaves or gets another name, and comes back. Only the first one exports all days. */

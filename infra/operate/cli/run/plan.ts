@@ -39,7 +39,7 @@ export function createCommand(): Command {
 }
 
 /** @returns the document that --json prints */
-async function planRequest(input: unknown, options: PlanOptions) {
+export async function planRequest(input: unknown, options: PlanOptions) {
   const now = new Date();
   const found = requestsIn(input) as { account: string }[];
   const todo = options.input && 'leave one of them in the file';
