@@ -113,9 +113,10 @@ describe('CheckReady', () => {
   it.each<[string, Record<string, Window[]>, Partial<ReadyCheck>, string]>([
     ['late', { acme: [] }, {}, 'late'],
     ['late, but brought by windows of other runs', { acme: [HALF, OTHER_HALF] }, {}, 'done'],
-    ['still late', { acme: [] }, { checked: { checks: 1 } }, 'waiting'],
-    ['late for seven days', { acme: [] }, { checked: { checks: MAX_CHECKS } }, 'done'],
-    ['there at last', { acme: [WINDOW] }, { checked: { checks: 1 } }, 'ready'],
+    ['still late', { acme: [] }, { checked: { checks: 1, told: 'late' } }, 'waiting'],
+    ['late, and was not known before', { acme: [] }, { checked: { checks: 1, told: 'unknown' } }, 'late'],
+    ['late for seven days', { acme: [] }, { checked: { checks: MAX_CHECKS, told: 'late' } }, 'done'],
+    ['there at last', { acme: [WINDOW] }, { checked: { checks: 1, told: 'late' } }, 'ready'],
     ['there, and a person wants to know', { acme: [WINDOW] }, { tell: true }, 'ready'],
     ['there', { acme: [WINDOW] }, {}, 'done'],
   ])('a run that is %s', async (_, delivered, changes, status) => {
@@ -161,29 +162,53 @@ describe('CheckReady', () => {
     expect(await checkReady(runOf([input('acme')], {}), dependencies)).toMatchObject({ status: 'late' });
   });
 
-  it('tries again if the table cannot be read, and calls nobody late', async () => {
-    const { store } = createStore({ acme: [WINDOW] });
-    const getTable = async () => {
-      throw new AccessRefused('Glue refuses.');
-    };
-    const { log, lines } = keepLog();
-    const dependencies = {
-      store,
-      catalog: { getTable },
-      now: () => NOW,
-      log,
-      ...target,
-      program: 'npm run export --',
-    };
-    const checked = await checkReady(runOf([input('acme')], {}), dependencies);
-    expect(checked).toMatchObject({ status: 'waiting', late: 1 });
-    expect(lines).toMatchObject([{ level: 'warn', fields: { account: 'acme' } }]);
+  describe('of a table that cannot be read', () => {
+    /** The table of acme cannot be read, and that of globex lacks its days. */
+    async function checkUnread(accounts: readonly string[], changes: Partial<ReadyCheck> = {}) {
+      const { store } = createStore({ acme: [WINDOW], globex: [HALF] });
+      const list: typeof store.list = async (prefix, after) => {
+        if (prefix.startsWith('tables/daily/acme')) throw new AccessRefused('S3 refuses.');
+        return store.list(prefix, ...(after === undefined ? [] : [after]));
+      };
+      const catalog = { getTable: async () => tableOf(input('acme')) };
+      const { log, lines } = keepLog();
+      const program = 'npm run export --';
+      const dependencies = { store: { ...store, list }, catalog, now: () => NOW, log, ...target, program };
+      const checked = await checkReady(runOf(accounts.map(input), changes), dependencies);
+      expectToMatchSchema('readiness', checked.readiness);
+      return { checked, lines };
+    }
+
+    it('says that an account is not known, and tries again', async () => {
+      const { checked, lines } = await checkUnread(['acme']);
+      expect(checked).toMatchObject({ status: 'late', told: 'unknown', late: 1 });
+      expect(linesOf(checked.readiness)).toEqual([
+        'daily of 2026-11-23 is not known',
+        'daily of 2026-11-23 is not known: 1 of 1 account, due at 09:00 (Europe/Berlin).',
+        'acme is not known, because its table cannot be read: S3 refuses. The next check tries again.',
+      ]);
+      expect(lines).toMatchObject([{ level: 'warn', fields: { account: 'acme' } }]);
+      const again = await checkUnread(['acme'], { checked: { checks: 1, told: 'unknown' } });
+      expect(again.checked).toMatchObject({ status: 'waiting', told: 'unknown', late: 1 });
+    });
+
+    it('has words for each account that it counts, late or not known', async () => {
+      const { checked } = await checkUnread(['acme', 'globex']);
+      expect(checked).toMatchObject({ status: 'late', told: 'late', late: 2 });
+      expect(checked.readiness.accounts).toMatchObject([
+        { account: 'globex', missing: [WINDOW] },
+        { account: 'acme', not_known: 'S3 refuses' },
+      ]);
+      const [subject, title] = linesOf(checked.readiness);
+      expect(subject).toBe('daily of 2026-11-23 is late');
+      expect(title).toContain('is late: 1 of 2 accounts, not known: 1 of 2 accounts, due at');
+    });
   });
 
   it('ends in silence once a later start of the run is there', async () => {
     const tomorrow = new Date('2026-11-24T08:00:00Z');
     const next = { start_date: '2026-11-17', end_date: '2026-11-24' };
-    const late = { checked: { checks: 90 } };
+    const late = { checked: { checks: 90, told: 'late' } } as const;
     const { checked } = await check({ acme: [next] }, late, tomorrow.toISOString(), input, tomorrow);
     expect(checked).toMatchObject({ status: 'done', late: 0 });
     expect((await check({ acme: [] }, late, undefined, input, tomorrow)).checked.status).toBe('waiting');

@@ -1,6 +1,6 @@
 import { DAY_STATES, type DayState, type MissingReason } from '../../../functions/days/judge.ts';
 import { type DayStore, judgeStored, readTable, type StoredDay } from '../../../functions/days/read-days.ts';
-import { daysToRenew, isForgotten, type Run } from '../../../functions/days/runs.ts';
+import { daysToRenew, isForgotten, type Run, runningExecution } from '../../../functions/days/runs.ts';
 import { count } from '../../../functions/workflow/count.ts';
 import {
   type DateRange,
@@ -74,10 +74,17 @@ const MEANINGS: Readonly<Partial<Record<DayState, string>>> = {
 /**
  * Judges the days of an export that are looked at: of a report each day, of a list its newest snapshot.
  *
+ * @param running executions, whose days are not interrupted
  * @throws UsageError for a query for purchases, which has no days; TableProblem, AccessRefused
  */
-export async function judgeExport(store: DayStore, found: FoundExport): Promise<JudgedRange> {
-  const { request, records, due } = found;
+export async function judgeExport(
+  store: DayStore,
+  found: FoundExport,
+  running: readonly string[] = [],
+): Promise<JudgedRange> {
+  const { request, due } = found;
+  const runs = found.records.runs.filter((run) => !runningExecution(run, running));
+  const records = { ...found.records, runs };
   if (request.kind === 'purchases')
     throw new UsageError([`${request.name} is a query for purchases, so it has no days`]);
   const range = request.kind === 'list' ? snapshotRange(found) : found.range;
@@ -97,7 +104,10 @@ function snapshotRange({ records: { deliveries }, range }: FoundExport): DateRan
   return range;
 }
 
-/** Runs that did not finish, the oldest first, without the ones that Step Functions still runs. */
+/**
+ * Runs that did not finish, the oldest first, without the ones that Step Functions still runs. The command of
+ * an account finishes all accounts of its run that are not done: an execution that was never started has none.
+ */
 export function findUnfinished(
   found: FoundExport,
   running: readonly string[],
@@ -106,7 +116,7 @@ export function findUnfinished(
 ): UnfinishedRun[] {
   const { records } = found;
   return records.runs.flatMap((run) => {
-    if (running.includes(run.execution) || isForgotten(run, now)) return [];
+    if (runningExecution(run, running) || isForgotten(run, now)) return [];
     const open = daysToRenew(run, records.deliveries);
     if (open.length === 0) return [];
     const judged = judgeStored(open, found, records, undefined);
@@ -119,7 +129,7 @@ export function findUnfinished(
         ...rangeOfRun(run),
         missing,
         not_renewed: open.length - missing,
-        command: commandFor(['resume', run.execution], {}, folder),
+        command: commandFor(['resume', run.parent ?? run.execution], {}, folder),
       },
     ];
   });

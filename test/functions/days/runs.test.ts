@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { daysToRenew, isForgotten, type Run, readRuns } from '../../../functions/days/runs.ts';
+import { daysToRenew, isForgotten, type Run, readRuns, runningExecution } from '../../../functions/days/runs.ts';
 import { runKey } from '../../../functions/workflow/keys.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import { createBucket } from '../../support/manifests.ts';
@@ -57,6 +57,14 @@ describe('the days that a run still has to renew', () => {
     const later = { start_date: '2026-10-12', end_date: '2026-10-13', ...report };
     expect(daysToRenew(run({ request: list }), [later])).toEqual([]);
   });
+});
+
+it.each([
+  ['its own execution', ['e', 'parent'], 'e'],
+  ['the one of several accounts, which is to start it', ['parent'], 'parent'],
+  ['neither', ['other'], undefined],
+])('a run is run by %s', (_, running, execution) => {
+  expect(runningExecution(run({ parent: 'parent' }), running)).toBe(execution);
 });
 
 it.each([
