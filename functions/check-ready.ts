@@ -9,7 +9,7 @@ import { runCommand } from './decisions/newcomers.ts';
 import { type RequestTarget, requestHash, targetOf } from './decisions/request-hash.ts';
 import { reasonOf } from './tables/report.ts';
 import { count } from './workflow/count.ts';
-import { parseCron } from './workflow/cron.ts';
+import { parseCron } from './decisions/cron.ts';
 import { type CheckedRun, type Readiness, ReadyCheck } from './workflow/ready.ts';
 import { requestsIn } from './workflow/request/accounts.ts';
 import { dateIn, describeDays, groupDays } from './workflow/request/dates.ts';

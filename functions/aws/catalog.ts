@@ -1,5 +1,5 @@
 import { EntityNotFoundException, GetTableCommand, GlueClient } from '@aws-sdk/client-glue';
-import { readSchema } from '../workflow/catalog-table.ts';
+import { readSchema } from './catalog-table.ts';
 import { catalogName, type TableSchema } from '../workflow/table.ts';
 import { asServiceError } from './service-error.ts';
 

@@ -3,7 +3,7 @@ import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';
 import type * as z from 'zod/mini';
 import { ExportError } from '../workflow/errors.ts';
-import { type Measurement, measureStep, NAMESPACE } from '../workflow/measure.ts';
+import { type Measurement, measureStep, NAMESPACE } from './measure.ts';
 import { readSettings, type SettingName, type Settings } from '../workflow/settings.ts';
 import {
   type Common,

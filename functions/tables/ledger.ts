@@ -1,6 +1,6 @@
 import type { ExportRequest } from '../workflow/request/request.ts';
 import type { ReportVersion, ShownDay, ShownDays } from '../workflow/shown-days.ts';
-import { literal } from '../workflow/sql.ts';
+import { literal } from './sql.ts';
 import type { Window } from '../workflow/state-parts.ts';
 import {
   ACCEPTED,

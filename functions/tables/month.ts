@@ -1,7 +1,7 @@
 import { wasOver } from '../workflow/request/dates.ts';
 import { findMetric } from '../workflow/request/dictionary.ts';
 import { compareReports, type ReportId, type ReportVersion, type ShownDay } from '../workflow/shown-days.ts';
-import { identifier, literal } from '../workflow/sql.ts';
+import { identifier, literal } from './sql.ts';
 import {
   LIST_COLUMNS,
   listKey,

@@ -1,4 +1,4 @@
-import { identifier, literal } from '../workflow/sql.ts';
+import { identifier, literal } from './sql.ts';
 import type { Column, ColumnType } from '../workflow/table.ts';
 import type { Database } from './database.ts';
 import { MalformedJson, MESSAGE_CHARACTERS, type ReportFile } from './report.ts';

@@ -1,7 +1,7 @@
 import { DownloadRefused } from '../workflow/errors.ts';
 import { addDays, describeDays } from '../workflow/request/dates.ts';
 import type { ReportRequest } from '../workflow/request/request.ts';
-import { identifier, literal } from '../workflow/sql.ts';
+import { identifier, literal } from './sql.ts';
 import type { Window } from '../workflow/state-parts.ts';
 import { ADVERTISER_COLUMN, type Column, DATE_COLUMN, type TableSchema } from '../workflow/table.ts';
 import type { Database, Row } from './database.ts';

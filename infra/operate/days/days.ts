@@ -1,6 +1,7 @@
 import { DAY_STATES, type DayState, type MissingReason } from '../../../functions/days/judge.ts';
 import { type DayStore, judgeStored, readTable, type StoredDay } from '../../../functions/days/read-days.ts';
 import { daysToRenew, isForgotten, type Run, runningExecution } from '../../../functions/days/runs.ts';
+import type { MonthEntries } from '../../../functions/tables/month-entries.ts';
 import { count } from '../../../functions/workflow/count.ts';
 import {
   type DateRange,
@@ -44,6 +45,8 @@ export interface UnfinishedRun extends DateRange {
 /** The days of an export that are looked at, each with its state. */
 export interface JudgedRange extends DateRange {
   readonly days: readonly StoredDay[];
+  /** The table's objects that can be read. */
+  readonly months: readonly MonthEntries[];
   /** The keys of the table's objects that cannot be read. */
   readonly damaged: readonly string[];
 }
@@ -92,7 +95,8 @@ export async function judgeExport(
   const entries = await readTable(store, found, days);
   const since = request.kind === 'list' ? due : undefined;
   const damaged = entries?.damaged.map(({ key }) => key) ?? [];
-  return { ...range, days: judgeStored(days, found, records, entries, since), damaged };
+  const { months = [] } = entries ?? {};
+  return { ...range, days: judgeStored(days, found, records, entries, since), months, damaged };
 }
 
 /** The day of the newest snapshot. */

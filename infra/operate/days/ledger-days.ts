@@ -6,7 +6,7 @@ import { type Database, openDatabase, type Row } from '../../../functions/tables
 import { duckType, parquet, timestamp } from '../../../functions/tables/merge.ts';
 import { latestTime } from '../../../functions/workflow/possible.ts';
 import { addDays, dateIn } from '../../../functions/workflow/request/dates.ts';
-import { literal } from '../../../functions/workflow/sql.ts';
+import { literal } from '../../../functions/tables/sql.ts';
 import { CLOSED, LEDGER, LEDGER_COLUMNS, TABLES_PREFIX } from '../../../functions/workflow/table.ts';
 import {
   curve,

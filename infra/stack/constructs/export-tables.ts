@@ -8,7 +8,7 @@ import {
   type CatalogTable,
   catalogTable,
   createCatalogTable,
-} from '../../../functions/workflow/catalog-table.ts';
+} from '../../../functions/aws/catalog-table.ts';
 import { catalogName, LEDGER, LEDGER_COLUMNS, metricType } from '../../../functions/workflow/table.ts';
 import { savedQueries } from '../catalog/queries.ts';
 import { documentTable, LEDGER_TABLE, tableWords } from '../catalog/table-words.ts';

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { Curation } from '../../../functions/tables/curate-file.ts';
-import { catalogTable, readSchema } from '../../../functions/workflow/catalog-table.ts';
+import { catalogTable, readSchema } from '../../../functions/aws/catalog-table.ts';
 import { addDays } from '../../../functions/workflow/request/dates.ts';
 import { Curated } from '../../../functions/workflow/state-parts.ts';
 import { LEDGER, type TableSchema } from '../../../functions/workflow/table.ts';

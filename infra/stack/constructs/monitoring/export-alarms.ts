@@ -7,7 +7,7 @@ import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
 import { BETWEEN_CHECKS } from '../../../../functions/check-ready.ts';
 import { runbookLink } from '../../../../functions/decisions/failure-report.ts';
-import { type MetricName, NAMESPACE } from '../../../../functions/workflow/measure.ts';
+import { type MetricName, NAMESPACE } from '../../../../functions/aws/measure.ts';
 import type { Config } from '../../config/config.ts';
 
 const PERIOD = Duration.minutes(5);
