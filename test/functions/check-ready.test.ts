@@ -1,14 +1,19 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { checkReady, MAX_CHECKS } from '../../functions/check-ready.ts';
 import { requestHash } from '../../functions/decisions/request-hash.ts';
 import { AccessRefused } from '../../functions/workflow/errors.ts';
 import { type Readiness, ReadyCheck } from '../../functions/workflow/ready.ts';
+import { daysOf } from '../../functions/workflow/request/dates.ts';
 import { parseRequest } from '../../functions/workflow/request/request.ts';
 import type { Window } from '../../functions/workflow/state-parts.ts';
 import type { TableSchema } from '../../functions/workflow/table.ts';
+import { SAID, shownDay, writeParquet } from '../support/ledger-rows.ts';
 import { createBucket } from '../support/manifests.ts';
 import { expectToMatchSchema } from '../support/schemas.ts';
 import { keepLog } from '../support/steps.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const NOW = new Date('2026-11-23T08:00:00Z');
 const target = { platform: 'api.platform.example/v1', revision: '2026-09-01' };
@@ -160,6 +165,32 @@ describe('CheckReady', () => {
       program: 'npm run export --',
     };
     expect(await checkReady(runOf([input('acme')], {}), dependencies)).toMatchObject({ status: 'late' });
+  });
+
+  it.each([
+    ['there or held', NOW.toISOString(), 'ready'],
+    ['shown from a report before the run was due', '2026-11-23T04:00:00Z', 'late'],
+  ])('of a table whose days are %s is %s', async (_, created_at, status) => {
+    const { store } = createStore({ acme: [WINDOW] }, created_at);
+    const schema = tableOf(input('acme'));
+    const report = { report_id: 'r', created_at, request_hash: schema.requests.acme ?? '' };
+    const held = { ...report, ledger: SAID };
+    const days = daysOf(WINDOW).map((day, at) => [day, at === 3 ? shownDay({ held }) : shownDay(report)]);
+    const file = join(temporaryDirectory(), 'month.parquet');
+    await writeParquet(file, 'SELECT 1 AS spend', { days: JSON.stringify(Object.fromEntries(days)) });
+    const bytes = readFileSync(file);
+    const key = 'tables/daily/acme.2026-11.parquet';
+    const list = async (prefix: string) => (key.startsWith(prefix) ? [key] : store.list(prefix));
+    const readEnd = async () => ({ bytes, size: bytes.length });
+    const dependencies = {
+      store: { ...store, list, readEnd },
+      catalog: { getTable: async () => schema },
+      now: () => NOW,
+      log: keepLog().log,
+      ...target,
+      program: 'npm run export --',
+    };
+    expect(await checkReady(runOf([input('acme')], { tell: true }), dependencies)).toMatchObject({ status });
   });
 
   describe('of a table that cannot be read', () => {

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { daysToRenew, isForgotten, type Run, readRuns, runningExecution } from '../../../functions/days/runs.ts';
+import {
+  daysToRenew,
+  isForgotten,
+  type Run,
+  readRuns,
+  runningExecution,
+} from '../../../functions/days/runs.ts';
 import { runKey } from '../../../functions/workflow/keys.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import { createBucket } from '../../support/manifests.ts';

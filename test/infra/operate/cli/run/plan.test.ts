@@ -68,7 +68,11 @@ describe('plan', () => {
   it('62: refuses another request than the configured one, and names everything that differs', async () => {
     const [entry] = readConfig().exports;
     const { metrics: _, ...configured } = requestOf(entry ?? { name: '', account: '', runs: [] });
-    const input = JSON.stringify({ ...configured, metrics: ['spend', 'clicks'], options: { currency: 'USD' } });
+    const input = JSON.stringify({
+      ...configured,
+      metrics: ['spend', 'clicks'],
+      options: { currency: 'USD' },
+    });
     const { status, stderr } = await runCommand(['plan', '--input', '-'], input);
     expect({ status, stderr }).toEqual({
       status: 2,
