@@ -212,13 +212,22 @@ function schemaOf(hash: string): TableSchema {
 describe('62: PlanExport of another request than the configured one', () => {
   it.each([
     ['more columns: clicks', { metrics: ['spend', 'clicks'] }],
-    ['fewer columns: spend', { metrics: ['clicks'] }],
+    ['more columns: clicks; fewer columns: spend', { metrics: ['clicks'] }],
     ['advertisers, options, granularity, platform or revision', { options: { currency: 'USD' } }],
   ])('refuses it and names what differs: %s', async (difference, changes) => {
     const refused = plan(changes, { schema: schemaOf('configured') });
     await expect(refused).rejects.toMatchObject({
       name: 'InvalidInput',
       facts: { faults: [expect.stringMatching(new RegExp(`${difference}.*another name`))] },
+    });
+  });
+
+  it('names other fields beside a column that only the config may have declared', async () => {
+    const schema = schemaOf('configured');
+    const extra = { name: 'extra', type: 'string', from: 'extra' } as const;
+    const refused = plan({ options: {} }, { schema: { ...schema, columns: [...schema.columns, extra] } });
+    await expect(refused).rejects.toMatchObject({
+      facts: { faults: [expect.stringContaining('fewer columns: extra; or advertisers, options')] },
     });
   });
 
