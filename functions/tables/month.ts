@@ -1,7 +1,6 @@
 import { wasOver } from '../workflow/request/dates.ts';
 import { findMetric } from '../workflow/request/dictionary.ts';
 import { compareReports, type ReportId, type ReportVersion, type ShownDay } from '../workflow/shown-days.ts';
-import { identifier, literal } from '../workflow/sql.ts';
 import {
   LIST_COLUMNS,
   listKey,
@@ -25,6 +24,7 @@ import {
 } from './merge.ts';
 import type { DayFacts, ReportFile, Sums } from './report.ts';
 import { readJson } from './rows.ts';
+import { identifier, literal } from './sql.ts';
 import { metricsOf, readSums, sumExpressions } from './stage-report.ts';
 
 /**

@@ -1,8 +1,8 @@
-import { identifier, literal } from '../workflow/sql.ts';
 import type { Column, ColumnType } from '../workflow/table.ts';
 import type { Database } from './database.ts';
 import { MalformedJson, MESSAGE_CHARACTERS, type ReportFile } from './report.ts';
 import { readText } from './report-file.ts';
+import { identifier, literal } from './sql.ts';
 import { findJsonFault } from './text.ts';
 
 /** Rows of JSON that show which names are usual. */

@@ -1,7 +1,6 @@
 import { DownloadRefused } from '../workflow/errors.ts';
 import { addDays, describeDays } from '../workflow/request/dates.ts';
 import type { ReportRequest } from '../workflow/request/request.ts';
-import { identifier, literal } from '../workflow/sql.ts';
 import type { Window } from '../workflow/state-parts.ts';
 import { ADVERTISER_COLUMN, type Column, DATE_COLUMN, type TableSchema } from '../workflow/table.ts';
 import type { Database, Row } from './database.ts';
@@ -16,6 +15,7 @@ import {
   TableProblem,
 } from './report.ts';
 import { BEFORE_TEXT, placeOf, stageRows } from './rows.ts';
+import { identifier, literal } from './sql.ts';
 
 export interface ReportOptions extends Pick<ReportRequest, 'granularity'> {
   /** With granularity DAY, no row may have another date. */

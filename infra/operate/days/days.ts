@@ -1,6 +1,7 @@
 import { DAY_STATES, type DayState, type MissingReason } from '../../../functions/days/judge.ts';
 import { type DayStore, judgeStored, readTable, type StoredDay } from '../../../functions/days/read-days.ts';
-import { daysToRenew, isForgotten, type Run } from '../../../functions/days/runs.ts';
+import { daysToRenew, isForgotten, type Run, runningExecution } from '../../../functions/days/runs.ts';
+import type { MonthEntries } from '../../../functions/tables/month-entries.ts';
 import { count } from '../../../functions/workflow/count.ts';
 import {
   type DateRange,
@@ -44,6 +45,8 @@ export interface UnfinishedRun extends DateRange {
 /** The days of an export that are looked at, each with its state. */
 export interface JudgedRange extends DateRange {
   readonly days: readonly StoredDay[];
+  /** The table's objects that can be read. */
+  readonly months: readonly MonthEntries[];
   /** The keys of the table's objects that cannot be read. */
   readonly damaged: readonly string[];
 }
@@ -74,10 +77,17 @@ const MEANINGS: Readonly<Partial<Record<DayState, string>>> = {
 /**
  * Judges the days of an export that are looked at: of a report each day, of a list its newest snapshot.
  *
+ * @param running executions, whose days are not interrupted
  * @throws UsageError for a query for purchases, which has no days; TableProblem, AccessRefused
  */
-export async function judgeExport(store: DayStore, found: FoundExport): Promise<JudgedRange> {
-  const { request, records, due } = found;
+export async function judgeExport(
+  store: DayStore,
+  found: FoundExport,
+  running: readonly string[] = [],
+): Promise<JudgedRange> {
+  const { request, due } = found;
+  const runs = found.records.runs.filter((run) => !runningExecution(run, running));
+  const records = { ...found.records, runs };
   if (request.kind === 'purchases')
     throw new UsageError([`${request.name} is a query for purchases, so it has no days`]);
   const range = request.kind === 'list' ? snapshotRange(found) : found.range;
@@ -85,7 +95,8 @@ export async function judgeExport(store: DayStore, found: FoundExport): Promise<
   const entries = await readTable(store, found, days);
   const since = request.kind === 'list' ? due : undefined;
   const damaged = entries?.damaged.map(({ key }) => key) ?? [];
-  return { ...range, days: judgeStored(days, found, records, entries, since), damaged };
+  const { months = [] } = entries ?? {};
+  return { ...range, days: judgeStored(days, found, records, entries, since), months, damaged };
 }
 
 /** The day of the newest snapshot. */
@@ -97,7 +108,10 @@ function snapshotRange({ records: { deliveries }, range }: FoundExport): DateRan
   return range;
 }
 
-/** Runs that did not finish, the oldest first, without the ones that Step Functions still runs. */
+/**
+ * Runs that did not finish, the oldest first, without the ones that Step Functions still runs. The command of
+ * an account finishes all accounts of its run that are not done: an execution that was never started has none.
+ */
 export function findUnfinished(
   found: FoundExport,
   running: readonly string[],
@@ -106,7 +120,7 @@ export function findUnfinished(
 ): UnfinishedRun[] {
   const { records } = found;
   return records.runs.flatMap((run) => {
-    if (running.includes(run.execution) || isForgotten(run, now)) return [];
+    if (runningExecution(run, running) || isForgotten(run, now)) return [];
     const open = daysToRenew(run, records.deliveries);
     if (open.length === 0) return [];
     const judged = judgeStored(open, found, records, undefined);
@@ -119,7 +133,7 @@ export function findUnfinished(
         ...rangeOfRun(run),
         missing,
         not_renewed: open.length - missing,
-        command: commandFor(['resume', run.execution], {}, folder),
+        command: commandFor(['resume', run.parent ?? run.execution], {}, folder),
       },
     ];
   });

@@ -3,12 +3,8 @@ import { CfnNamedQuery, CfnWorkGroup } from 'aws-cdk-lib/aws-athena';
 import { CfnDatabase, CfnTable, type IDatabaseRef } from 'aws-cdk-lib/aws-glue';
 import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
+import { type CatalogTable, catalogTable, createCatalogTable } from '../../../functions/aws/catalog-table.ts';
 import { platformName } from '../../../functions/decisions/request-hash.ts';
-import {
-  type CatalogTable,
-  catalogTable,
-  createCatalogTable,
-} from '../../../functions/workflow/catalog-table.ts';
 import { catalogName, LEDGER, LEDGER_COLUMNS, metricType } from '../../../functions/workflow/table.ts';
 import { savedQueries } from '../catalog/queries.ts';
 import { documentTable, LEDGER_TABLE, tableWords } from '../catalog/table-words.ts';

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { daysToRenew, isForgotten, type Run, readRuns } from '../../../functions/days/runs.ts';
+import {
+  daysToRenew,
+  isForgotten,
+  type Run,
+  readRuns,
+  runningExecution,
+} from '../../../functions/days/runs.ts';
 import { runKey } from '../../../functions/workflow/keys.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import { createBucket } from '../../support/manifests.ts';
@@ -29,7 +35,9 @@ describe('readRuns', () => {
     texts.set(runKey(request, 'untrue'), JSON.stringify(run({ execution: 'untrue', began_at: 'yesterday' })));
     const { records, damaged } = await readRuns(store, request, new Date('2026-10-12T00:00:00Z'));
     expect(records.map(({ execution }) => execution)).toEqual(['x', 'later']);
-    expect(damaged).toEqual(['account', 'foreign', 'name', 'torn', 'untrue'].map((name) => runKey(request, name)));
+    expect(damaged).toEqual(
+      ['account', 'foreign', 'name', 'torn', 'untrue'].map((name) => runKey(request, name)),
+    );
   });
 });
 
@@ -72,6 +80,14 @@ describe('the days that a run still has to renew', () => {
     const earlier = { ...later, created_at: '2026-10-09T00:00:00Z' };
     expect(daysToRenew(run({ request: list }), [earlier])).toHaveLength(3);
   });
+});
+
+it.each([
+  ['its own execution', ['e', 'parent'], 'e'],
+  ['the one of several accounts, which is to start it', ['parent'], 'parent'],
+  ['neither', ['other'], undefined],
+])('a run is run by %s', (_, running, execution) => {
+  expect(runningExecution(run({ parent: 'parent' }), running)).toBe(execution);
 });
 
 it.each([

@@ -64,6 +64,9 @@ const WRITES_TABLES = [
   'kms:GenerateDataKey <Key.Arn>',
 ];
 
+const LISTS_RUNS = [...READS_FILES, `states:ListExecutions ${MACHINE}`];
+const DESCRIBES_RUNS = [...LISTS_RUNS, `states:DescribeExecution ${EXECUTIONS}`];
+
 interface Need {
   /** None: it calls nothing of AWS. */
   readonly by?: Policy;
@@ -74,10 +77,10 @@ const COMMANDS: Readonly<Record<string, Need>> = {
   plan: { by: 'operator', calls: READS_FILES },
   run: { by: 'operator', calls: FOLLOWS },
   resume: { by: 'operator', calls: FOLLOWS },
-  status: { by: 'operator', calls: [...READS_FILES, `states:ListExecutions ${MACHINE}`] },
-  missing: { by: 'operator', calls: READS_FILES },
+  status: { by: 'operator', calls: DESCRIBES_RUNS },
+  missing: { by: 'operator', calls: LISTS_RUNS },
   check: { by: 'operator', calls: READS_FILES },
-  page: { by: 'operator', calls: [...READS_FILES, `states:ListExecutions ${MACHINE}`] },
+  page: { by: 'operator', calls: DESCRIBES_RUNS },
   explain: { by: 'operator', calls: EXPLAINS },
   stop: { by: 'operator', calls: [...FINDS, `states:StopExecution ${EXECUTIONS}`] },
   contract: { by: 'operator', calls: FINDS },

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { identifier } from '../../../../functions/tables/sql.ts';
 import type { ExportRequest } from '../../../../functions/workflow/request/request.ts';
-import { identifier } from '../../../../functions/workflow/sql.ts';
 import type { AccountsResult } from '../../../../functions/workflow/states.ts';
 import { catalogName, TABLES_PREFIX, tableOf } from '../../../../functions/workflow/table.ts';
 import { type Clock, scaledClock } from '../../../lab/local/clock.ts';

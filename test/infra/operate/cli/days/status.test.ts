@@ -124,6 +124,31 @@ describe('status', () => {
     ]);
   });
 
+  it('shows a run as running, also while its execution of several accounts is to start it', async () => {
+    const request = requestOf('daily-campaigns', '2026-11-01', '2026-11-08');
+    const { start_date, end_date } = request;
+    const windows = [{ start_date, end_date }];
+    const common = { version: '1', began_at: '2026-11-20T06:00:00Z', request, windows };
+    const parent = 'daily-campaigns-all';
+    await startExecutions([{ name: parent, status: 'RUNNING', begun: 0, input: { accounts: [] } }]);
+    await startBucket({
+      [runKey(request, 'waiting')]: { ...common, execution: 'waiting', parent },
+      [runKey(request, 'left')]: { ...common, execution: 'left', parent: 'failed before' },
+    });
+    const [status] = await readStatus('daily-campaigns');
+    expect(status.running).toEqual([parent]);
+    const left = { execution: 'left', missing: 7, not_renewed: 0 };
+    expect(status.days.runs).toMatchObject([
+      { ...left, command: "npm run export -- resume 'failed before'" },
+    ]);
+    const { stdout } = await runCommand(['missing', 'daily-campaigns', '--json']);
+    const missing = JSON.parse(stdout);
+    expect(missing.running).toEqual([{ execution: parent, start_date, end_date }]);
+    expect(missing.runs).toMatchObject([left]);
+    const text = (await runCommand(['missing', 'daily-campaigns'])).stdout;
+    expect(text).toContain(`The run of 2026-11-01 to 2026-11-07 is running: ${parent}\n`);
+  });
+
   it('shows one export', async () => {
     await startExecutions([]);
     await startBucket({});
