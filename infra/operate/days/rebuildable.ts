@@ -205,9 +205,11 @@ export function isLacking(
   if (lost && compareReports(report, lost) <= 0) return false;
   if (!shown) return true;
   const counts = shown.rows > 0 || shown.accepted_at !== undefined;
-  const isShown = compareReports(report, shown) === 0;
-  // An older report with rows takes the place of one that does not count.
-  if (!counts && !isShown && mayHaveRows) return true;
+  const age = compareReports(report, shown);
+  const isShown = age === 0;
+  // A report that counts takes the place of an older one, and of any that does not, whatever is held.
+  const mayCount = mayHaveRows || accepted_at !== undefined;
+  if (mayCount && !isShown && (age > 0 || !counts)) return true;
   const lead = compareReports(report, shown.held ?? shown);
   if (lead > 0) return true;
   if (isShown) return shown.lacks !== undefined || (accepted_at !== undefined && shown.rows === 0 && !counts);
