@@ -10,10 +10,11 @@ import {
   groupDays,
 } from '../../../functions/workflow/request/dates.ts';
 import type { ShownDays } from '../../../functions/workflow/shown-days.ts';
-import type { Folder } from '../place/bucket.ts';
+import type { Folder, ReadableBucket } from '../place/bucket.ts';
 import { UsageError } from '../place/errors.ts';
 import type { FoundExport } from './exports.ts';
 import { commandFor } from './next-command.ts';
+import { readLedgerKnowledge } from './rebuildable.ts';
 
 export interface Days extends DateRange {
   readonly days: number;
@@ -25,7 +26,7 @@ export interface StateRange extends Days {
   readonly reason?: MissingReason;
   /** What a failed run says, or why the table could not take the days. */
   readonly problem?: string;
-  /** Of days that are behind: `rebuild` cannot add them, because the file of their report was removed. */
+  /** Of days that are behind: `rebuild` cannot add them, because their file was removed or replaced. */
   readonly file_gone?: true;
 }
 
@@ -45,6 +46,8 @@ export interface UnfinishedRun extends DateRange {
 /** The days of an export that are looked at, each with its state. */
 export interface JudgedRange extends DateRange {
   readonly days: readonly StoredDay[];
+  /** The days that are behind, and that `rebuild` cannot add. */
+  readonly without_file: ReadonlySet<string>;
   /** The table's objects that can be read. */
   readonly months: readonly MonthEntries[];
   /** The keys of the table's objects that cannot be read. */
@@ -81,7 +84,7 @@ const MEANINGS: Readonly<Partial<Record<DayState, string>>> = {
  * @throws UsageError for a query for purchases, which has no days; TableProblem, AccessRefused
  */
 export async function judgeExport(
-  store: DayStore,
+  store: DayStore & Pick<ReadableBucket, 'toFile'>,
   found: FoundExport,
   running: readonly string[] = [],
 ): Promise<JudgedRange> {
@@ -95,8 +98,24 @@ export async function judgeExport(
   const entries = await readTable(store, found, days);
   const since = request.kind === 'list' ? due : undefined;
   const damaged = entries?.damaged.map(({ key }) => key) ?? [];
+  const judged = judgeStored(days, found, records, entries, since);
+  const without_file = await findWithoutFile(store, found, judged);
   const { months = [] } = entries ?? {};
-  return { ...range, days: judgeStored(days, found, records, entries, since), months, damaged };
+  return { ...range, days: judged, without_file, months, damaged };
+}
+
+/** Only the ledger tells that a day showed a report whose file was replaced. */
+async function findWithoutFile(
+  store: Pick<ReadableBucket, 'list' | 'readEnd' | 'toFile'>,
+  found: FoundExport,
+  days: readonly StoredDay[],
+): Promise<ReadonlySet<string>> {
+  const behind = days.filter(({ state }) => state === 'behind');
+  const removed = behind.filter(({ delivery }) => delivery?.removed).map(({ day }) => day);
+  const isReport = found.table?.kind === 'report';
+  if (behind.length === removed.length || !isReport) return new Set(removed);
+  const { lost } = await readLedgerKnowledge(found, store, found.range);
+  return new Set([...removed, ...behind.map(({ day }) => day).filter((day) => lost.has(day))]);
 }
 
 /** The day of the newest snapshot. */
@@ -161,7 +180,7 @@ export type MissingDays = ReturnType<typeof describeDaysOf>;
 
 export function describeDaysOf(
   { request: { account, name }, records }: FoundExport,
-  { start_date, end_date, days, damaged }: JudgedRange,
+  { start_date, end_date, days, without_file, damaged }: JudgedRange,
   runs: readonly UnfinishedRun[],
 ) {
   const countOf = (state: DayState) => days.filter((day) => day.state === state).length;
@@ -179,7 +198,10 @@ export function describeDaysOf(
     /** Days. */
     counts,
     /** The days that are not there, in their order. */
-    ranges: groupStates(days.filter(({ state }) => state !== 'there')),
+    ranges: groupStates(
+      days.filter(({ state }) => state !== 'there'),
+      without_file,
+    ),
     /** Runs that did not finish. */
     runs,
     /** The keys of manifests, failure reports, runs and the table's objects that cannot be read. */
@@ -187,8 +209,8 @@ export function describeDaysOf(
   };
 }
 
-function groupStates(days: readonly StoredDay[]): StateRange[] {
-  const isGone = ({ state, delivery }: StoredDay) => state === 'behind' && delivery?.removed === true;
+function groupStates(days: readonly StoredDay[], withoutFile: ReadonlySet<string>): StateRange[] {
+  const isGone = ({ day }: StoredDay) => withoutFile.has(day);
   const alike = Map.groupBy(days, (day) => JSON.stringify([day.state, day.reason, day.problem, isGone(day)]));
   const ranges = [...alike.values()].flatMap((group) =>
     groupDays(group.map(({ day }) => day)).map((range): StateRange => {

@@ -303,6 +303,39 @@ it('empties held days only with --accept-empty, and only those of the range', as
   expect(await spendIn(folder.out)).toEqual({});
 });
 
+it('empties a held day whose file was removed, because the ledger has the report', async () => {
+  const folder = await openFolder();
+  const place = ['daily', '--local', '--out', folder.out];
+  await deliver(folder, { days: [1, 2], created: 1 });
+  await deliver(folder, { days: [2, 2], created: 2, rows: [] });
+  await rebuild(place);
+  const window = 'exports/account=acme/export=daily/start_date=2026-10-02/end_date=2026-10-03';
+  await rm(join(folder.out, BUCKET, window, 'report.json'));
+  await rebuild(place);
+  expect(await spendIn(folder.out)).toEqual({ 1: 1, 2: 1 });
+  const range = ['--from', '2026-10-02', '--to', '2026-10-03'];
+  expect(await rebuild([...place, ...range, '--accept-empty'])).toMatchObject({
+    status: 0,
+    stderr: expect.stringContaining('from the ledger'),
+  });
+  expect(await spendIn(folder.out)).toEqual({ 1: 1 });
+  expect((await rebuild(place)).result.windows).toEqual([]);
+});
+
+it('shows an older report that fits only now, although a newer one has no rows', async () => {
+  const folder = await openFolder();
+  const place = ['daily', '--local', '--out', folder.out];
+  await deliver(folder, { days: [1, 1], created: 1, spend: 'much' });
+  await deliver(folder, { days: [1, 2], created: 2, rows: [] });
+  await rebuild(place);
+  await deliver(folder, { days: [1, 1], created: 1, spend: 5 });
+  await rebuild(place);
+  expect(await spendIn(folder.out)).toEqual({ 1: 5 });
+  const { stdout } = await runCommand(['missing', ...place, '--json']);
+  expect(JSON.parse(stdout).counts).toMatchObject({ held: 1, there: 1 });
+  expect((await rebuild(place)).result.windows).toEqual([]);
+});
+
 it('brings every month to the columns of the table, also one of whose files nothing changes', async () => {
   const folder = await openFolder();
   const place = ['daily', '--local', '--out', folder.out];
