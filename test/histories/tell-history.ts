@@ -118,7 +118,8 @@ const TELL: Readonly<Record<Event['what'], Tell>> = {
   async late(telling, event) {
     // The manifest of a newer report of the same window would stay.
     // A run keeps the request that it began with.
-    if (telling.last === '' || telling.isChanged || telling.delivered.has(idOf(event))) return TELL.delivered(telling, event);
+    if (telling.last === '' || telling.isChanged || telling.delivered.has(idOf(event)))
+      return TELL.delivered(telling, event);
     const created = new Date(Date.parse(telling.last) - 3_600_000).toISOString();
     if (event.end_date > addDays(created.slice(0, 10), 1)) return TELL.delivered(telling, event);
     await deliverRun(telling, event, created);

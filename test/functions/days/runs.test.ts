@@ -29,7 +29,9 @@ describe('readRuns', () => {
     texts.set(runKey(request, 'untrue'), JSON.stringify(run({ execution: 'untrue', began_at: 'yesterday' })));
     const { records, damaged } = await readRuns(store, request, new Date('2026-10-12T00:00:00Z'));
     expect(records.map(({ execution }) => execution)).toEqual(['x', 'later']);
-    expect(damaged).toEqual(['account', 'foreign', 'name', 'torn', 'untrue'].map((name) => runKey(request, name)));
+    expect(damaged).toEqual(
+      ['account', 'foreign', 'name', 'torn', 'untrue'].map((name) => runKey(request, name)),
+    );
   });
 });
 
