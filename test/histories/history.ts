@@ -33,7 +33,7 @@ export interface Event {
 export type What = (typeof WHAT)[number];
 const WHAT = [
   ...['delivered', 'delivered', 'delivered', 'delivered', 'delivered', 'delivered', 'delivered'],
-  ...['late', 'killed', 'killed', 'failed', 'torn', 'torn', 'refused', 'refused', 'resumed', 'resumed'],
+  ...['late', 'killed', 'killed', 'failed', 'torn', 'refused', 'refused', 'resumed', 'resumed'],
   ...['metric', 'metric', 'removed', 'damaged', 'accepted', 'accepted'],
 ] as const;
 

@@ -48,6 +48,8 @@ interface Telling {
   readonly delivered: Map<string, DeliveredRun>;
   readonly unfinished: { readonly window: DateRange; readonly run: string; readonly key: string }[];
   last: string;
+  /** The last event has changed the config. */
+  isChanged: boolean;
 }
 
 /** Leaves in a folder what the history's events leave, with the project's own commands, and asks `missing`. */
@@ -55,9 +57,15 @@ export async function tellHistory({ timeZone, first, days, events }: History): P
   await using ended = new AsyncDisposableStack();
   const folder = await openFolder((close) => void ended.defer(close));
   const config = join(folder.out, 'config.json');
-  const metrics = ['spend'];
   const telling: Telling = {
-    ...{ folder, timeZone, config, metrics, delivered: new Map(), unfinished: [], last: '' },
+    folder,
+    timeZone,
+    config,
+    metrics: ['spend'],
+    delivered: new Map(),
+    unfinished: [],
+    last: '',
+    isChanged: false,
   };
   await writeConfig(telling);
   const end_date = addDays(first, days);
@@ -69,6 +77,7 @@ export async function tellHistory({ timeZone, first, days, events }: History): P
   for (const event of events) {
     story.push(`- ${timeOf(event.at)}: ${await TELL[event.what](telling, event)}`);
     telling.last = event.at;
+    telling.isChanged = event.what === 'metric';
   }
   const range = ['--from', first, '--to', end_date];
   const { stdout } = await cli(telling, ['missing', EXPORT.name, ...range, '--json']);
@@ -108,7 +117,9 @@ const TELL: Readonly<Record<Event['what'], Tell>> = {
   },
   async late(telling, event) {
     // The manifest of a newer report of the same window would stay.
-    if (telling.last === '' || telling.delivered.has(idOf(event))) return TELL.delivered(telling, event);
+    // A run keeps the request that it began with.
+    if (telling.last === '' || telling.isChanged || telling.delivered.has(idOf(event)))
+      return TELL.delivered(telling, event);
     const created = new Date(Date.parse(telling.last) - 3_600_000).toISOString();
     if (event.end_date > addDays(created.slice(0, 10), 1)) return TELL.delivered(telling, event);
     await deliverRun(telling, event, created);
@@ -154,7 +165,7 @@ const TELL: Readonly<Record<Event['what'], Tell>> = {
     const { runs } = await askMissing(telling);
     const isOpen = (key: string) => runs.some(({ execution }) => key.endsWith(`/${execution}.json`));
     const run = telling.unfinished.findLast(({ key }) => isOpen(key));
-    if (!run) return TELL.killed(telling, event);
+    if (!run) return TELL.delivered(telling, event);
     const again = { ...event, ...run.window };
     await deliverRun(telling, again, event.at);
     await remove(telling, run.key);

@@ -7,7 +7,12 @@ import type { Row } from '../../../functions/tables/database.ts';
 import type { Entry } from '../../../functions/tables/ledger.ts';
 import { type AccountTable, readEntries } from '../../../functions/tables/month-entries.ts';
 import type { DayFacts } from '../../../functions/tables/report.ts';
-import { type DateRange, daysOf, describeDays, groupDays } from '../../../functions/workflow/request/dates.ts';
+import {
+  type DateRange,
+  daysOf,
+  describeDays,
+  groupDays,
+} from '../../../functions/workflow/request/dates.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import {
   compareReports,

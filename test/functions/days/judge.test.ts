@@ -98,6 +98,14 @@ describe('the state of a day', () => {
       },
     ],
     [
+      'the table holds a report that no manifest names',
+      {
+        state: 'there',
+        deliveries: [delivery({ created_at: EARLY, report_id: 'old' })],
+        table: shown({ created_at: EARLY, report_id: 'old', held: HELD }),
+      },
+    ],
+    [
       'the table holds an older report than its newest',
       {
         state: 'behind',
