@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { Command } from 'commander';
-import { type Authorization, bearer, type Connection } from '../../../../functions/platform/connection.ts';
+import { SCOPES } from '../../../../functions/contract.ts';
+import {
+  type Authorization,
+  authorizationOf,
+  type Connection,
+} from '../../../../functions/platform/connection.ts';
 import { createTokenRequest } from '../../../../functions/platform/oauth.ts';
 import { getReport } from '../../../../functions/platform/reports.ts';
 import { type ApiKeyCredential, apiKeyWarning, useApiKey } from '../../../../functions/token/api-key.ts';
@@ -11,7 +16,6 @@ import {
   type OAuthCredential,
   readCredential,
 } from '../../../../functions/token/credential.ts';
-import { REPORTING } from '../../../../functions/token/scope.ts';
 import {
   CredentialUnusable,
   LoginRequired,
@@ -141,7 +145,7 @@ async function* checkApiKey(
   now: Date,
 ): AsyncGenerator<Check, Authorization | undefined> {
   try {
-    const authorization = useApiKey(credential, { account: account.name, scope: REPORTING }, now);
+    const authorization = useApiKey(credential, { account: account.name, scope: SCOPES.reports }, now);
     yield say('token', 'unknown', apiKeyWarning(account.name, now));
     return authorization;
   } catch (error) {
@@ -171,7 +175,7 @@ async function* checkToken(
   if ('status' in token) return void (yield token);
   yield say('token', 'ok', `issued for ${token.expiresIn} s`);
   yield checkScopes(token.scope, needed, hasLogin);
-  return bearer(token.accessToken);
+  return authorizationOf(token.accessToken, credential.client_id);
 }
 
 function describeTokenFault(error: unknown, account: Account): Check {
@@ -203,7 +207,7 @@ function checkScopes(granted: string | undefined, needed: readonly string[], isL
 const ANSWERS: Readonly<Record<string, readonly [Check['check'], Check['status'], todo: string]>> = {
   400: ['revision', 'fault', 'Pin a published revision.'],
   401: ['token', 'fault', 'Check that base_url is the platform that issued the token.'],
-  403: ['scopes', 'fault', 'Give the credential the scope reporting:read.'],
+  403: ['scopes', 'fault', `Give the credential the scope ${SCOPES.reports ?? 'that reports need'}.`],
 };
 
 /**
