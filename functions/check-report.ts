@@ -8,8 +8,8 @@ import type { ReportRef } from './workflow/state-parts.ts';
 import { ReportWindow } from './workflow/states.ts';
 
 /**
- * Polls each report of the window once, oldest first. The first one that is ready wins, even if it was replaced
- * meanwhile. Returns a status, never the URL.
+ * Polls each report of the window once, oldest first. The first one that is ready wins, even if it was
+ * replaced meanwhile. Returns a status, never the URL.
  */
 export async function checkReport(
   { caught, ...state }: ReportWindow,

@@ -1,12 +1,13 @@
 /**
- * The contract with the platform: its limits, requests and answers, and every word of them. "Contract 4.4" is a
- * section of *Advertising Platform API: Authentication, Reporting and Pagination*; CONTRACT.md says in our words what
- * the product does with each. For another API of this shape, write another file in place of this one: see CONTRACT.md.
+ * The contract with the platform: its limits, requests and answers, and every word of them. "Contract 4.4" is
+ * a section of *Advertising Platform API: Authentication, Reporting and Pagination*; CONTRACT.md says in our
+ * words what the product does with each. For another API of this shape, write another file in place of this
+ * one: see CONTRACT.md.
  *
- * It has values, functions from values to requests, and functions from answers to facts, and imports nothing. Who sends,
- * checks, retries, waits, stores and copies takes its words from here. `account`, `advertiser_ids`, `metrics`,
- * `dimensions`, `start_date`, `end_date`, `granularity`, `format` and `revision` of a request, a state or a manifest
- * are words of the product, and stay what they are.
+ * It has values, functions from values to requests, and functions from answers to facts, and imports nothing.
+ * Who sends, checks, retries, waits, stores and copies takes its words from here. `account`,
+ * `advertiser_ids`, `metrics`, `dimensions`, `start_date`, `end_date`, `granularity`, `format` and `revision`
+ * of a request, a state or a manifest are words of the product, and stay what they are.
  */
 
 // Limits
@@ -169,7 +170,9 @@ export function readError({ body: { error } }: Answer): ErrorFacts {
 /** Has the request id where no envelope has one. The contract does not show it. */
 export const REQUEST_ID_HEADER: string = 'X-Request-Id';
 
-/** The fields of a report's request that a refusal may name: the advertisers, and others (contract 2.2, 7.1). */
+/**
+ * The fields of a report's request that a refusal may name: the advertisers, and others (contract 2.2, 7.1).
+ */
 export const REFUSED_FIELDS: RefusedFields = {
   advertisers: 'advertiser_ids',
   // Without `format`, which has another meaning in a sentence too.

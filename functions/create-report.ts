@@ -23,7 +23,8 @@ interface Dependencies extends PlatformAccess {
 
 /**
  * Creates the window's report, or a replacement for one that is stuck, failed or useless. The first
- * poll follows after the shortest wait. A lost answer may have left a report behind, so it is repeated only once.
+ * poll follows after the shortest wait. A lost answer may have left a report behind, so it is repeated only
+ * once.
  *
  * @throws ReportStuck if all replacements are used up
  * @throws AnswerLost, AnswerUnreadable for the second lost answer

@@ -17,8 +17,8 @@ interface Meaning {
 }
 
 /**
- * Reads the meaning of a report's record. A status that the contract does not name counts as `generating`, so it is
- * bounded by the limit for stuck reports.
+ * Reads the meaning of a report's record. A status that the contract does not name counts as `generating`, so
+ * it is bounded by the limit for stuck reports.
  */
 export function readReport({ status, meaning, downloadUrl, reason }: ReportRecord): Meaning {
   if (status === undefined) return { answer: 'useless', said: 'does not exist (404)', isOdd: true };

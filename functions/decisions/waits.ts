@@ -9,8 +9,8 @@ export const MIN_WAIT = LIMITS.pollSeconds;
 const MAX_WAIT = Math.max(60, MIN_WAIT);
 
 /**
- * The first report and two replacements. If a report counts as stuck after 30 min, a window fails after 3 × 30 min =
- * 90 min. A report that has failed is replaced at once, and counts too.
+ * The first report and two replacements. If a report counts as stuck after 30 min, a window fails after 3 ×
+ * 30 min = 90 min. A report that has failed is replaced at once, and counts too.
  */
 export const MAX_REPORTS = 3;
 
@@ -39,7 +39,10 @@ export const MAX_WINDOW_HOURS = 12;
 /** Renewals of refused tokens per window: 24 tokens of half an hour last 12 h. */
 export const MAX_RENEWALS = 24;
 
-/** The creation of a report has no idempotency key, so it is repeated only once per window after a lost answer. */
+/**
+ * The creation of a report has no idempotency key, so it is repeated only once per window after a lost
+ * answer.
+ */
 export const MAX_LOST_ANSWERS = 1;
 
 /** Copies per window that are saved again, as another run replaced them in a bucket without versions. */

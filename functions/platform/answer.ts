@@ -83,7 +83,10 @@ export interface Refusal {
 /** Stands for the type or the OAuth error code that an answer does not have. */
 export const UNNAMED = 'unnamed error';
 
-/** Reads any answer that is not a success, HTML and empty bodies included: as the platform's error, or OAuth's. */
+/**
+ * Reads any answer that is not a success, HTML and empty bodies included: as the platform's error, or
+ * OAuth's.
+ */
 export function readRefusal(answer: Answer): Refusal {
   const { type, message, detail, validation } = errorFacts(answer);
   const { error, error_description } = errorBody(answer);
@@ -115,7 +118,10 @@ export function errorBody({ text = '', call: { secrets } }: Head & { readonly te
   }
 }
 
-/** The id in an error, or else in its header. A success has only the header. An id is one word; other text could be an echo. */
+/**
+ * The id in an error, or else in its header. A success has only the header. An id is one word; other text
+ * could be an echo.
+ */
 export function requestIdOf(answer: Head & { readonly text?: string }): string | undefined {
   const inBody = isSuccess(answer) ? undefined : errorFacts(answer).request_id;
   const header = cleanSentence(headerOf(answer, REQUEST_ID_HEADER) ?? '', answer.call.secrets);
@@ -138,7 +144,8 @@ function toJson(detail: unknown): string | undefined {
 }
 
 /**
- * The failures of a validation, whose shape the contract does not show: a sentence, a list of sentences or objects, or an object with sentences or lists by field.
+ * The failures of a validation, whose shape the contract does not show: a sentence, a list of sentences or
+ * objects, or an object with sentences or lists by field.
  */
 function listValidation(validation: unknown): string[] {
   const fields = isObject(validation) ? Object.entries(validation) : [['', validation] as const];

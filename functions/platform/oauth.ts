@@ -38,7 +38,8 @@ export interface Token {
   readonly refreshToken?: string | undefined;
 }
 
-// Seconds. A lifetime of 0 would cause a token request before each call. If it really ends sooner, a 401 shows it.
+// Seconds. A lifetime of 0 would cause a token request before each call. If it really ends sooner, a 401
+// shows it.
 const LIFETIME_MIN = 60;
 // Longer than any window takes. If the clock or the number is far off, that costs one 401 a day.
 const LIFETIME_MAX = 24 * 3600;
@@ -111,8 +112,9 @@ export function consentUrl(
 }
 
 /**
- * Requests a token with a form. oauth4webapi would not make it shorter: it encodes `-`, `_` and `.`, refuses null fields and an odd expires_in, and would still need our
- * transport, limits and errors. If the answer has no refresh token, the old one stays valid.
+ * Requests a token with a form. oauth4webapi would not make it shorter: it encodes `-`, `_` and `.`, refuses
+ * null fields and an odd expires_in, and would still need our transport, limits and errors. If the answer has
+ * no refresh token, the old one stays valid.
  *
  * @param form of the grant
  * @throws LoginRequired, CredentialUnusable if the answer blames them, RateLimited if it asks to wait; the
@@ -165,8 +167,8 @@ function lifetime(expiresIn: unknown): number {
 }
 
 /**
- * The error of an answer that is not a success: OAuth's body (RFC 6749, 5.2), or the envelope of other calls. It
- * repeats no text of the answer except codes: a description may echo the client secret, the code or the
+ * The error of an answer that is not a success: OAuth's body (RFC 6749, 5.2), or the envelope of other calls.
+ * It repeats no text of the answer except codes: a description may echo the client secret, the code or the
  * refresh token in any encoding.
  *
  * Only a code that blames the credential, or a 401, asks a person for another one. Nobody helps a busy

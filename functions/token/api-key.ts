@@ -4,7 +4,8 @@ import type { Authorization } from '../platform/connection.ts';
 import { count } from '../workflow/count.ts';
 import { CredentialUnusable, type Facts } from '../workflow/errors.ts';
 
-// An API key in place of a login. GetToken caches its header as if it were a token's, and no other step sees it.
+// An API key in place of a login. GetToken caches its header as if it were a token's, and no other step sees
+// it.
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const INSTEAD = 'Store {"client_id","client_secret"} in its credential secret instead.';
@@ -27,8 +28,8 @@ interface KeyUse {
 /**
  * The header that authorizes calls with this key.
  *
- * @throws CredentialUnusable if the platform takes no keys (any more), for a request that lists, and if the platform
- *   refused this key
+ * @throws CredentialUnusable if the platform takes no keys (any more), for a request that lists, and if the
+ *   platform refused this key
  */
 export function useApiKey(
   { api_key }: ApiKeyCredential,

@@ -9,8 +9,8 @@ interface Scoped {
 }
 
 /**
- * The scopes that an export needs, separated by a space. Undefined if the contract names none: a token that is
- * requested without a scope has all scopes of the client.
+ * The scopes that an export needs, separated by a space. Undefined if the contract names none: a token that
+ * is requested without a scope has all scopes of the client.
  */
 export function scopeOf({ kind, resource = '', advertiser_ids }: Scoped): string | undefined {
   if (kind === 'list') return SCOPES.list(resource);

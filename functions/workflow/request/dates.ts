@@ -93,8 +93,8 @@ export function dateIn(timeZone: string, instant: Date): string {
 }
 
 /**
- * Splits a range into adjacent windows, the newest first. Each but the newest has as many days as a report may have,
- * and the newest has the rest.
+ * Splits a range into adjacent windows, the newest first. Each but the newest has as many days as a report
+ * may have, and the newest has the rest.
  */
 export function splitIntoWindows({ start_date, end_date }: DateRange): DateRange[] {
   const windows: DateRange[] = [];

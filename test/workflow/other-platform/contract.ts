@@ -1,8 +1,9 @@
 import type * as Ours from '../../../functions/contract.ts';
 
 /**
- * Another contract, in place of functions/contract.ts: the shape of Amazon Ads' reporting API, version 3, as far as its
- * public documents show it. It proves that one file is enough. It is not tried against that API, and not supported.
+ * Another contract, in place of functions/contract.ts: the shape of Amazon Ads' reporting API, version 3, as
+ * far as its public documents show it. It proves that one file is enough. It is not tried against that API,
+ * and not supported.
  */
 
 export const LIMITS: Ours.Limits = {

@@ -39,8 +39,8 @@ export interface OtherPlatform extends AsyncDisposable {
 }
 
 /**
- * A server that knows the other contract and nothing else: it refuses each call that differs. A report is PENDING at the
- * first poll, and has ended at the second.
+ * A server that knows the other contract and nothing else: it refuses each call that differs. A report is
+ * PENDING at the first poll, and has ended at the second.
  */
 export async function startOtherPlatform(): Promise<OtherPlatform> {
   const received: Received[] = [];
