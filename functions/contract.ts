@@ -49,7 +49,10 @@ export function tokenEndpoint(baseUrl: string): Endpoint {
 /** How the client shows who it is (contract 4.1): by HTTP Basic, or by its id and secret in the form. */
 export const CLIENT_BY: 'basic' | 'form' = 'basic';
 
-/** The form of each grant (contract 4.1). A refresh is not shown, so it is RFC 6749's. */
+/**
+ * The form of each grant (contract 4.1). A refresh is not shown, so it is RFC 6749's. The answer is OAuth's too
+ * (contract 2.1).
+ */
 export const TOKEN_FORMS: TokenForms = {
   clientCredentials: (scope) => ({ grant_type: 'client_credentials', ...(scope && { scope }) }),
   refresh: (refresh_token) => ({ grant_type: 'refresh_token', refresh_token }),
@@ -179,7 +182,7 @@ export const REFUSED_FIELDS: RefusedFields = {
   others: ['metrics', 'dimensions', 'granularity', 'start_date', 'end_date'],
 };
 
-// Types. All but Meaning are the same for every platform.
+// Types, which are the same for every platform
 
 export type Meaning = 'generating' | 'ready' | 'failed';
 export type Headers = Readonly<Record<string, string>>;

@@ -7,7 +7,11 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { CLIENT, type OtherPlatform, PROFILE, startOtherPlatform } from './other-platform/server.ts';
 
 /** Of this platform, whose ids are no UUIDs. */
-const config = { ...CONFIG, accounts: { acme: {} }, exports: [] };
+const config = {
+  ...CONFIG,
+  accounts: { acme: { advertiser_ids: [PROFILE] } },
+  exports: [{ name: 'daily', metrics: ['cost'], runs: [{ period: 'yesterday' }] }],
+};
 
 const REQUEST = {
   name: 'campaigns',
@@ -41,22 +45,27 @@ describe('a platform with other words, whose contract replaces one file', () => 
     return () => platform[Symbol.asyncDispose]();
   });
 
-  /** Exports a request, and ends with what the command prints. */
-  async function run(fields: object = {}) {
-    const file = async (name: string, content: object) => {
-      await writeFile(join(out, name), JSON.stringify(content), { mode: 0o600 });
-      return join(out, name);
-    };
+  async function file(name: string, content: object): Promise<string> {
+    await writeFile(join(out, name), JSON.stringify(content), { mode: 0o600 });
+    return join(out, name);
+  }
+
+  /** Runs a command on this platform, and ends with what it prints. */
+  async function command(name: string, more: Readonly<Record<string, string>>) {
     const options = {
       '--base-url': platform.baseUrl,
       '--revision': '2026-01-01',
       '--credential': await file('credential.json', CLIENT),
-      '--input': await file('request.json', { ...REQUEST, ...fields }),
-      '--speed': '200',
-      '--out': out,
+      ...more,
     };
-    const end = await checkout.run(config, ['run', '--local', '--json', ...Object.entries(options).flat()]);
+    const end = await checkout.run(config, [name, '--local', '--json', ...Object.entries(options).flat()]);
     return { ...end, result: end.stdout === '' ? undefined : JSON.parse(end.stdout) };
+  }
+
+  /** Exports a request. */
+  async function run(fields: object = {}) {
+    const input = await file('request.json', { ...REQUEST, ...fields });
+    return command('run', { '--input': input, '--speed': '200', '--out': out });
   }
 
   async function manifests(): Promise<Manifest[]> {
@@ -105,6 +114,7 @@ describe('a platform with other words, whose contract replaces one file', () => 
     ]);
     const tokens = platform.received.filter(({ host }) => host.startsWith('localhost'));
     expect(tokens).toHaveLength(2);
+    expect(platform.downloadsOf('rep.2')).toBe(2);
   });
 
   it('fails after three failed reports, and says why they failed', async () => {
@@ -114,6 +124,14 @@ describe('a platform with other words, whose contract replaces one file', () => 
     expect(status).toBe(1);
     expect(result).toMatchObject({ error: 'ReportStuck', report_ids: ['rep.1', 'rep.2', 'rep.3'] });
     expect(result.happened).toContain(`report rep.1 is FAILED: ${reason}`);
+  });
+
+  it('checks a login without creating a report', async () => {
+    const { status, result } = await command('doctor', { '--account': 'acme' });
+    const checks = ['secret', 'token', 'revision'].map((check) => ({ check, status: 'ok' }));
+    expect(result.checks.filter(({ check }: { check: string }) => check !== 'scopes')).toMatchObject(checks);
+    expect(status).toBe(0);
+    expect(created()).toEqual([]);
   });
 
   it.each([

@@ -34,6 +34,8 @@ export interface Received extends Seen {
 export interface OtherPlatform extends AsyncDisposable {
   readonly baseUrl: string;
   readonly received: Received[];
+  /** How often the file of a report was asked for. */
+  downloadsOf(id: string): number | undefined;
   /** The trouble of the reports that are created from now on, in this order. */
   plan(...troubles: readonly Trouble[]): void;
 }
@@ -126,6 +128,7 @@ export async function startOtherPlatform(): Promise<OtherPlatform> {
   return {
     baseUrl: platform.url,
     received,
+    downloadsOf: (id) => reports.find((report) => report.id === id)?.downloads,
     plan(...troubles) {
       planned = [...troubles];
     },

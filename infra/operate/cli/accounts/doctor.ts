@@ -4,7 +4,7 @@ import { SCOPES } from '../../../../functions/contract.ts';
 import {
   type Authorization,
   authorizationOf,
-  type Connection,
+  type Platform,
 } from '../../../../functions/platform/connection.ts';
 import { createTokenRequest } from '../../../../functions/platform/oauth.ts';
 import { getReport } from '../../../../functions/platform/reports.ts';
@@ -89,6 +89,8 @@ function readNeeds(account: string, { revision }: DoctorOptions) {
   return {
     revisions: revision === undefined ? [...new Set([config.revision, ...own])] : [revision],
     scopes: neededScopes(account),
+    /** Some APIs want one in each call. */
+    advertiserIds: exports.flatMap(({ advertiser_ids: ids }) => (Array.isArray(ids) ? ids.map(String) : [])),
     refreshParameters: config.refresh_parameters ?? {},
   };
 }
@@ -128,7 +130,9 @@ export async function* diagnose(
     ? checkToken(account, credential, needs)
     : checkApiKey(account, credential, now);
   if (!authorization) return;
-  for (const revision of needs.revisions) yield checkRevision(account.platform, authorization, revision);
+  const { advertiserIds, revisions } = needs;
+  for (const revision of revisions)
+    yield checkRevision({ ...account.platform, advertiserIds, revision }, authorization);
 }
 
 /** @throws an error that does not come from the store */
@@ -215,13 +219,10 @@ const ANSWERS: Readonly<Record<string, readonly [Check['check'], Check['status']
  * platform checks the revision after authentication and before everything else (contract 5.6, 9.2), so any
  * answer other than 400 and 401 means that it knows the revision.
  */
-async function checkRevision(
-  platform: Connection,
-  authorization: Authorization,
-  revision: string,
-): Promise<Check> {
+async function checkRevision(platform: Platform, authorization: Authorization): Promise<Check> {
+  const { revision } = platform;
   try {
-    await getReport({ ...platform, revision }, authorization, randomUUID());
+    await getReport(platform, authorization, randomUUID());
   } catch (error) {
     if (!isPlatformFailure(error)) throw error;
     const answer = String(error.facts.status);
