@@ -5,11 +5,11 @@ import { createObjectStore } from './aws/objects.ts';
 import { type DayStore, judgeStored, readTable } from './days/read-days.ts';
 import { readRecords } from './days/records.ts';
 import { daysIn } from './days/runs.ts';
+import { parseCron } from './decisions/cron.ts';
 import { runCommand } from './decisions/newcomers.ts';
 import { type RequestTarget, requestHash, targetOf } from './decisions/request-hash.ts';
 import { reasonOf } from './tables/report.ts';
 import { count } from './workflow/count.ts';
-import { parseCron } from './workflow/cron.ts';
 import { type CheckedRun, type Readiness, ReadyCheck } from './workflow/ready.ts';
 import { requestsIn } from './workflow/request/accounts.ts';
 import { dateIn, describeDays, groupDays } from './workflow/request/dates.ts';
@@ -55,28 +55,24 @@ export async function checkReady(run: ReadyCheck, dependencies: Dependencies): P
   const late = accounts.filter(({ status }) => status === 'late');
   const unknown = accounts.filter(({ status }) => status === 'unknown');
   const ready = accounts.filter(({ status }) => status === 'ready');
-  const { checks } = run.checked ?? { checks: 0 };
-  const isUnknown = late.length === 0 && unknown.length > 0;
-  const readiness =
-    late.length > 0
-      ? describeLate(run, late, accounts.length, dependencies.program)
-      : describeReady(run, ready);
+  const { checks = 0, told } = run.checked ?? {};
   const isNews = ready.length > 0 && (checks > 0 || run.tell);
-  const statusOfOthers = isNews ? 'ready' : 'done';
-  const status =
-    late.length > 0 ? statusOfLate(checks) : isUnknown ? statusOfUnknown(checks) : statusOfOthers;
-  const notification = notificationOf(readiness);
-  return { checks: checks + 1, late: late.length + unknown.length, status, readiness, notification };
-}
-
-function statusOfLate(checks: number): CheckedRun['status'] {
-  if (checks === 0) return 'late';
-  return checks < MAX_CHECKS ? 'waiting' : 'done';
-}
-
-/** Nobody is told until the table can be read. */
-function statusOfUnknown(checks: number): CheckedRun['status'] {
-  return checks < MAX_CHECKS ? 'waiting' : 'done';
+  const result = (status: CheckedRun['status'], readiness: Readiness, now = told): CheckedRun => {
+    const common = { checks: checks + 1, late: late.length + unknown.length };
+    return {
+      ...common,
+      status,
+      ...(now && { told: now }),
+      readiness,
+      notification: notificationOf(readiness),
+    };
+  };
+  if (late.length + unknown.length === 0) return result(isNews ? 'ready' : 'done', describeReady(run, ready));
+  const readiness = describeLate(run, { late, unknown, all: accounts }, dependencies.program);
+  // Whoever was told that nobody knows is told again that it is late.
+  const now = late.length > 0 ? 'late' : 'unknown';
+  if (told === undefined || (told === 'unknown' && now === 'late')) return result('late', readiness, now);
+  return result(checks < MAX_CHECKS ? 'waiting' : 'done', readiness);
 }
 
 /** When the run was due: the last start of its schedule before the first check. */
@@ -100,6 +96,8 @@ interface CheckedAccount {
   readonly status: 'ready' | 'late' | 'unknown' | 'passed';
   /** The days that are not there. */
   readonly late: readonly string[];
+  /** Why its table cannot be read. */
+  readonly reason?: string;
 }
 
 async function readAccount(
@@ -146,7 +144,7 @@ async function readStart(
     const reason = reasonOf(error);
     if (reason === undefined) throw error;
     log.warn('the days of an account are not known', { account: request.account, reason });
-    return { request, status: 'unknown', late: [] };
+    return { request, status: 'unknown', late: [], reason };
   }
 }
 
@@ -157,24 +155,37 @@ function daysOfSnapshots(
   return [...new Set([...days, ...deliveries.map(({ start_date }) => start_date)])].toSorted();
 }
 
-function describeLate(
-  run: ReadyCheck,
-  late: readonly CheckedAccount[],
-  many: number,
-  program: string,
-): Readiness {
-  const accounts = late.map(({ request: { account, kind }, late: days }) => {
+interface LateAccounts {
+  readonly late: readonly CheckedAccount[];
+  readonly unknown: readonly CheckedAccount[];
+  readonly all: readonly CheckedAccount[];
+}
+
+function describeLate(run: ReadyCheck, { late, unknown, all }: LateAccounts, program: string): Readiness {
+  const lacking = late.map(({ request: { account, kind }, late: days }) => {
     const ranges = groupDays(days);
     const [first, last] = [ranges[0], ranges.at(-1)];
     const range = first && last && { start_date: first.start_date, end_date: last.end_date };
     const command = runCommand(program, { name: run.export, account }, kind === 'list' ? undefined : range);
     return { account, missing: ranges.slice(0, MAX_RANGES), command };
   });
-  const lines = accounts.flatMap(({ account, missing, command }) => [
-    `${account} lacks ${missing.map(describeDays).join(', ')}. If it is not running:`,
-    `  ${command}`,
-  ]);
-  return describeRun(run, `late: ${late.length} of ${count(many, 'account')}`, accounts, lines);
+  const notKnown = unknown.map(({ request: { account }, reason = '' }) => ({ account, not_known: reason }));
+  const lines = [
+    ...lacking.flatMap(({ account, missing, command }) => [
+      `${account} lacks ${missing.map(describeDays).join(', ')}. If it is not running:`,
+      `  ${command}`,
+    ]),
+    ...notKnown.map(
+      ({ account, not_known }) =>
+        `${account} is not known, because its table cannot be read: ${not_known}. The next check tries again.`,
+    ),
+  ];
+  const counted = (some: readonly CheckedAccount[]) => `${some.length} of ${count(all.length, 'account')}`;
+  const words = [
+    ...(late.length > 0 ? [`late: ${counted(late)}`] : []),
+    ...(unknown.length > 0 ? [`not known: ${counted(unknown)}`] : []),
+  ];
+  return describeRun(run, words.join(', '), [...lacking, ...notKnown], lines);
 }
 
 function describeReady(run: ReadyCheck, ready: readonly CheckedAccount[]): Readiness {
@@ -206,8 +217,8 @@ function describeRun(
 }
 
 /**
- * The message in two forms. AWS's chat service, which subscribes by https, drops plain text and takes a custom
- * notification. Mail and every other protocol get the text. The block keeps the commands as they are.
+ * The message in two forms. AWS's chat service, which subscribes by https, drops plain text and takes a
+ * custom notification. Mail and every other protocol get the text. The block keeps the commands as they are.
  */
 function notificationOf({ subject: title, message }: Readiness): string {
   const block = (text: string) => ['```', text, '```'].join('\n');

@@ -50,8 +50,8 @@ export function tokenEndpoint(baseUrl: string): Endpoint {
 export const CLIENT_BY: 'basic' | 'form' = 'basic';
 
 /**
- * The form of each grant (contract 4.1). A refresh is not shown, so it is RFC 6749's. The answer is OAuth's too
- * (contract 2.1).
+ * The form of each grant (contract 4.1). A refresh is not shown, so it is RFC 6749's. The answer is OAuth's
+ * too (contract 2.1).
  */
 export const TOKEN_FORMS: TokenForms = {
   clientCredentials: (scope) => ({ grant_type: 'client_credentials', ...(scope && { scope }) }),

@@ -35,9 +35,9 @@ interface Dependencies extends PlatformAccess, Pick<Common, 'millisecondsLeft'> 
 
 /**
  * Lists the account's advertisers once for all windows, and writes their ids if they are others than in the
- * last list, or if the last list is damaged. Advertisers that no delivered report was asked for are newcomers.
- * If the platform interrupts the list, or one call is not enough, the plan has a `listing`: the state machine
- * waits, and the next call goes on.
+ * last list, or if the last list is damaged. Advertisers that no delivered report was asked for are
+ * newcomers. If the platform interrupts the list, or one call is not enough, the plan has a `listing`: the
+ * state machine waits, and the next call goes on.
  *
  * @throws RequestRefused if there is none, AnswerUnreadable if their ids cannot be found, TokenRefused
  * @throws PlatformUnavailable, RateLimited, OutOfTime, DownloadRefused

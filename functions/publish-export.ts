@@ -122,7 +122,10 @@ function sumChanges(windows: readonly DeliveredWindow[]): Partial<TableChanges> 
   };
 }
 
-/** The platform's totals beside the rows of this execution, and warnings about what differs or was not compared. */
+/**
+ * The platform's totals beside the rows of this execution, and warnings about what differs or was not
+ * compared.
+ */
 async function reconcile(
   { request }: PublishExportInput,
   outcomes: readonly WindowOutcome[],

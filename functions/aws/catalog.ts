@@ -1,6 +1,6 @@
 import { EntityNotFoundException, GetTableCommand, GlueClient } from '@aws-sdk/client-glue';
-import { readSchema } from '../workflow/catalog-table.ts';
 import { catalogName, type TableSchema } from '../workflow/table.ts';
+import { readSchema } from './catalog-table.ts';
 import { asServiceError } from './service-error.ts';
 
 /** Milliseconds for all tries. Without it, a call that AWS never answers lasts until Lambda's timeout. */

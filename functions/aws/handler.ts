@@ -3,7 +3,6 @@ import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';
 import type * as z from 'zod/mini';
 import { ExportError } from '../workflow/errors.ts';
-import { type Measurement, measureStep, NAMESPACE } from '../workflow/measure.ts';
 import { readSettings, type SettingName, type Settings } from '../workflow/settings.ts';
 import {
   type Common,
@@ -13,6 +12,7 @@ import {
   type LambdaContext,
   type Log,
 } from '../workflow/step.ts';
+import { type Measurement, measureStep, NAMESPACE } from './measure.ts';
 
 /** Field names that hold secrets. No code logs such a field; if one slips in, its value is replaced. */
 const SECRET_FIELD = /token$|secret|api_?key|authorization|password|download_?url|^code$/i;

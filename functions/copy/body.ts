@@ -117,8 +117,8 @@ export function readResponse(
 
 /**
  * The path and the query of a URL, byte for byte: the signature of a pre-signed URL covers them. `URL` would
- * write `'` in a query as %27, and remove `/./` and `/%2e%2e/` from a path. Encodes only what a request cannot
- * hold, such as a space.
+ * write `'` in a query as %27, and remove `/./` and `/%2e%2e/` from a path. Encodes only what a request
+ * cannot hold, such as a space.
  */
 export function requestTarget(url: string): string {
   const { pathname, search } = new URL(url);

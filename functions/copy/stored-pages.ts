@@ -52,8 +52,8 @@ export interface ReadLines {
 }
 
 /**
- * Reads the pages of a list to its end, or as far as one call gets. What it has read is stored before the call
- * ends, so the next call goes on behind it. If the call is killed, the next one begins where it began.
+ * Reads the pages of a list to its end, or as far as one call gets. The call stores what it has read
+ * before it ends, so the next call goes on behind it. If it is killed, the next call begins where it began.
  *
  * @throws the error of the first page that this call asks for: the Retry, or a Catch, is for it
  * @throws DownloadRefused if the list does not end

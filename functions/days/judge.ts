@@ -85,7 +85,7 @@ export function judgeDays<D extends Delivery>(
       const lacks = shown?.lacks && `the table shows it without ${shown.lacks.join(', ')}`;
       return { ...known, state: 'behind', problem: delivery.table_problem ?? lacks };
     }
-    if (shown && isHeld(shown)) return { ...known, state: 'held' };
+    if (shown && isHeldBy(delivery, shown)) return { ...known, state: 'held' };
     return { ...known, state: delivery.request_hash === evidence.hash ? 'there' : 'older' };
   });
 }
@@ -96,8 +96,16 @@ export function covers({ start_date, end_date }: DateRange, day: string): boolea
 }
 
 /** The newest report of the day has no rows of it, so the table keeps the rows of an older one. */
-export function isHeld(shown: ShownDay): boolean {
+function isHeld(shown: ShownDay): boolean {
   return shown.held !== undefined && compareReports(shown.held, shown) > 0;
+}
+
+/**
+ * The report that the table holds is the newest one that was delivered. One that no manifest names counts for
+ * nothing: `rebuild` could not accept it.
+ */
+function isHeldBy(delivery: Delivery, shown: ShownDay): boolean {
+  return shown.held !== undefined && isHeld(shown) && compareReports(shown.held, delivery) === 0;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { ObjectStore } from '../aws/objects.ts';
-import { type DamagedMonth, readEntries, shownOn } from '../tables/month-entries.ts';
+import { type DamagedMonth, type MonthEntries, readEntries, shownOn } from '../tables/month-entries.ts';
 import { reasonOf } from '../tables/report.ts';
 import type { DateRange } from '../workflow/request/dates.ts';
 import type { ExportRequest } from '../workflow/request/request.ts';
@@ -23,6 +23,8 @@ export interface JudgedExport {
 /** What the table of an account says about some days. */
 export interface TableEntries {
   readonly shown: ShownDays;
+  /** The objects that can be read. */
+  readonly months: readonly MonthEntries[];
   /** Objects that cannot be read. Their days are behind. */
   readonly damaged: readonly DamagedMonth[];
 }
@@ -71,7 +73,7 @@ export async function readTable(
   const wanted = new Set(days.map(monthOf));
   const { account } = request;
   const { months, damaged } = await readEntries(store, { table, account }, (month) => wanted.has(month));
-  return { shown: shownOn(days, months), damaged };
+  return { shown: shownOn(days, months), months, damaged };
 }
 
 /** Judges days by what was read. @param since only reports that were created since this instant count */

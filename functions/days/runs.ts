@@ -64,6 +64,18 @@ export function daysToRenew(
   return days.filter((day) => !renewing.some((delivery) => covers(delivery, day)));
 }
 
+/**
+ * The execution that still runs a run: its own, or that of several accounts, which starts one after the other.
+ *
+ * @returns undefined if neither runs
+ */
+export function runningExecution(
+  { execution, parent }: Pick<Run, 'execution' | 'parent'>,
+  running: readonly string[],
+): string | undefined {
+  return [execution, parent].find((one) => one !== undefined && running.includes(one));
+}
+
 /** A run that is old enough that nobody will finish it. */
 export function isForgotten({ began_at }: Run, now: Date): boolean {
   return addDays(began_at.slice(0, 'YYYY-MM-DD'.length), RUN_DAYS) < now.toISOString().slice(0, 10);

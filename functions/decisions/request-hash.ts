@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { isObject } from '../workflow/json.ts';
+import { isObject, type JsonObject } from '../workflow/json.ts';
 import { ALL } from '../workflow/request/report.ts';
 import type { ExportRequest } from '../workflow/request/request.ts';
 import type { Settings } from '../workflow/settings.ts';
@@ -26,12 +26,40 @@ export function platformName(baseUrl: string): string {
  * with the same hash may write to the same table, and deliver the same day. Dates, time zone, format and
  * parallelism leave the rows as they are.
  */
-export function requestHash(request: ExportRequest, { platform, revision }: RequestTarget): string {
-  const identity = { platform, revision: request.revision ?? revision, ...identityOf(request) };
-  return hash('sha256', JSON.stringify(withSortedKeys(identity)));
+export function requestHash(request: ExportRequest, target: RequestTarget): string {
+  return hash('sha256', JSON.stringify(withSortedKeys(identityOf(request, target))));
 }
 
-function identityOf(request: ExportRequest) {
+/**
+ * Everything in which a request is another one than the configured request of its name, such as
+ * `metrics (more: clicks)`. If there is nothing, they have the same hash.
+ */
+export function differencesOf(
+  request: ExportRequest,
+  configured: ExportRequest,
+  target: RequestTarget,
+): string[] {
+  const one = identityOf(request, target);
+  const other = identityOf(configured, target);
+  return [...new Set([...Object.keys(one), ...Object.keys(other)])].flatMap((field) => {
+    const [asked, wanted] = [one[field], other[field]];
+    if (JSON.stringify(withSortedKeys(asked)) === JSON.stringify(withSortedKeys(wanted))) return [];
+    if (!Array.isArray(asked) || !Array.isArray(wanted)) return [field];
+    const more = asked.filter((each) => !wanted.includes(each));
+    const fewer = wanted.filter((each) => !asked.includes(each));
+    const words = [
+      ...(more.length > 0 ? [`more: ${more.join(', ')}`] : []),
+      ...(fewer.length > 0 ? [`fewer: ${fewer.join(', ')}`] : []),
+    ];
+    return [words.length > 0 ? `${field} (${words.join('; ')})` : field];
+  });
+}
+
+function identityOf(request: ExportRequest, { platform, revision }: RequestTarget): JsonObject {
+  return { platform, revision: request.revision ?? revision, ...identityOfKind(request) };
+}
+
+function identityOfKind(request: ExportRequest) {
   if (request.kind === 'list') {
     const { kind, resource, filters, items } = request;
     return { kind, resource, filters, items };

@@ -1,8 +1,8 @@
 import { constants, gunzipSync } from 'node:zlib';
 
 /**
- * What a body is, by its first bytes. The headers about it may be wrong: a person or a tool that stored the
- * file labeled it, or a gateway did.
+ * Tells by its first bytes what a body is. Its headers may be wrong: they come from the person or tool that
+ * stored the file, or from a gateway.
  */
 
 /** Bytes by which a body is judged. */

@@ -139,8 +139,8 @@ async function requireEnd(
   if (isAlone && limit > 1 && (offset === 1 || largest > 1)) return;
   const isSame =
     reply.is === 'repeated' && [reply.digest, digestOf(items)].every((each) => each === last.digest);
-  // A server that takes a larger offset for the one of its last page. Of a full page, nobody can tell: offsets may
-  // have a ceiling.
+  // The server takes a larger offset for the one of its last page. A full page does not show this: the server
+  // may have a highest offset.
   if (isSame && pages > 1 && last.items < largest) return;
   if (isSame && (pages > 1 || last.items === limit)) throw fail('offset has no effect');
   // A server that ignores the offset, and perhaps the limit, has sent the whole list.
@@ -224,8 +224,8 @@ function watchRepeats() {
 }
 
 /**
- * Compares the items only: their wrapper may change each time, for example if it holds the time. So may the other
- * fields of items that have ids, and their order.
+ * Compares the items only: their wrapper may change each time, for example if it holds the time. The other
+ * fields of items that have ids may change too, and so may their order.
  */
 function digestOf(items: readonly unknown[]): string {
   const ids = items.map((item) => Object(item).id ?? undefined);

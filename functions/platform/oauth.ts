@@ -8,7 +8,7 @@ import {
   RateLimited,
   RequestRefused,
 } from '../workflow/errors.ts';
-import { fieldsOf } from '../workflow/json.ts';
+import { fieldsOf, type JsonObject } from '../workflow/json.ts';
 import {
   type Answer,
   errorBody,
@@ -57,13 +57,28 @@ const NO_ENDPOINT = [404, 405, 410];
 const BLAMES_CREDENTIAL =
   /^(in(valid|correct|active)|bad|wrong|unknown|unauthori[sz]ed|unregistered|disabled|revoked|expired|suspended)_(client|grant|credential|scope|secret|refresh|token|user|account|login|api_key)|^(client|credential|account|user|secret|refresh_token|token)s?_(not_found|unknown|disabled|revoked|expired|inactive|suspended|invalid|deactivated)|^(access_denied|unauthori[sz]ed|consent_required|interaction_required|login_required|account_selection_required|insufficient_scope)$/;
 
-/** Words of a limit of requests. Beside a code that blames the request or the credential, only these mean a wait. */
+/** Other codes of RFC 6749 that servers write in other letters too. */
+const OTHER_CODES = ['invalid_request', 'unsupported_grant_type', 'slow_down', 'temporarily_unavailable'];
+
+/**
+ * Words of a limit of requests. If a code blames the request or the credential, only these words mean a wait.
+ */
 const LIMITED =
   /rate.?limit|too.?many.{0,20}(request|call|attempt|login|tr(y|ies))|throttl|slow.?down|quota|try.?again.?(later|in.?(a|an|\d+).?(few|second|minute|hour|moment|while))/i;
 
-/** Words of an endpoint that is busy or out of service. They may stand anywhere in the answer. */
+/** Words of an endpoint that is busy or out of service. */
 const BUSY =
   /rate.?limit|limit.?(exceeded|reached)|too.?many|throttl|slow.?down|quota|temporar(y|ily)|unavailable|try.?again|overload|(server|system|service).?(is.?)?(busy|error)|maintenance/i;
+
+/** Names of fields that say what happened, such as `error_description` or `errorMessage`. */
+const TELLS =
+  /(errors?|codes?|messages?|msg|type|status|reasons?|titles?|details?|descriptions?|faultstring)$/i;
+
+/** Names of fields that hold addresses. */
+const LINKS = /(ur[il]s?|links?|href|docs?|documentation|help)$/i;
+
+/** The address of a document about the error may have any words. */
+const ADDRESS = /https?:\/\/[^\s"'<>]+|\b(?:href|src)\s*=\s*(?:"[^"]*"|'[^']*')/gi;
 
 // RFC 6749 compares the type without regard to case. A token that no header can carry would fail later
 // without a reason.
@@ -200,29 +215,39 @@ function tokenError(answer: Answer, scope: string | undefined): ExportError {
   return new RequestRefused(`${happened}. Check base_url and refresh_parameters.`, facts);
 }
 
-/** True if the words of the answer ask to wait. The address of a document about the error has none. */
+/** True if the words of the answer ask to wait. */
 function isBusy(answer: Answer, type: string): boolean {
   const { status, text } = answer;
   if (status >= 500 || NO_ENDPOINT.includes(status) || type === 'unsupported_grant_type') return false;
-  const { error_uri: _, ...body } = errorBody(answer);
-  const words = Object.keys(body).length > 0 ? JSON.stringify(body) : text;
+  const body = errorBody(answer);
+  const words = Object.keys(body).length > 0 ? wordsOf(body) : [text];
   const isBlamed = BLAMES_CREDENTIAL.test(type) || type === 'invalid_request';
-  return (isBlamed ? LIMITED : BUSY).test(words);
+  const asks = isBlamed ? LIMITED : BUSY;
+  return words.some((word) => asks.test(word.replace(ADDRESS, '')));
+}
+
+/** The texts of the fields that say what happened, at any depth. An answer may be too deep for recursion. */
+function wordsOf(body: JsonObject): string[] {
+  const words: string[] = [];
+  const fields: [name: string, value: unknown][] = Object.entries(body);
+  for (const [name, value] of fields) {
+    if (LINKS.test(name)) continue;
+    if (typeof value === 'string' && TELLS.test(name)) words.push(value);
+    // The loop reaches these too.
+    if (Array.isArray(value)) for (const item of value) fields.push([name, item]);
+    else for (const field of Object.entries(fieldsOf(value))) fields.push(field);
+  }
+  return words;
 }
 
 /**
- * A text such as `invalid_client`, or such a code that is known in other letters, as in `InvalidClient`. A secret
- * has other characters, or is longer.
+ * A text such as `invalid_client`. A secret has other characters, or is longer. A code in other letters, such
+ * as `InvalidClient`, could be a secret, so it must be known.
  */
 function codeIn(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined;
-  if (/^[a-z][a-z_]{0,49}$/.test(value)) return value;
-  const snake = value.replace(/([a-z])([A-Z])/g, '$1_$2').toLowerCase();
-  return OTHER_LETTERS.includes(snake) ? snake : undefined;
+  const code = value.replace(/([a-z])(?=[A-Z])|([A-Z])(?=[A-Z][a-z])/g, '$&_').toLowerCase();
+  if (!/^[a-z][a-z_]{0,49}$/.test(code)) return undefined;
+  const isKnown = code === value || BLAMES_CREDENTIAL.test(code) || OTHER_CODES.includes(code);
+  return isKnown ? code : undefined;
 }
-
-/** Codes of RFC 6749 (5.2) that servers write in other letters too. */
-const OTHER_LETTERS = [
-  ...['invalid_request', 'invalid_client', 'invalid_grant', 'invalid_scope', 'access_denied'],
-  ...['unauthorized_client', 'unsupported_grant_type', 'slow_down', 'temporarily_unavailable'],
-];

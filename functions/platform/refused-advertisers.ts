@@ -48,7 +48,7 @@ function sentenceOf({ type, message, detail }: ErrorFacts): string | undefined {
   return isKnown ? JSON.stringify({ type, message, detail }) : undefined;
 }
 
-/** The names in a request besides its advertisers: fields, metrics, dimensions, dates, and options with texts. */
+/** The names in a request besides its advertisers: fields, metrics, dimensions, dates, texts of options. */
 function namesOf(
   { metrics, dimensions, options }: RefusedRequest,
   { start_date, end_date }: Window,

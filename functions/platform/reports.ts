@@ -78,8 +78,8 @@ function toRequest(request: ReportRequest, window: Window, ids = request.adverti
 /**
  * Creates a report. There is no idempotency key: each call creates another one.
  *
- * @param all the ids, if the request is for all advertisers. Advertisers that the platform refuses by name are
- *   left out once; a refusal has created nothing
+ * @param all the ids, if the request is for all advertisers. Advertisers that the platform refuses by name
+ *   are left out once; a refusal has created nothing
  */
 export async function createReport(
   platform: Platform,

@@ -117,8 +117,8 @@ async function exchange(platform: Connection, call: Call, cap: number): Promise<
 }
 
 /**
- * Decodes gzip, which a gateway may apply to an answer although no call accepts it. Other bytes, and gzip that
- * is cut, stay as they are.
+ * Decodes gzip, which a gateway may apply to an answer although no call accepts it. Other bytes, and gzip
+ * that is cut, stay as they are.
  */
 async function decode(bytes: Buffer, cap: number): Promise<{ bytes: Buffer; isLonger: boolean }> {
   if (!isGzip(bytes)) return { bytes, isLonger: false };

@@ -22,9 +22,9 @@ export interface CsvFacts {
 
 /**
  * Yields each line after the header as a JSON array of texts, null where a field is empty. Leaves out lines
- * that have more or fewer fields than the header, and lines without any value. DuckDB's own reader of CSV takes a
- * header with an open quote and all that follows for the header, maps columns by position and leaves out long
- * lines without an error.
+ * that have more or fewer fields than the header, and lines without any value. DuckDB's own reader of CSV
+ * takes a header with an open quote and all that follows for the header, maps columns by position and leaves
+ * out long lines without an error.
  *
  * @throws TableProblem if the rest of the file cannot be read
  */

@@ -11,8 +11,8 @@ export interface Database extends Disposable {
   readonly parquet: string;
   /**
    * @returns the rows; numbers of more than 32 bits and dates are strings
-   * @throws DownloadRefused if a JSON file is cut; MalformedJson if it does not parse; TableProblem at a limit;
-   *   otherwise DuckDB's own error
+   * @throws DownloadRefused if a JSON file is cut; MalformedJson if it does not parse; TableProblem at a
+   *   limit; otherwise DuckDB's own error
    */
   query(sql: string): Promise<readonly Row[]>;
 }

@@ -7,9 +7,9 @@ import { OPENS } from './text.ts';
 /** Keys of the path to the rows, such as `data.rows`, if the request does not name it. */
 const MAX_KEYS = 2;
 
-/** What is known of an object before it is read. */
+/** The facts about an object that are known before it is read. */
 interface Envelope {
-  /** To the array of the rows, such as `data.items`, if the request names it. Only this array may be empty. */
+  /** The path to the array of rows, such as `data.items`, if the request names it. Only it may be empty. */
   readonly path: string | undefined;
   /** The start of the text. */
   readonly start: string;

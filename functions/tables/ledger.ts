@@ -1,6 +1,5 @@
 import type { ExportRequest } from '../workflow/request/request.ts';
 import type { ReportVersion, ShownDay, ShownDays } from '../workflow/shown-days.ts';
-import { literal } from '../workflow/sql.ts';
 import type { Window } from '../workflow/state-parts.ts';
 import {
   ACCEPTED,
@@ -13,6 +12,7 @@ import {
 } from '../workflow/table.ts';
 import { hasColumns, type Merging, mergeObject, selectOld, timestamp } from './merge.ts';
 import { type DayFacts, damaged, type Sums } from './report.ts';
+import { literal } from './sql.ts';
 
 /** A report, and its window. */
 export interface Entry {

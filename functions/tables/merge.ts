@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import type { ObjectStore } from '../aws/objects.ts';
 import { ServiceUnavailable } from '../workflow/errors.ts';
 import { DAYS, readShownDays, type ShownDays } from '../workflow/shown-days.ts';
-import { identifier, literal } from '../workflow/sql.ts';
 import type { TableColumn } from '../workflow/table.ts';
 import type { Database } from './database.ts';
 import { damaged, TableProblem } from './report.ts';
+import { identifier, literal } from './sql.ts';
 
 /** Writers of an object are runs of one export. A conflict means that another one has written it. */
 const MAX_CONFLICTS = 10;

@@ -1,7 +1,6 @@
 import { wasOver } from '../workflow/request/dates.ts';
 import { findMetric } from '../workflow/request/dictionary.ts';
 import { compareReports, type ReportId, type ReportVersion, type ShownDay } from '../workflow/shown-days.ts';
-import { identifier, literal } from '../workflow/sql.ts';
 import {
   LIST_COLUMNS,
   listKey,
@@ -14,6 +13,7 @@ import type { Database } from './database.ts';
 import type { Entry } from './ledger.ts';
 import {
   constant,
+  duckType,
   type Merging,
   mergeObject,
   type OldObject,
@@ -25,6 +25,7 @@ import {
 } from './merge.ts';
 import type { DayFacts, ReportFile, Sums } from './report.ts';
 import { readJson } from './rows.ts';
+import { identifier, literal } from './sql.ts';
 import { metricsOf, readSums, sumExpressions } from './stage-report.ts';
 
 /**
@@ -71,11 +72,11 @@ export interface MergedDay extends DayFacts {
 
 /**
  * Merges days of a report into the object of their month, and brings that to the table's columns. Columns of
- * the object that the table has no more stay, because the config may ask for them again. Writes nothing if the
- * object has the table's columns and shows these days already, or newer ones.
+ * the object that the table has no more stay, because the config may ask for them again. Writes nothing if
+ * the object has the table's columns and shows these days already, or newer ones.
  *
  * @param days of this month, ascending; also those without rows
- * @param path of the file of their rows
+ * @param path of the file of their rows; it is not read if no day has rows
  * @returns the outcome of each day, and the days that the object showed before
  * @throws see mergeObject
  */
@@ -106,9 +107,9 @@ export async function mergeMonth(
     if (changed.length === 0 && (!old || beginsWith(old.columns.keys(), columns))) return { result };
     const listed = Object.entries({ ...shown, ...Object.fromEntries(changed) });
     const next = Object.fromEntries(listed.toSorted(([one], [other]) => (one < other ? -1 : 1)));
-    const written = merged.flatMap(({ day, entry, outcome }) =>
-      entry && outcome === 'shown' ? [literal(day)] : [],
-    );
+    const replaced = merged.filter(({ entry, outcome }) => entry && outcome === 'shown');
+    const gone = replaced.map(({ day }) => literal(day));
+    const written = replaced.flatMap(({ day, rows }) => (rows > 0 ? [literal(day)] : []));
     const values = {
       ...constants,
       report_id: constant(offer.version.report_id),
@@ -116,8 +117,9 @@ export async function mergeMonth(
     };
     const parts = [...Map.groupBy(written, (_, at) => Math.floor(at / PART_DAYS)).values()];
     const nulls = [...kept].map(([name, type]) => `CAST(NULL AS ${type}) AS ${identifier(name)}`);
+    const none = columns.map(({ name, type }) => `CAST(NULL AS ${duckType(type)}) AS ${identifier(name)}`);
     const rows = [
-      ...(oldRows ? [written.length > 0 ? `${oldRows} WHERE date NOT IN (${written})` : oldRows] : []),
+      ...(oldRows ? [gone.length > 0 ? `${oldRows} WHERE date NOT IN (${gone})` : oldRows] : []),
       ...parts.map(
         (some) =>
           // DuckDB skips values while it reads them for a range, but not for a list.
@@ -125,7 +127,7 @@ export async function mergeMonth(
              WHERE date BETWEEN ${some[0]} AND ${some.at(-1)} AND date IN (${some})`,
       ),
     ].join(' UNION ALL ');
-    return { next: { rows, days: next }, result };
+    return { next: { rows: rows || `SELECT ${none} WHERE false`, days: next }, result };
   });
 }
 
@@ -274,7 +276,7 @@ function decideDay(
   }
   // A metric that the shown report does not have is NULL in all its rows, which says nothing.
   const hasOtherSums = Object.entries(before).some(([name, sum]) => {
-    const isTold = sum !== null || Object.hasOwn(shown?.ledger?.sums ?? before, name);
+    const isTold = sum !== null || Object.hasOwn(shown?.ledger.sums ?? before, name);
     return isTold && (sums[name] ?? null) !== sum;
   });
   const restated = shown !== undefined && (shown.rows !== rows || hasOtherSums);
@@ -288,7 +290,7 @@ function decideDay(
   return { ...facts, outcome: 'shown', restated, fell, entry };
 }
 
-/** Only of rows and of metrics that add up. Another request may have other rows for good reasons. */
+/** Compares only rows and metrics that add up. Another request may have other rows for good reasons. */
 function findFall(before: Sums, { rows, sums }: DayFacts, share: number): ShownDay['fell'] {
   const values = Object.entries({ ...sums, rows: `${rows}` }).map(([metric, now]) => {
     return { metric, before: Number(before[metric]), now: Number(now) };

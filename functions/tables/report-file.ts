@@ -23,7 +23,7 @@ import {
 interface Kind extends Pick<StoredObject, 'content_type'> {
   /** As requested of the platform. Absent for a list, of which ExportList wrote one item per line. */
   readonly format?: string | undefined;
-  /** Of a row of JSON. A list has none. */
+  /** The fields of a row of JSON. A list has none. */
   readonly fields?: RowFields | undefined;
   /** The path to the rows of a JSON object, if the request names one. */
   readonly rows?: string | undefined;

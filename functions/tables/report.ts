@@ -71,9 +71,14 @@ export class MalformedJson extends TableProblem {
 /** The problem of a table's object that cannot be read, or that something else wrote. */
 export function damaged(key: string, cause?: Error): TableProblem {
   return new TableProblem(
-    `${key} is damaged or was not written by this stack; restore an earlier version of the object. Or run the command rebuild NAME: it names the days that no file gives again, which are lost with the object. Then remove the object, and run rebuild NAME again, or close MONTH for a closed month`,
+    `${key} is damaged or was not written by this stack; restore an earlier version of the object, or run the command rebuild NAME, which says what would be lost if you remove it`,
     { cause },
   );
+}
+
+/** @returns the key of the object that a message of {@link damaged} names */
+export function damagedKeyIn(message: string): string | undefined {
+  return /(tables\/\S+) is damaged or was not written by this stack/.exec(message)?.[1];
 }
 
 const OUT_OF_TIME =
@@ -134,7 +139,7 @@ export function list(names: readonly string[]): string {
   return shown.join(', ') + (names.length > MAX_NAMES ? ' and more' : '');
 }
 
-/** Marks and blanks that nobody sees, or takes for another one: byte order marks, no-break spaces, joiners. */
+/** Characters that nobody sees, or takes for other ones: byte order marks, no-break spaces, joiners. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu;
 
 /** A name or a value for a message, as JSON, so that line breaks and invisible marks can be seen. */

@@ -1,8 +1,8 @@
-import { identifier, literal } from '../workflow/sql.ts';
 import type { Column, ColumnType } from '../workflow/table.ts';
 import type { Database } from './database.ts';
 import { MalformedJson, MESSAGE_CHARACTERS, type ReportFile } from './report.ts';
 import { readText } from './report-file.ts';
+import { identifier, literal } from './sql.ts';
 import { findJsonFault } from './text.ts';
 
 /** Rows of JSON that show which names are usual. */
@@ -17,23 +17,32 @@ export const BEFORE_TEXT = '=';
 /** Names of unusual rows that are looked at. The names of columns come first. */
 const MAX_OTHER_NAMES = 1000;
 
+interface Staging {
+  readonly path: string;
+  readonly columns: readonly Column[];
+  readonly isDated: boolean;
+  readonly leftOut: readonly string[];
+}
+
 /**
  * Reads the texts of a file and writes their values into a Parquet file, in the order of the rows: the
  * columns by name, NULL where a text does not fit; `bad cell`, the number of the first column that does not
- * fit, and its text after {@link BEFORE_TEXT}; and `other names`, all names of a row if they are not the usual
- * ones.
+ * fit, and its text after {@link BEFORE_TEXT}; and `other names`, all names of a row if they are not the
+ * usual names.
  *
  * @param path of the Parquet file
  * @param columns the first is the date
  * @param isDated whether each row must have a date
- * @returns the names of the file, or many of them; a name twice if a row repeats it; and the `from` of a
- *   column whose field is inside of an object, if a row has it
+ * @param leftOut days whose rows the report leaves out. Names that only these rows have are not returned,
+ *   except if there are no other rows
+ * @returns the names of the file, or many of them; and the `from` of a column whose field is inside of an
+ *   object, if a row has it. A name or `from` that a row repeats is there twice
  * @throws DownloadRefused if the file is cut; MalformedJson if it does not parse; TableProblem
  */
 export async function stageRows(
   database: Database,
   file: ReportFile,
-  staging: { path: string; columns: readonly Column[]; isDated: boolean },
+  staging: Staging,
 ): Promise<readonly string[]> {
   try {
     return await writeRows(database, file, staging);
@@ -46,15 +55,22 @@ export async function stageRows(
 async function writeRows(
   database: Database,
   file: ReportFile,
-  { path, columns, isDated }: { path: string; columns: readonly Column[]; isDated: boolean },
+  { path, columns, isDated, leftOut }: Staging,
 ): Promise<readonly string[]> {
   const { names, rows } = await openRows(database, file);
   const keys = columns.map(({ from }) => from.toLowerCase());
   const usualKeys = names.map((name) => name.toLowerCase());
   const textOf = (key: string) =>
-    // By its position, which takes less time than by its name.
+    // Reading a text by its position takes less time than by its name.
     `CASE WHEN is_usual THEN texts[${usualKeys.indexOf(key) + 1}]
       ELSE texts[list_position(keys, ${literal(key)})] END`;
+  // Several columns may be in the same object: its names are read once.
+  const namesInside = new Map<string, string>();
+  const columnOfNames = (sql: string) => {
+    const column = namesInside.get(sql) ?? `names ${namesInside.size}`;
+    namesInside.set(sql, column);
+    return identifier(column);
+  };
   const values = columns.map(({ name, type, from }, at) => {
     const place = file.layout === 'csv' ? undefined : placeOf(from);
     const outer = place && textOf(place.outer.toLowerCase());
@@ -66,76 +82,113 @@ async function writeRows(
     return {
       from,
       text,
-      found: `${place ? `coalesce(${direct}, ${valueInside('json_extract_string', outer, place.inner)})` : direct} AS ${text}`,
-      // True if the row has a field that is inside of an object.
-      has: place && `has ${at}`,
-      isThere: place && `${valueInside('json_exists', outer, place.inner)} AS "has ${at}"`,
+      found: `${place ? `coalesce(${direct}, ${valueInside(place.inner, outer)})` : direct} AS ${text}`,
+      // The number of times that the row has the field, if the field is inside of an object.
+      times: place && `times ${at}`,
+      count: place && `${timesInside(place.inner, outer, columnOfNames)} AS "times ${at}"`,
       value,
       cast: `${cast} AS ${value}`,
       isBad: type === 'string' && at > 0 ? 'false' : `${value} IS NULL AND ${isBad}`,
     };
   });
-  const inObjects = values.flatMap(({ from, has, isThere }) => (has ? [{ from, has, isThere }] : []));
+  const inObjects = values.flatMap(({ from, times, count }) => (times ? [{ from, times, count }] : []));
   const bad = values.map(
     ({ isBad, text }, at) =>
       `WHEN ${isBad} THEN {"column": ${at}, value: '${BEFORE_TEXT}' || left(${text}, ${MESSAGE_CHARACTERS + 1})}`,
   );
   await database.query(
     `COPY (
-      SELECT ${[...values.map(({ value }) => value), ...inObjects.map(({ has }) => identifier(has))]}, CASE ${bad.join(' ')} END AS "bad cell", "other names"
+      SELECT ${[...values.map(({ value }) => value), ...inObjects.map(({ times }) => identifier(times))]}, CASE ${bad.join(' ')} END AS "bad cell", "other names"
       FROM (SELECT *, ${values.map(({ cast }) => cast)}
-        FROM (SELECT ${[...values.map(({ found }) => found), ...inObjects.map(({ isThere }) => isThere)]}, CASE WHEN NOT is_usual THEN names END AS "other names"
-          FROM (SELECT *, CASE WHEN NOT is_usual THEN list_transform(names, lambda name: lower(name)) END AS keys
-            FROM (${rows}))))
+        FROM (SELECT ${[...values.map(({ found }) => found), ...inObjects.map(({ count }) => count)]}, CASE WHEN NOT is_usual THEN names END AS "other names"
+          FROM (SELECT ${['*', ...[...namesInside].map(([sql, column]) => `${sql} AS ${identifier(column)}`)]}
+            FROM (SELECT *, CASE WHEN NOT is_usual THEN list_transform(names, lambda name: lower(name)) END AS keys
+              FROM (${rows})))))
     ) TO ${literal(path)} (${database.parquet}, ${READ_SOON})`,
   );
+  const counted = leftOut.length > 0 ? `(date IN (${leftOut.map(literal)})) IS NOT TRUE` : 'true';
+  const [total] = await database.query(
+    `SELECT count(*) AS rows, count(*) FILTER ("other names" IS NULL) AS usual FROM ${literal(path)} WHERE ${counted}`,
+  );
+  const isEmpty = total?.rows === '0';
+  const where = isEmpty ? 'true' : counted;
+  const usualNames = isEmpty || total?.usual !== '0' ? names : [];
   const others = await database.query(
     `SELECT name, max(times) AS times FROM (
        SELECT name, count(*) AS times FROM (
          SELECT unnest(names) AS name, "its shape" FROM (
            SELECT any_value("other names") AS names, hash("other names") AS "its shape" FROM ${literal(path)}
-             WHERE "other names" IS NOT NULL GROUP BY "its shape"))
+             WHERE "other names" IS NOT NULL AND ${where} GROUP BY "its shape"))
        GROUP BY name, "its shape")
      GROUP BY name ORDER BY lower(name) IN (${keys.map(literal)}) DESC, name LIMIT ${MAX_OTHER_NAMES}`,
   );
   const added = others.flatMap(({ name, times }) => {
-    const known = names.filter((other) => other === name).length;
+    const known = usualNames.filter((other) => other === name).length;
     return Array<string>(Math.max(0, Math.min(2, Number(times)) - known)).fill(String(name));
   });
-  const all = [...names, ...added];
+  const all = [...usualNames, ...added];
   const known = new Set(all.map((name) => name.toLowerCase()));
-  const inside = await findInside(database, path, inObjects);
-  return [...all, ...inside.filter((from) => !known.has(from.toLowerCase()))];
+  const inside = await countInside(database, path, inObjects, where);
+  return [
+    ...all,
+    ...inside.flatMap(({ from, times }) => {
+      if (times > 1) return [from, from];
+      return times === 1 && !known.has(from.toLowerCase()) ? [from] : [];
+    }),
+  ];
 }
 
-/** @returns the fields inside of objects that some row has */
-async function findInside(
+/** @returns fields inside of objects, and how many times the row that has the field most often has it */
+async function countInside(
   database: Database,
   path: string,
-  inObjects: readonly { readonly from: string; readonly has: string }[],
-): Promise<readonly string[]> {
-  if (inObjects.length === 0) return [];
-  const [row] = await database.query(
-    `SELECT ${inObjects.map(({ has }) => `bool_or(${identifier(has)}) AS ${identifier(has)}`)} FROM ${literal(path)}`,
-  );
-  return inObjects.flatMap(({ from, has }) => (row?.[has] === true ? [from] : []));
+  fields: readonly { readonly from: string; readonly times: string }[],
+  where: string,
+): Promise<readonly { readonly from: string; readonly times: number }[]> {
+  if (fields.length === 0) return [];
+  const most = fields.map(({ times }) => `max(${identifier(times)}) AS ${identifier(times)}`);
+  const [row] = await database.query(`SELECT ${most} FROM ${literal(path)} WHERE ${where}`);
+  return fields.map(({ from, times }) => ({ from, times: Number(row?.[times] ?? 0) }));
 }
 
 /**
  * The place of a field inside of an object, such as `metrics.spend`.
  *
- * @returns the name in the row, and a pointer into its object (RFC 6901); undefined for any other field
+ * @returns the name in the row, and the keys inside of its object; undefined for any other field
  */
-export function placeOf(from: string): { readonly outer: string; readonly inner: string } | undefined {
-  const [outer = '', ...keys] = from.split('.');
-  if (keys.length === 0) return undefined;
-  const inner = keys.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
-  return { outer, inner };
+export function placeOf(
+  from: string,
+): { readonly outer: string; readonly inner: readonly string[] } | undefined {
+  const [outer = '', ...inner] = from.split('.');
+  return inner.length === 0 ? undefined : { outer, inner };
 }
 
-/** SQL of a function of a JSON text, which may be any other text too. */
-function valueInside(call: 'json_extract_string' | 'json_exists', text = 'NULL', pointer: string): string {
-  return `CASE WHEN json_valid(${text}) THEN ${call}(${text}, ${literal(pointer)}) END`;
+/** A pointer into a JSON text (RFC 6901), as a literal of SQL. */
+function pointer(keys: readonly string[]): string {
+  return literal(keys.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join(''));
+}
+
+/** SQL of the value in a JSON text, which may be any other text too. */
+function valueInside(keys: readonly string[], text = 'NULL'): string {
+  return `CASE WHEN json_valid(${text}) THEN json_extract_string(${text}, ${pointer(keys)}) END`;
+}
+
+/**
+ * SQL of the number of times that a text, which may be no JSON, has a field. If an object around the field is
+ * repeated, this counts as the field.
+ *
+ * @param columnOfNames the column that has the value of an expression: the names in an object
+ * @returns SQL that is 0, 1 or 2, where 2 stands for more too
+ */
+function timesInside(keys: readonly string[], text = 'NULL', columnOfNames: (sql: string) => string): string {
+  const isRepeated = keys.map((key, depth) => {
+    const names = columnOfNames(
+      `CASE WHEN json_valid(${text}) THEN json_keys(${text}, ${pointer(keys.slice(0, depth))}) END`,
+    );
+    return `len(list_filter(${names}, lambda name: name = ${literal(key)})) > 1`;
+  });
+  const isThere = `CASE WHEN json_valid(${text}) THEN json_exists(${text}, ${pointer(keys)}) END`;
+  return `CASE WHEN ${isRepeated.join(' OR ')} THEN 2 WHEN ${isThere} THEN 1 ELSE 0 END`;
 }
 
 /**
@@ -191,8 +244,8 @@ function castToDate(text: string): string {
 }
 
 /**
- * @returns an expression of SQL that is NULL for a text that does not fit. Blanks around a number are nothing.
- *   A decimal is rounded
+ * @returns an expression of SQL that is NULL for a text that does not fit. It ignores blanks around a number
+ *   and rounds a decimal
  */
 function castTo(type: ColumnType, text: string): string {
   if (type === 'string') return text;

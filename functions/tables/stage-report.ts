@@ -1,7 +1,6 @@
 import { DownloadRefused } from '../workflow/errors.ts';
 import { addDays, describeDays } from '../workflow/request/dates.ts';
 import type { ReportRequest } from '../workflow/request/request.ts';
-import { identifier, literal } from '../workflow/sql.ts';
 import type { Window } from '../workflow/state-parts.ts';
 import { ADVERTISER_COLUMN, type Column, DATE_COLUMN, type TableSchema } from '../workflow/table.ts';
 import type { Database, Row } from './database.ts';
@@ -16,6 +15,7 @@ import {
   TableProblem,
 } from './report.ts';
 import { BEFORE_TEXT, placeOf, stageRows } from './rows.ts';
+import { identifier, literal } from './sql.ts';
 
 export interface ReportOptions extends Pick<ReportRequest, 'granularity'> {
   /** With granularity DAY, no row may have another date. */
@@ -47,7 +47,11 @@ export async function stageReport(
   const date: Column = { name: 'date', type: 'string', from: schema?.date_column ?? DATE_COLUMN };
   const columns = schema?.columns ?? metricsOf(options.columns);
   const all = [date, ...columns];
-  const names = await stageRows(database, file, { path, columns: all, isDated: schema !== undefined });
+  // Otherwise a row may have the first day of a week or month.
+  const isByDay = granularity.toUpperCase() === 'DAY';
+  const neighbours = isByDay ? [addDays(window.start_date, -1), window.end_date] : [];
+  const isDated = schema !== undefined;
+  const names = await stageRows(database, file, { path, columns: all, isDated, leftOut: neighbours });
   // The Data Catalog has only lower case.
   const byKey = Map.groupBy(names, (name) => name.toLowerCase());
   const fieldsOf = ({ from }: Column) => byKey.get(from.toLowerCase()) ?? [];
@@ -56,9 +60,6 @@ export async function stageReport(
     throw new TableProblem(`the first line of the CSV file names no column: ${list(names)}`);
 
   const metrics = metricsOf(columns);
-  // Otherwise a row may have the first day of a week or month.
-  const isByDay = granularity.toUpperCase() === 'DAY';
-  const neighbours = isByDay ? [addDays(window.start_date, -1), window.end_date] : [];
   const [total = {}, ...days] = await addUp(database, path, columns, window, neighbours);
   const leftOut = await findNeighbours(database, path, neighbours);
   const rows = Number(total['number of rows']);
@@ -80,17 +81,19 @@ export async function stageReport(
     warnings.push(
       `rows of the day before or after the window ${describeDays(window)} are left out: ${leftOut.rows}; the first is row ${leftOut.first.row} with ${leftOut.first.date}`,
     );
-  const known = new Set(all.flatMap(fieldsOf));
   // The objects that hold fields of columns.
-  for (const { from } of all)
-    for (const name of byKey.get(placeOf(from)?.outer.toLowerCase() ?? '') ?? []) known.add(name);
+  const outers = new Set(all.flatMap(({ from }) => placeOf(from)?.outer.toLowerCase() ?? []));
+  const objects = [...outers].map((outer) => byKey.get(outer) ?? []);
+  const known = new Set([...all.flatMap(fieldsOf), ...objects.flat()]);
   const unknown = new Set(names.filter((name) => !known.has(name)));
   if (schema && unknown.size > 0)
     warnings.push(`the table leaves out fields that it has no column for: ${list([...unknown])}`);
 
   // Reasons why the rows do not fit the table.
   const problems: string[] = [];
-  const repeated = all.map(fieldsOf).filter(({ length }) => length > 1);
+  const repeated = [...all.map(fieldsOf), ...(file.layout === 'csv' ? [] : objects)].filter(
+    ({ length }) => length > 1,
+  );
   if (repeated.length > 0)
     problems.push(`several fields have the same name, whatever its case: ${list(repeated.flat())}`);
   const missing = [...(schema ? [date] : []), ...asked].filter(isMissing);

@@ -10,7 +10,7 @@ const END_MARKS = ['\0', '\x1a'];
 /** A joined file has the mark of its second part inside. */
 const MARK_OF_PART = '\n\ufeff';
 
-/** @returns the length of a text without what is nothing at its end: blanks, byte order marks, NUL and Ctrl-Z */
+/** @returns the length of a text without blanks, byte order marks, NUL and Ctrl-Z at its end */
 export function lengthOf(text: string): number {
   let { length } = text.trimEnd();
   while (END_MARKS.includes(text.charAt(length - 1))) length = text.slice(0, length - 1).trimEnd().length;

@@ -63,7 +63,7 @@ export async function underLease<T>(
     const expires_at = new Date(now().getTime() + seconds * 1000).toISOString();
     return objects.putJson(key, { owner, expires_at, asked_to_wait }, replaces);
   };
-  // If the answer to a write is lost, the SDK repeats it, and the lease that it then meets is this call's own.
+  // If the answer to a write is lost, the SDK repeats it, and then meets the lease of this same call.
   const isOwn = (lease: TaggedText | undefined) => lease?.text.includes(owner) === true;
   const take = async () => {
     if (await write(LEASE_SECONDS, 'absent')) return true;

@@ -16,7 +16,7 @@ export const ReadyCheck = z.object({
   /** The inputs of its executions, without `scheduled_at`, from which a period is counted. */
   requests: z.array(z.record(z.string(), z.unknown())),
   /** The last check. Absent before the first one. */
-  checked: z.optional(z.object({ checks: z.number() })),
+  checked: z.optional(z.object({ checks: z.number(), told: z.optional(z.enum(['late', 'unknown'])) })),
 });
 export type ReadyCheck = z.infer<typeof ReadyCheck>;
 
@@ -27,6 +27,9 @@ const LateAccount = z.object({
   /** The command that exports them. */
   command: z.string(),
 });
+
+/** An account whose table cannot be read, and why. */
+const UnknownAccount = z.object({ account: z.string(), not_known: z.string() });
 
 /** An account whose days are there. */
 const ReadyAccount = z.object({ account: z.string() });
@@ -39,7 +42,7 @@ export const Readiness = z.object({
   time_zone: z.string(),
   /** The day of the run, in its time zone. */
   date: z.string(),
-  accounts: z.array(z.union([LateAccount, ReadyAccount])),
+  accounts: z.array(z.union([LateAccount, UnknownAccount, ReadyAccount])),
   /** All of this for a person, and its first words, of at most 100 characters. The topic gets both. */
   subject: z.string(),
   message: z.string(),
@@ -47,13 +50,15 @@ export const Readiness = z.object({
 export type Readiness = z.infer<typeof Readiness>;
 
 /**
- * - `late`: for the first time · `waiting`: still late
+ * - `late`: late or not known, for the first time · `waiting`: still
  * - `ready`: now, or a person wants to know · `done`: ready, or late for too long to say it again
  */
 export interface CheckedRun {
   readonly checks: number;
   readonly status: 'late' | 'waiting' | 'ready' | 'done';
-  /** Accounts. */
+  /** What people were told. Absent if nothing was late. */
+  readonly told?: 'late' | 'unknown';
+  /** Accounts, also those whose table cannot be read. */
   readonly late: number;
   readonly readiness: Readiness;
   /** JSON of SNS, with the message in a form for each protocol. */

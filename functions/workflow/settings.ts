@@ -24,7 +24,7 @@ export const Settings = z.object({
   GLUE_DATABASE: z.optional(z.string()),
   /** Hosts that a download URL may name, separated by commas. Default: any public host. */
   DOWNLOAD_HOSTS: z.optional(z.string()),
-  /** The program of this project's command line, as its owner calls it. Messages begin their commands with it. */
+  /** The program of the command line, as its owner calls it. Messages begin their commands with it. */
   PROGRAM: z.string(),
   /** The runbook's address, without the `#` of a section. Default: its path in the repository. */
   RUNBOOK_URL: z.optional(z.string()),

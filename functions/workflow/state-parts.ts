@@ -68,7 +68,7 @@ export type ReportRef = z.infer<typeof ReportRef>;
 /** A page of a list, as the pages behind it are compared with it. */
 const PageMark = z.object({ items: z.number(), digest: z.string() });
 
-/** What was read of a list whose end is not reached. The next call goes on behind it. */
+/** The part of a list that was read, if its end is not reached. The next call goes on behind it. */
 export const ListProgress = z.object({
   /** Items that were read: the offset of the next page. */
   offset: z.number(),

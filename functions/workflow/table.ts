@@ -138,8 +138,10 @@ export function differenceOf(request: ExportRequest, schema: TableSchema): strin
   const words = [
     ...(added.length > 0 ? [`more columns: ${added.map(({ name }) => name).join(', ')}`] : []),
     ...(absent.length > 0 ? [`fewer columns: ${absent.map(({ name }) => name).join(', ')}`] : []),
+    // The config may declare columns that no request names.
+    ...(added.length === 0 ? [absent.length > 0 ? `or ${others}` : others] : []),
   ];
-  return words.join('; ') || others;
+  return words.join('; ');
 }
 
 /** Athena and Spark need quotes around a name with a hyphen. */

@@ -11,7 +11,7 @@ export class ExportStack extends Stack {
       // Saves a quarter of a large template.
       suppressTemplateIndentation: true,
     });
-    // CDK leaves this id out of logical ids, so a stack that was deployed before the construct keeps its own.
+    // CDK leaves this id out of logical ids, which are shorter without it.
     new AdReportExport(this, 'Default', { config }, bundles);
   }
 }

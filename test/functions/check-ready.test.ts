@@ -1,14 +1,19 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { checkReady, MAX_CHECKS } from '../../functions/check-ready.ts';
 import { requestHash } from '../../functions/decisions/request-hash.ts';
 import { AccessRefused } from '../../functions/workflow/errors.ts';
 import { type Readiness, ReadyCheck } from '../../functions/workflow/ready.ts';
+import { daysOf } from '../../functions/workflow/request/dates.ts';
 import { parseRequest } from '../../functions/workflow/request/request.ts';
 import type { Window } from '../../functions/workflow/state-parts.ts';
 import type { TableSchema } from '../../functions/workflow/table.ts';
+import { SAID, shownDay, writeParquet } from '../support/ledger-rows.ts';
 import { createBucket } from '../support/manifests.ts';
 import { expectToMatchSchema } from '../support/schemas.ts';
 import { keepLog } from '../support/steps.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const NOW = new Date('2026-11-23T08:00:00Z');
 const target = { platform: 'api.platform.example/v1', revision: '2026-09-01' };
@@ -113,9 +118,10 @@ describe('CheckReady', () => {
   it.each<[string, Record<string, Window[]>, Partial<ReadyCheck>, string]>([
     ['late', { acme: [] }, {}, 'late'],
     ['late, but brought by windows of other runs', { acme: [HALF, OTHER_HALF] }, {}, 'done'],
-    ['still late', { acme: [] }, { checked: { checks: 1 } }, 'waiting'],
-    ['late for seven days', { acme: [] }, { checked: { checks: MAX_CHECKS } }, 'done'],
-    ['there at last', { acme: [WINDOW] }, { checked: { checks: 1 } }, 'ready'],
+    ['still late', { acme: [] }, { checked: { checks: 1, told: 'late' } }, 'waiting'],
+    ['late, and was not known before', { acme: [] }, { checked: { checks: 1, told: 'unknown' } }, 'late'],
+    ['late for seven days', { acme: [] }, { checked: { checks: MAX_CHECKS, told: 'late' } }, 'done'],
+    ['there at last', { acme: [WINDOW] }, { checked: { checks: 1, told: 'late' } }, 'ready'],
     ['there, and a person wants to know', { acme: [WINDOW] }, { tell: true }, 'ready'],
     ['there', { acme: [WINDOW] }, {}, 'done'],
   ])('a run that is %s', async (_, delivered, changes, status) => {
@@ -161,29 +167,79 @@ describe('CheckReady', () => {
     expect(await checkReady(runOf([input('acme')], {}), dependencies)).toMatchObject({ status: 'late' });
   });
 
-  it('tries again if the table cannot be read, and calls nobody late', async () => {
-    const { store } = createStore({ acme: [WINDOW] });
-    const getTable = async () => {
-      throw new AccessRefused('Glue refuses.');
-    };
-    const { log, lines } = keepLog();
+  it.each([
+    ['there or held', NOW.toISOString(), 'ready'],
+    ['shown from a report before the run was due', '2026-11-23T04:00:00Z', 'late'],
+  ])('of a table whose days are %s is %s', async (_, created_at, status) => {
+    const { store } = createStore({ acme: [WINDOW] }, created_at);
+    const schema = tableOf(input('acme'));
+    const report = { report_id: 'r', created_at, request_hash: schema.requests.acme ?? '' };
+    const held = { ...report, ledger: SAID };
+    const days = daysOf(WINDOW).map((day, at) => [day, at === 3 ? shownDay({ held }) : shownDay(report)]);
+    const file = join(temporaryDirectory(), 'month.parquet');
+    await writeParquet(file, 'SELECT 1 AS spend', { days: JSON.stringify(Object.fromEntries(days)) });
+    const bytes = readFileSync(file);
+    const key = 'tables/daily/acme.2026-11.parquet';
+    const list = async (prefix: string) => (key.startsWith(prefix) ? [key] : store.list(prefix));
+    const readEnd = async () => ({ bytes, size: bytes.length });
     const dependencies = {
-      store,
-      catalog: { getTable },
+      store: { ...store, list, readEnd },
+      catalog: { getTable: async () => schema },
       now: () => NOW,
-      log,
+      log: keepLog().log,
       ...target,
       program: 'npm run export --',
     };
-    const checked = await checkReady(runOf([input('acme')], {}), dependencies);
-    expect(checked).toMatchObject({ status: 'waiting', late: 1 });
-    expect(lines).toMatchObject([{ level: 'warn', fields: { account: 'acme' } }]);
+    expect(await checkReady(runOf([input('acme')], { tell: true }), dependencies)).toMatchObject({ status });
+  });
+
+  describe('of a table that cannot be read', () => {
+    /** The table of acme cannot be read, and that of globex lacks its days. */
+    async function checkUnread(accounts: readonly string[], changes: Partial<ReadyCheck> = {}) {
+      const { store } = createStore({ acme: [WINDOW], globex: [HALF] });
+      const list: typeof store.list = async (prefix, after) => {
+        if (prefix.startsWith('tables/daily/acme')) throw new AccessRefused('S3 refuses.');
+        return store.list(prefix, ...(after === undefined ? [] : [after]));
+      };
+      const catalog = { getTable: async () => tableOf(input('acme')) };
+      const { log, lines } = keepLog();
+      const program = 'npm run export --';
+      const dependencies = { store: { ...store, list }, catalog, now: () => NOW, log, ...target, program };
+      const checked = await checkReady(runOf(accounts.map(input), changes), dependencies);
+      expectToMatchSchema('readiness', checked.readiness);
+      return { checked, lines };
+    }
+
+    it('says that an account is not known, and tries again', async () => {
+      const { checked, lines } = await checkUnread(['acme']);
+      expect(checked).toMatchObject({ status: 'late', told: 'unknown', late: 1 });
+      expect(linesOf(checked.readiness)).toEqual([
+        'daily of 2026-11-23 is not known',
+        'daily of 2026-11-23 is not known: 1 of 1 account, due at 09:00 (Europe/Berlin).',
+        'acme is not known, because its table cannot be read: S3 refuses. The next check tries again.',
+      ]);
+      expect(lines).toMatchObject([{ level: 'warn', fields: { account: 'acme' } }]);
+      const again = await checkUnread(['acme'], { checked: { checks: 1, told: 'unknown' } });
+      expect(again.checked).toMatchObject({ status: 'waiting', told: 'unknown', late: 1 });
+    });
+
+    it('has words for each account that it counts, late or not known', async () => {
+      const { checked } = await checkUnread(['acme', 'globex']);
+      expect(checked).toMatchObject({ status: 'late', told: 'late', late: 2 });
+      expect(checked.readiness.accounts).toMatchObject([
+        { account: 'globex', missing: [WINDOW] },
+        { account: 'acme', not_known: 'S3 refuses' },
+      ]);
+      const [subject, title] = linesOf(checked.readiness);
+      expect(subject).toBe('daily of 2026-11-23 is late');
+      expect(title).toContain('is late: 1 of 2 accounts, not known: 1 of 2 accounts, due at');
+    });
   });
 
   it('ends in silence once a later start of the run is there', async () => {
     const tomorrow = new Date('2026-11-24T08:00:00Z');
     const next = { start_date: '2026-11-17', end_date: '2026-11-24' };
-    const late = { checked: { checks: 90 } };
+    const late = { checked: { checks: 90, told: 'late' } } as const;
     const { checked } = await check({ acme: [next] }, late, tomorrow.toISOString(), input, tomorrow);
     expect(checked).toMatchObject({ status: 'done', late: 0 });
     expect((await check({ acme: [] }, late, undefined, input, tomorrow)).checked.status).toBe('waiting');

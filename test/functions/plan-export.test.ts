@@ -212,13 +212,22 @@ function schemaOf(hash: string): TableSchema {
 describe('62: PlanExport of another request than the configured one', () => {
   it.each([
     ['more columns: clicks', { metrics: ['spend', 'clicks'] }],
-    ['fewer columns: spend', { metrics: ['clicks'] }],
+    ['more columns: clicks; fewer columns: spend', { metrics: ['clicks'] }],
     ['advertisers, options, granularity, platform or revision', { options: { currency: 'USD' } }],
   ])('refuses it and names what differs: %s', async (difference, changes) => {
     const refused = plan(changes, { schema: schemaOf('configured') });
     await expect(refused).rejects.toMatchObject({
       name: 'InvalidInput',
       facts: { faults: [expect.stringMatching(new RegExp(`${difference}.*another name`))] },
+    });
+  });
+
+  it('names other fields beside a column that only the config may have declared', async () => {
+    const schema = schemaOf('configured');
+    const extra = { name: 'extra', type: 'string', from: 'extra' } as const;
+    const refused = plan({ options: {} }, { schema: { ...schema, columns: [...schema.columns, extra] } });
+    await expect(refused).rejects.toMatchObject({
+      facts: { faults: [expect.stringContaining('fewer columns: extra; or advertisers, options')] },
     });
   });
 
@@ -283,6 +292,75 @@ describe('PlanExport of several accounts', () => {
       [`${first?.name}.json`]: { execution: first?.name, parent: 'parent', run: 'daily#1', began_at },
     });
     expect(Object.keys(runsIn(bucket))).toHaveLength(2);
+  });
+
+  it('leaves the run of an account with the execution that started it first', async () => {
+    const bucket = createBucket();
+    await planAccounts({}, 'first', bucket);
+    await planAccounts({}, 'second', bucket);
+    expect(Object.values(runsIn(bucket)).map(({ parent }) => parent)).toEqual(['first', 'first']);
+  });
+
+  /** Plans the first account, as its own execution does once the parent has started it. */
+  async function planFirst({ accounts, request: asked }: AccountsPlan, bucket = createBucket()) {
+    const [first] = accounts;
+    const { log } = keepLog();
+    const { store } = bucket;
+    const input = { request: { ...first?.facts, ...asked }, execution: first?.name ?? '', started_at };
+    const planned = await planExport(input, { log, store, catalog: undefined, now, ...target });
+    return { planned: planned as ExportPlan, run: runsIn(bucket)[`${first?.name}.json`] };
+  }
+
+  it('keeps the parent in the run of an account that has begun', async () => {
+    const bucket = createBucket();
+    const { run } = await planFirst(await planAccounts({}, 'parent', bucket), bucket);
+    expect(run).toMatchObject({ parent: 'parent', windows: [{}] });
+  });
+
+  it('writes with only_missing the runs of accounts that lack days, and of these only the windows', async () => {
+    const range = { start_date: '2026-09-01', end_date: '2026-10-31' };
+    const [recent, early] = splitRequest({ ...request, ...range } as ExportRequest) as Window[];
+    const bucket = createBucketOf([recent as Window]);
+    for (const window of [recent, early])
+      bucket.deliver({ ...request, account: 'initech' }, window as Window, {}, target);
+    const asked = await planAccounts({ ...range, only_missing: true }, 'parent', bucket);
+    const runs = Object.values(runsIn(bucket));
+    expect(runs).toMatchObject([{ request: { account: 'acme' }, parent: 'parent', windows: [early] }]);
+    const { planned, run } = await planFirst(asked, bucket);
+    expect(planned).toMatchObject({ windows: [early], already_delivered: 1 });
+    expect(run).toMatchObject({ parent: 'parent', windows: [early] });
+  });
+
+  it('takes over the runs that it resumes, before the first account starts', async () => {
+    const bucket = createBucket();
+    await planAccounts({ run: 'daily#1' }, 'broken', bucket);
+    const before = Object.values(runsIn(bucket));
+    const resumes = { execution: 'broken', began_at: '2026-11-21T05:00:00Z' };
+    const asked = await planAccounts({ resumes }, 'parent', bucket);
+    const taken = before.map(({ request: { account }, began_at, windows }) => {
+      return { request: { account }, parent: 'parent', run: 'daily#1', began_at, windows };
+    });
+    expect(Object.values(runsIn(bucket))).toMatchObject(taken);
+    // A second try of the account's PlanExport finds the same.
+    for (let tries = 0; tries < 2; tries += 1) {
+      const { planned, run } = await planFirst(asked, bucket);
+      expect(planned.windows).toHaveLength(1);
+      expect(run).toMatchObject(taken[0] ?? {});
+    }
+    expect(Object.keys(runsIn(bucket))).toHaveLength(2);
+  });
+
+  it('62: refuses the accounts that have another request than the configured one, before one starts', async () => {
+    const bucket = createBucket();
+    const getTable = async () => schemaOf('configured');
+    const { log } = keepLog();
+    const input = { request: JSON.parse(JSON.stringify(scheduled)), execution: 'e', started_at };
+    const planned = planExport(input, { log, store: bucket.store, catalog: { getTable }, now, ...target });
+    await expect(planned).rejects.toMatchObject({
+      name: 'InvalidInput',
+      facts: { faults: [expect.stringContaining('account acme has another request')] },
+    });
+    expect(runsIn(bucket)).toEqual({});
   });
 
   it('29: gives a scheduled run that starts twice the same names, and another one others', async () => {

@@ -86,6 +86,8 @@ interface Setting {
   readonly ids?: readonly [rows: string, total: string];
   /** An earlier execution got two reports with the same ids. */
   readonly isAgain?: boolean;
+  /** The same reports are in the ledger as days of a table too: `table` was set when they came. */
+  readonly isOfTable?: boolean;
   /** Another warning of the total's window. */
   readonly warning?: string;
 }
@@ -94,7 +96,14 @@ interface Setting {
 async function publish(
   totals: string,
   fields: Partial<ReportRequest> = {},
-  { rows = ROWS, hasTables = true, ids = ['r1', 't1'], isAgain = false, warning }: Setting = {},
+  {
+    rows = ROWS,
+    hasTables = true,
+    ids = ['r1', 't1'],
+    isAgain = false,
+    isOfTable = false,
+    warning,
+  }: Setting = {},
 ) {
   const files = new Map([
     ['report.json', Buffer.from(rows)],
@@ -124,15 +133,28 @@ async function publish(
   const state = windowOf([]);
   const request: ReportRequest = { ...state.request, ...RECONCILED, table: false, ...WINDOW, ...fields };
   vi.stubEnv('TMPDIR', temporaryDirectory());
-  const curate = async (window: SavedWindow['window'], report: ReportRef, object: SavedWindow['object']) => {
-    const saved = { ...state, request, window, reports: [report], ready_id: report.id, object };
+  const curate = async (
+    window: SavedWindow['window'],
+    report: ReportRef,
+    object: SavedWindow['object'],
+    table?: boolean,
+  ) => {
+    const saved = {
+      ...state,
+      request: { ...request, ...(table !== undefined && { table }) },
+      window,
+      reports: [report],
+      ready_id: report.id,
+      object,
+    };
     const { warnings } = await curateReport({ ...saved, status: 'saved' }, dependencies);
     return deliveredWindow(window, report.id, [...warnings, ...(warning === undefined ? [] : [warning])]);
   };
-  const curateBoth = async (created?: string) => [
-    await curate(WINDOW, reportRef(ids[0], created), objectOf('report.json', rows)),
-    await curate(TOTAL, reportRef(ids[1], created), objectOf('total/report.json', totals)),
+  const curateBoth = async (created?: string, table?: boolean) => [
+    await curate(WINDOW, reportRef(ids[0], created), objectOf('report.json', rows), table),
+    await curate(TOTAL, reportRef(ids[1], created), objectOf('total/report.json', totals), table),
   ];
+  if (isOfTable) await curateBoth(undefined, true);
   if (isAgain) await curateBoth('2026-11-10T06:00:00.000Z');
   return publishResults(await curateBoth(), request, store);
 }
@@ -166,6 +188,11 @@ describe('61: an export that reconciles', () => {
   it('compares the newest of the reports that have one id', async () => {
     const { reconciled } = await publish(TOTALS, {}, { isAgain: true });
     expect(reconciled?.metrics).toMatchObject([{ rows_sum: 5.008, platform_total: 2.51 }]);
+  });
+
+  it("compares only the days of the request's table", async () => {
+    const { reconciled } = await publish(TOTALS, {}, { isOfTable: true });
+    expect(reconciled).toMatchObject({ days: 3, metrics: [{ rows_sum: 5.008, platform_total: 2.51 }] });
   });
 
   it('gives no other warning as the reason for which nothing was compared', async () => {

@@ -4,12 +4,12 @@ import { base64Crc32 } from '../../functions/aws/s3.ts';
 import { errors } from '../../functions/workflow/errors.ts';
 import { parseJson } from '../../functions/workflow/json.ts';
 import { RUNS } from '../../functions/workflow/keys.ts';
-import { daysOf, describeDays } from '../../functions/workflow/request/dates.ts';
+import { daysOf } from '../../functions/workflow/request/dates.ts';
 import type { FailureReport } from '../../functions/workflow/state-parts.ts';
 import type { ExportResult } from '../../functions/workflow/states.ts';
 import type { Sandbox } from '../../infra/lab/sandbox/sandbox.ts';
-import { describeState } from '../../infra/operate/days/days.ts';
-import type { Ended, Phase, ScenarioRun, StoredFile } from './run-scenario.ts';
+import type { Ended, Phase, StoredFile } from './phase.ts';
+import type { ScenarioRun } from './run-scenario.ts';
 import { decoded, isEmptied, isServed, type WindowKey } from './sources.ts';
 import { wrongDays, wrongTotals } from './tables.ts';
 
@@ -20,20 +20,21 @@ const MAX_CALLS = 2_000;
 
 /** A line for each promise that a run broke. P6 is checked for the whole workflow. */
 export function brokenPromises(sandbox: Sandbox, run: ScenarioRun): string[] {
-  const { faulty, clean, changed } = run;
+  const { faulty, resumed, clean, changed } = run;
   return [
-    ...[faulty, clean, ...changed].flatMap((phase) => [
+    ...[faulty, ...resumed, clean, ...changed].flatMap((phase) => [
       ...wrongObjects(sandbox, run, phase),
       ...visibleTooEarly(phase),
       ...polledTooEarly(sandbox, phase),
       ...phase.tables.flatMap((table) => wrongTotals(sandbox, table, isEmptied(run))),
     ]),
-    ...[clean, ...changed].flatMap(withoutTotal),
+    ...[...resumed, clean, ...changed].flatMap(withoutTotal),
     ...wrongTables(sandbox, run),
     ...incompleteLists(sandbox, run),
     ...faulty.ended.flatMap((ended) => wrongEnd(run, ended)),
     ...[faulty, clean].flatMap(wrongParents),
     ...notConverged(run),
+    ...run.wrongAnswers,
   ];
 }
 
@@ -121,8 +122,8 @@ function polledTooEarly(sandbox: Sandbox, { calls }: Phase): string[] {
 
 /** P7, after the run with faults, after the one without, and after one with another metric. */
 function wrongTables(sandbox: Sandbox, run: ScenarioRun): string[] {
-  const { faulty, clean, changed } = run;
-  const phases = [faulty, clean, ...changed];
+  const { faulty, resumed, clean, changed } = run;
+  const phases = [faulty, ...resumed, clean, ...changed];
   return phases.flatMap(({ tables }, at) =>
     tables.flatMap((table) => {
       const before = phases.slice(0, at).flatMap((phase) => phase.tables);
@@ -254,12 +255,15 @@ function notConverged({ scenario, faulty, clean, days }: ScenarioRun): string[] 
     ...bare.map((key) => `P5: ${key} has no manifest`),
     ...stale.map((key) => `P5: ${key} was not removed`),
     ...other.map(([key]) => `P5: ${key} changed`),
-    ...days.flatMap(({ name, ranges, unfinished }) => [
-      ...ranges
-        .filter(({ state, reason }) => !['there', 'held'].includes(state) && reason !== 'partial')
-        .map((range) => `P5: ${name} has ${describeDays(range)} ${describeState(range)}`),
-      ...unfinished.map((execution) => `P5: ${name}: ${execution} did not finish`),
-    ]),
+    ...days.flatMap(({ name, told, days: asked }) =>
+      told.flatMap(({ command, days, runs }) => [
+        ...days
+          .filter(({ day }) => asked.includes(day))
+          .filter(({ state, reason }) => !['there', 'held'].includes(state) && reason !== 'partial')
+          .map(({ day, state }) => `P5: ${name}: ${command} calls ${day} ${state}`),
+        ...runs.map(({ execution }) => `P5: ${name}: ${execution} did not finish`),
+      ]),
+    ),
   ];
 }
 

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { prepareAssembly } from '../../infra/lab/local/assembly/assembly.ts';
-import type { Ended } from './run-scenario.ts';
+import type { Ended } from './phase.ts';
 import type { NumberedScenario } from './scenario.ts';
 
 /** The end of a scenario, as plain data. */

@@ -1,17 +1,24 @@
 import { gunzipSync } from 'node:zlib';
 import type { Sandbox } from '../../infra/lab/sandbox/sandbox.ts';
-import type { ScenarioRun, StoredFile } from './run-scenario.ts';
+import type { StoredFile } from './phase.ts';
+import type { Scenario } from './scenario.ts';
 
 export interface WindowKey {
   readonly start_date: string;
   readonly end_date: string;
 }
 
+/** An account in a scenario with its faults. */
+interface FaultyAccount {
+  readonly scenario: Scenario;
+  readonly account: string;
+}
+
 /**
  * True if an object is byte for byte what the storage host served for its window: any version of the file of
  * any of the window's reports. A wrong Content-Encoding changes nothing.
  */
-export function isServed(sandbox: Sandbox, run: ScenarioRun, window: WindowKey, file: StoredFile): boolean {
+export function isServed(sandbox: Sandbox, run: FaultyAccount, window: WindowKey, file: StoredFile): boolean {
   const bytes = decoded(file) ?? file.bytes;
   if (isEmptied(run) && bytes.equals(Buffer.from('[]'))) return true;
   const reports = sandbox
@@ -26,7 +33,7 @@ export function isServed(sandbox: Sandbox, run: ScenarioRun, window: WindowKey, 
 }
 
 /** True if a fault may have replaced a file by one without rows. */
-export function isEmptied({ scenario }: Pick<ScenarioRun, 'scenario'>): boolean {
+export function isEmptied({ scenario }: Pick<FaultyAccount, 'scenario'>): boolean {
   return scenario.platform.some((fault) => fault.includes('body="[]"'));
 }
 

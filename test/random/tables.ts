@@ -199,6 +199,17 @@ function sumVersions(sandbox: Sandbox, id: string, metrics: readonly string[], e
   return emptied ? [...sums, new Map()] : sums;
 }
 
+/** The number of a report's rows of a day, in each version of its file that may have been served. */
+export function rowsOf(
+  sandbox: Sandbox,
+  id: string,
+  day: string,
+  { metrics }: Pick<Table, 'metrics'>,
+  emptied: boolean,
+): number[] {
+  return sumVersions(sandbox, id, metrics, emptied).map((days) => days.get(day)?.rows ?? 0);
+}
+
 /** By ETag, of a sandbox's files. The run without faults requests the same reports again. */
 const summed = new WeakMap<Sandbox, Map<string, ReadonlyMap<string, DaySums>>>();
 

@@ -2,7 +2,7 @@ import { EMULATOR, startCloud } from './cloud.ts';
 import { ACCOUNTS, rehearse, SOON } from './life.ts';
 import { startPlatform } from './platform.ts';
 import { createProcesses } from './processes.ts';
-import { copyProject, installRelease, RELEASE, ROOT } from './project.ts';
+import { copyProject, EARLIER_COMMIT, installEarlier, ROOT } from './project.ts';
 import { createReport } from './report.ts';
 
 /** Goes through the life of a stack on an emulator of AWS. test/README.md (The rehearsal) says more. */
@@ -15,14 +15,13 @@ try {
   const credentials = ACCOUNTS.map((account) => ({ account }));
   const { sandbox, ports } = await startPlatform({ credentials, report: SOON });
   const present = copyProject(processes);
-  const release = await installRelease(processes);
-  if (!release)
-    report.leaveOut('an update from release 0.2.0', `git has no commit ${RELEASE.slice(0, 12)} here`);
+  const earlier = await installEarlier(processes);
+  if (!earlier) report.leaveOut('an update', `git has no commit ${EARLIER_COMMIT.slice(0, 12)} here`);
   await report.step('start the emulator', async () => {
     report.refusals = await startCloud(processes, ports);
     return 'with IAM and TLS, on 127.0.0.1';
   });
-  await rehearse({ folder: processes.folder, sandbox, report, present, release });
+  await rehearse({ folder: processes.folder, sandbox, report, present, earlier });
   const describe = ['describe', '--always', '--dirty', '--abbrev=12'];
   const commit = processes.run('git', describe, { cwd: ROOT }).catch(() => 'unknown, without git');
   report.write({

@@ -6,8 +6,11 @@ import type { Processes } from './processes.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The last commit of release 0.2.0. */
-export const RELEASE = 'a62ec4b545888070a7d8a17231d77a63829d3661';
+/** An earlier commit of the project, whose stack is updated to this checkout. */
+export const EARLIER_COMMIT = '450abee8f8b324b89bcbf2e65395b26fc3617ece';
+
+/** The commands' main file, here and in the earlier commit. */
+const [MAIN, EARLIER_MAIN] = ['infra/operate/cli/main.ts', 'infra/cli/main.ts'];
 
 /** A copy of the project, with a config of its own. */
 export type Project = ReturnType<typeof openProject>;
@@ -18,28 +21,28 @@ export function copyProject(processes: Processes): Project {
   const files = ['infra', 'functions', 'cdk.json', 'package.json', 'package-lock.json', 'tsconfig.json'];
   for (const file of files) cpSync(join(ROOT, file), join(folder, file), { recursive: true });
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  return openProject(processes, folder);
+  return openProject(processes, folder, MAIN);
 }
 
-/** Installs release 0.2.0 as its users do. @returns undefined if this checkout does not have it */
-export async function installRelease(processes: Processes): Promise<Project | undefined> {
+/** Installs the earlier commit as its users do. @returns undefined if this checkout does not have it */
+export async function installEarlier(processes: Processes): Promise<Project | undefined> {
   const { run } = processes;
-  const folder = join(processes.folder, 'release');
+  const folder = join(processes.folder, 'earlier');
   mkdirSync(folder);
-  const archive = join(processes.folder, 'release.tar');
+  const archive = join(processes.folder, 'earlier.tar');
   // A worktree would stay in .git if this process was killed.
-  const archived = run('git', ['archive', '--output', archive, RELEASE], { cwd: ROOT });
+  const archived = run('git', ['archive', '--output', archive, EARLIER_COMMIT], { cwd: ROOT });
   if (await archived.catch(() => 'failed')) return undefined;
   await run('tar', ['-xf', archive, '-C', folder]);
   await run('npm', ['ci', '--no-audit', '--no-fund', '--prefer-offline'], { cwd: folder });
-  return openProject(processes, folder);
+  return openProject(processes, folder, EARLIER_MAIN);
 }
 
-function openProject({ run }: Processes, folder: string) {
+function openProject({ run }: Processes, folder: string, main: string) {
   const env = { PATH: [join(folder, 'node_modules/.bin'), process.env.PATH].join(delimiter) };
   const cdk = (args: readonly string[], cwd = folder) => run('cdk', args, { cwd, env });
   const command = (args: readonly string[], options: { stdin?: string; status?: number } = {}) =>
-    run('node', ['infra/operate/cli/main.ts', ...args], { cwd: folder, env, ...options });
+    run('node', [main, ...args], { cwd: folder, env, ...options });
   return {
     cdk,
     command,

@@ -1,8 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { literal } from '../../functions/tables/sql.ts';
 import type { ShownDay } from '../../functions/workflow/shown-days.ts';
-import { literal } from '../../functions/workflow/sql.ts';
 import { LEDGER_COLUMNS } from '../../functions/workflow/table.ts';
 
 /** Runs with a DuckDB of its own. */

@@ -58,7 +58,8 @@ export function createBucket() {
     },
     /** There is no table. */
     readEnd: async () => undefined,
-    async putJson(key: string, value: unknown) {
+    async putJson(key: string, value: unknown, replaces?: { readonly etag: string } | 'absent') {
+      if (replaces === 'absent' && texts.has(key)) return false;
       texts.set(key, JSON.stringify(value));
       return true;
     },

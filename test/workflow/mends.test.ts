@@ -1,84 +1,22 @@
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { MissingDays } from '../../infra/operate/days/days.ts';
-import { CONFIG, createCheckout } from '../support/checkout.ts';
-import { type CommandEnd, runCommand, startCommand } from '../support/cli.ts';
-import { type CommandRun, startCommandRun } from '../support/command-run.ts';
 import { callsTo } from '../support/journal.ts';
+import {
+  BOTH_WEEKS,
+  configure,
+  type Folder,
+  inputOf,
+  json,
+  killRun,
+  lastRequest,
+  NEXT_WEEK,
+  openFolder,
+  paste,
+  printed,
+  WEEK,
+} from '../support/local-folder.ts';
 
-const WEEK = { start_date: '2025-10-01', end_date: '2025-10-08' };
-const NEXT_WEEK = { start_date: '2025-10-08', end_date: '2025-10-15' };
-const BOTH_WEEKS = { ...WEEK, end_date: NEXT_WEEK.end_date };
 const OTHER_METRICS = ['spend', 'impressions'];
-
-/** A folder of local runs, and the platform that they export from. */
-interface Folder extends CommandRun {
-  /** True if reports become READY. */
-  readonly platform: { isReady: boolean };
-  /** `--local` and `--out`. */
-  readonly place: readonly string[];
-  /** Runs the CLI. Default: the CLI of this checkout. */
-  cli: (args: readonly string[]) => Promise<CommandEnd>;
-  /** Writes the request of the next run. */
-  request(fields?: object): Promise<void>;
-  /** Exports {@link WEEK}, or what the fields of the request say. */
-  run(fields?: object, more?: readonly string[]): Promise<void>;
-  /** Removes the objects whose keys contain a text. */
-  remove(part: string): Promise<void>;
-}
-
-async function openFolder(): Promise<Folder> {
-  const platform = { isReady: true };
-  const secondsToReady = () => (platform.isReady ? 1 : 86_400);
-  const command = await startCommandRun(WEEK, { report: { secondsToReady }, tokenSeconds: 86_400 });
-  const { args, out } = command;
-  const input = inputOf(command);
-  const first = JSON.parse(await readFile(input, 'utf8'));
-  const request = (fields = {}) => writeFile(input, JSON.stringify({ ...first, ...fields }));
-  return {
-    ...command,
-    platform,
-    place: ['--local', '--out', out],
-    cli: runCommand,
-    request,
-    async run(fields = {}, more = []) {
-      await request(fields);
-      const { status, stderr } = await runCommand([...args, ...more]);
-      expect([status, stderr]).toEqual([0, expect.anything()]);
-    },
-    async remove(part) {
-      const paths = await readdir(out, { recursive: true });
-      for (const path of paths.filter((each) => each.includes(part)))
-        await rm(join(out, path), { recursive: true, force: true });
-    },
-  };
-}
-
-/** The file of the last run's request. */
-function inputOf({ args }: Pick<CommandRun, 'args'>): string {
-  return args[args.indexOf('--input') + 1] ?? '';
-}
-
-/** A command that was printed, as a shell splits it. */
-function split(command: string): string[] {
-  expect(command).not.toContain("'");
-  return command.trim().split(' ').slice(4);
-}
-
-/** Pastes a printed command. Only what exports gets more: the test's clock. */
-async function paste({ args, cli }: Folder, command: string): Promise<void> {
-  const words = split(command);
-  const speed = args.slice(args.indexOf('--speed')).slice(0, 2);
-  const { status, stderr } = await cli([...words, ...(words[0] === 'rebuild' ? [] : speed)]);
-  expect([status, stderr]).toEqual([0, expect.anything()]);
-}
-
-async function json<T>({ cli }: Folder, args: readonly string[]): Promise<T> {
-  const { status, stdout, stderr } = await cli([...args, '--json']);
-  expect([status, stderr]).toEqual([0, expect.anything()]);
-  return JSON.parse(stdout);
-}
 
 /**
  * The states of the days that are not there, and `unfinished` if a run did not finish. All commands say the
@@ -98,24 +36,6 @@ async function judge(folder: Folder): Promise<string[]> {
   const states = ranges.map(({ state, reason }) => [state, reason].filter(Boolean).join(': '));
   expect(plan.windows.length > 0).toBe(states.some((state) => /^(missing|older)/.test(state)));
   return [...states, ...runs.map(() => 'unfinished')];
-}
-
-/** The commands that `missing` prints. */
-async function printed({ cli, place }: Folder): Promise<string[]> {
-  const { stdout } = await cli(['missing', 'daily', ...place]);
-  return stdout.split('\n').filter((line) => line.startsWith('  npm '));
-}
-
-/** Begins a run of these days, and kills it before a report is READY. */
-async function killRun({ request, args, sandbox, platform }: Folder, fields: object): Promise<void> {
-  platform.isReady = false;
-  await request(fields);
-  const before = callsTo(sandbox, 'report').length;
-  const { child, ended } = startCommand(args);
-  await expect.poll(() => callsTo(sandbox, 'report').length).toBeGreaterThan(before + 3);
-  child.kill('SIGKILL');
-  await ended;
-  platform.isReady = true;
 }
 
 /** Exports a report with a value that its column does not take, until the config has another type. */
@@ -237,16 +157,6 @@ it.each<Mend>([
   await changesNothing(folder);
 });
 
-/** Puts the last request with these fields into the config, as an export. The CLI is then a checkout's. */
-async function configure(folder: Folder, fields: object): Promise<void> {
-  const { account, ...entry } = { ...(await lastRequest(folder)), ...fields } as { account: string };
-  const config = { ...CONFIG, accounts: { [account]: {} }, exports: [entry] };
-  const checkout = await createCheckout();
-  folder.cli = (args) => checkout.run(config, args);
-  // Only an export says what its columns are.
-  await folder.request({ account, ...entry, columns: undefined });
-}
-
 /** Neither `rebuild` nor a run of what is missing finds anything to do. */
 async function changesNothing(folder: Folder): Promise<void> {
   const { windows, months } = await json<{ windows: object[]; months: number }>(folder, [
@@ -258,8 +168,4 @@ async function changesNothing(folder: Folder): Promise<void> {
   const before = callsTo(folder.sandbox, 'create').length;
   await folder.run({ ...(await lastRequest(folder)), ...BOTH_WEEKS }, ['--only-missing']);
   expect(callsTo(folder.sandbox, 'create')).toHaveLength(before);
-}
-
-async function lastRequest(folder: Folder): Promise<object> {
-  return JSON.parse(await readFile(inputOf(folder), 'utf8'));
 }

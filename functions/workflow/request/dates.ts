@@ -75,7 +75,10 @@ export function groupDays(days: readonly string[]): DateRange[] {
   return ranges;
 }
 
-/** A day was over at an instant. @param timeZone of IANA; undefined: a snapshot, which is made during its day */
+/**
+ * @param timeZone of IANA; undefined for a snapshot, which is made during its day
+ * @returns true if a day was over at an instant
+ */
 export function wasOver(day: string, instant: string, timeZone: string | undefined): boolean {
   return timeZone === undefined || day < dateIn(timeZone, new Date(instant));
 }

@@ -3,8 +3,10 @@ import type * as z from 'zod/mini';
 
 /** Our words for an issue. zod/mini has none, and zod's say "Invalid input: expected …, received …". */
 export function wordIssue(issue: z.core.$ZodRawIssue): string | undefined {
-  if (issue.code === 'invalid_type')
-    return issue.input === undefined ? 'is missing' : `must be of type ${issue.expected}`;
+  if (issue.code === 'invalid_type') {
+    if (issue.input === undefined) return 'is missing';
+    return issue.expected === 'int' ? 'must be a whole number' : `must be of type ${issue.expected}`;
+  }
   if (issue.code === 'too_small') return `must be at least ${issue.minimum}`;
   if (issue.code === 'too_big') return `must be at most ${issue.maximum}`;
   if (issue.code === 'invalid_key') return issue.issues[0]?.message;

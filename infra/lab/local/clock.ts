@@ -4,6 +4,8 @@ export interface ClockAnchor {
   readonly real: number;
   readonly start: number;
   readonly speed: number;
+  /** The clock never passes the machine's. When it has caught up, it runs with it. */
+  readonly catchesUp?: boolean;
 }
 
 export interface Clock extends ClockAnchor {
@@ -18,15 +20,29 @@ function realNow(): number {
   return performance.timeOrigin + performance.now();
 }
 
-function timeAt({ real, start, speed }: ClockAnchor): number {
+function timeAt(anchor: ClockAnchor): number {
+  const { real, start, speed } = anchor;
   // Only Date follows the machine's clock when that is set, or after a sleep of the machine.
   if (speed === 1) return RealDate.now() + Math.round(start - real);
-  return Math.floor(start + (realNow() - real) * speed);
+  const now = realNow();
+  const scaled = start + (now - real) * speed;
+  return Math.floor(Math.min(scaled, slowTime(anchor, now)));
+}
+
+/** What a clock that catches up shows at most: the machine's time, or the time at speed 1 if it began later. */
+function slowTime({ real, start, catchesUp = false }: ClockAnchor, now: number): number {
+  return catchesUp ? now + Math.max(start - real, 0) : Number.POSITIVE_INFINITY;
+}
+
+/** The time of the machine at which the clock shows a time. */
+function realTimeOf(time: number, { real, start, speed, catchesUp = false }: ClockAnchor): number {
+  const scaled = real + (time - start) / speed;
+  return catchesUp ? Math.max(scaled, time - Math.max(start - real, 0)) : scaled;
 }
 
 /** @param start what the clock shows now */
-export function scaledClock(speed: number, start = realNow()): Clock {
-  const anchor = { real: realNow(), start, speed };
+export function scaledClock(speed: number, start = realNow(), catchesUp = false): Clock {
+  const anchor = { real: realNow(), start, speed, catchesUp };
   return { ...anchor, now: () => timeAt(anchor) };
 }
 
@@ -50,11 +66,11 @@ const READING_ERROR_MS = 1;
  * Returns timers that wait by the scaled clock, never less than asked and for any length. They are for the
  * waits of the state machine. Handlers keep the real timers: their connections are real.
  */
-export function createScaledTimers({ speed }: Pick<ClockAnchor, 'speed'>) {
+export function createScaledTimers(anchor: ClockAnchor) {
   const running = new Map<unknown, NodeJS.Timeout>();
   return {
     setTimeout(callback: () => void, ms = 0): object {
-      const deadline = realNow() + Math.ceil(ms / speed) + READING_ERROR_MS;
+      const deadline = Math.ceil(realTimeOf(timeAt(anchor) + ms, anchor)) + READING_ERROR_MS;
       const arm = () =>
         setTimeout(fire, Math.min(Math.ceil(Math.max(deadline - realNow(), 1)), MAX_DELAY_MS));
       const fire = () => {

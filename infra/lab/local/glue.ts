@@ -1,5 +1,5 @@
+import { type CatalogTable, catalogTable } from '../../../functions/aws/catalog-table.ts';
 import type { RequestTarget } from '../../../functions/decisions/request-hash.ts';
-import { type CatalogTable, catalogTable } from '../../../functions/workflow/catalog-table.ts';
 import { InvalidInput } from '../../../functions/workflow/errors.ts';
 import { documentTable, tableWords } from '../../stack/catalog/table-words.ts';
 import {

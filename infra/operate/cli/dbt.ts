@@ -63,7 +63,8 @@ function localPlace({ out }: Folder) {
 /**
  * Removes the files of a table that is gone.
  *
- * @throws UsageError if the folder has files and is no dbt project, or if somebody else wrote one of the files
+ * @throws UsageError if the folder has files and is no dbt project, or if somebody else wrote one of the
+ *   files
  */
 function writeOwnFiles(dir: string, files: DbtFiles): void {
   if (globSync('*', { cwd: dir }).length > 0 && !existsSync(join(dir, PROJECT_FILE)))

@@ -12,7 +12,7 @@ import { quote } from '../days/next-command.ts';
 import { CommandFailed, refuse } from '../place/errors.ts';
 import { printLines, printMessage } from './layout.ts';
 import { examples } from './options.ts';
-import { writeFiles } from './write-files.ts';
+import { makeFolders, writeFiles } from './write-files.ts';
 
 const TEMPLATES = join(ROOT, 'infra/init');
 
@@ -28,8 +28,10 @@ export function createCommand(): Command {
     .addHelpText('after', examples('init my-ads'))
     .action((dir: string) => {
       const files = createApp(basename(resolve(dir)));
-      const taken = [VENDORED, ...Object.keys(files)].filter((path) => existsSync(join(dir, path)));
+      const paths = [VENDORED, ...Object.keys(files)];
+      const taken = paths.filter((path) => existsSync(join(dir, path)));
       refuse(taken.map((path) => `${join(dir, path)} exists: remove it, or name another folder`));
+      makeFolders(dir, paths);
       const all = { ...files, [VENDORED]: packPackage() };
       writeFiles(dir, all);
       const next = `cd ${quote(dir)} && npm install && ${PROGRAM_OF_APP} start`;
@@ -47,7 +49,8 @@ function packPackage(): Buffer {
   using folder = mkdtempDisposableSync(join(tmpdir(), 'ad-report-export-'));
   const env = { ...process.env, npm_config_pack_destination: folder.path };
   try {
-    // In a shell, because npm is a script on Windows. The settings of a user may leave out the script that builds.
+    // In a shell, because npm is a script on Windows. The settings of a user may leave out the script that
+    // builds.
     execSync(`npm pack --ignore-scripts=${BUILT}`, { cwd: ROOT, env, stdio: 'pipe' });
     return readFileSync(join(folder.path, TARBALL));
   } catch (error) {

@@ -32,8 +32,8 @@ const COMMANDS: Readonly<Record<string, readonly [description: string, load: Loa
   sandbox: ["Serve the platform's API on this machine with invented data.", () => import('./sandbox.ts')],
 };
 
-/** The old name of a command works until the next release but one. */
-const SHORT: Readonly<Record<string, readonly string[]>> = { start: ['run', '--local'], curate: ['rebuild'] };
+/** Short forms of commands. */
+const SHORT: Readonly<Record<string, readonly string[]>> = { start: ['run', '--local'] };
 
 /** Commands that need no deployed stack. */
 const NO_STACK = ['init', 'sandbox'];

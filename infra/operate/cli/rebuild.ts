@@ -6,47 +6,38 @@ import { Command } from 'commander';
 import { curateReport } from '../../../functions/curate-report.ts';
 import { covers } from '../../../functions/days/judge.ts';
 import type { StoredDelivery } from '../../../functions/days/records.ts';
-import { openDatabase } from '../../../functions/tables/database.ts';
-import { mergeLedger, shownFacts } from '../../../functions/tables/ledger.ts';
-import { type AcceptedAt, beginsWith, mergeMonth } from '../../../functions/tables/month.ts';
-import {
-  type MonthEntries,
-  readEntries,
-  requireMonths,
-  shownOn,
-} from '../../../functions/tables/month-entries.ts';
+import type { AcceptedAt } from '../../../functions/tables/month.ts';
+import { readEntries, requireMonths, shownOn } from '../../../functions/tables/month-entries.ts';
+import { damaged, damagedKeyIn, TableProblem } from '../../../functions/tables/report.ts';
 import { count } from '../../../functions/workflow/count.ts';
 import { ExportError, readMessage } from '../../../functions/workflow/errors.ts';
 import { windowOf } from '../../../functions/workflow/keys.ts';
 import { type DateRange, daysOf, describeDays } from '../../../functions/workflow/request/dates.ts';
-import {
-  compareReports,
-  type ReportId,
-  type ShownDay,
-  type ShownDays,
-} from '../../../functions/workflow/shown-days.ts';
+import { compareReports, type ShownDays } from '../../../functions/workflow/shown-days.ts';
 import type { Curated } from '../../../functions/workflow/state-parts.ts';
 import type { SavedWindow } from '../../../functions/workflow/states.ts';
-import { type TableSchema, tableColumns, tableOf } from '../../../functions/workflow/table.ts';
+import { type TableSchema, tableOf } from '../../../functions/workflow/table.ts';
 import { SCRATCH } from '../../lab/local/lambda/lambda.ts';
 import { MEMORY } from '../../stack/config/cost.ts';
 import type { AskedDays } from '../days/days-to-look-at.ts';
-import { type ExportPlace, type FoundExport, findExports } from '../days/exports.ts';
-import { exportDaysCommand } from '../days/next-command.ts';
+import { type ExportPlace, findExports } from '../days/exports.ts';
+import { commandFor, exportDaysCommand } from '../days/next-command.ts';
 import {
   type DaysWithoutFile,
-  type LedgerKnowledge,
+  describeLoss,
+  isLacking,
   readLedgerKnowledge,
   requestToWrite,
 } from '../days/rebuildable.ts';
 import { savedWindowOf } from '../days/saved-window.ts';
-import { type Bucket, type Folder, openBucket } from '../place/bucket.ts';
+import { type Folder, openBucket, openToRead, type ReadableBucket } from '../place/bucket.ts';
 import { configName, loadConfig } from '../place/config.ts';
 import { CommandFailed, UsageError } from '../place/errors.ts';
 import { findSchema } from '../place/tables.ts';
 import { DELIVERED, FAILED } from './exit-status.ts';
 import { printDocument, printLines } from './layout.ts';
 import { type CommonOptions, option } from './options.ts';
+import { type Rebuilding, rebuildMonths, restoreEmptyDays } from './rebuild-months.ts';
 import { lockFolder } from './run/out-lock.ts';
 
 interface RebuildOptions extends ExportPlace, AskedDays, CommonOptions {
@@ -81,6 +72,7 @@ async function rebuild(name: string, options: RebuildOptions) {
     throw new UsageError(['--accept-empty needs --from and --to']);
   if (to <= from) throw new UsageError([`--to ${to} is not after --from ${from}`]);
   await using bucket = await openBucket(options);
+  await using reading = await openToRead(options);
   await using _lock = options.local ? await lockFolder(options.out) : undefined;
   const exports = await findExports(name, options, bucket, new Date(), { all: true });
   const table = exports[0] && tableOf(exports[0].request);
@@ -99,17 +91,26 @@ async function rebuild(name: string, options: RebuildOptions) {
   const print = (line: string) => printLines([line], options.json ? process.stderr : process.stdout);
   for (const found of exports) {
     // Before anything is written, because a damaged month may end the command.
-    const ledger = await readLedgerKnowledge(found, bucket, range);
+    const ledger = await readLedgerKnowledge(found, reading, range);
     for (const days of ledger.without_file) {
       without_file.push(days);
       print(describeWithoutFile(days, exportDaysCommand(found.request, days, options, false)));
     }
     const rebuilding = { found, schema, bucket, range, ledger, acceptEmpty: options.acceptEmpty ?? false };
-    for await (const rebuilt of rebuildWindows(rebuilding)) {
-      windows.push(rebuilt);
-      print(describeWindow(rebuilt, exportDaysCommand(found.request, rebuilt, options, false)));
+    try {
+      for await (const rebuilt of rebuildWindows(rebuilding)) {
+        windows.push(rebuilt);
+        print(describeWindow(rebuilt, exportDaysCommand(found.request, rebuilt, options, false)));
+      }
+      for (const report of await restoreEmptyDays(rebuilding)) {
+        const rebuilt = { account: found.request.account, ...report, outcome: 'written' } as const;
+        windows.push(rebuilt);
+        print(`${describeWindow(rebuilt, '')}; from the ledger, because these days have no rows`);
+      }
+      months += await rebuildMonths(rebuilding);
+    } catch (error) {
+      throw await explainDamage(error as Error, rebuilding, reading, options);
     }
-    months += await rebuildMonths(rebuilding);
   }
   const isDone =
     damaged.length === 0 &&
@@ -117,6 +118,25 @@ async function rebuild(name: string, options: RebuildOptions) {
     without_file.every(({ in_table }) => in_table);
   const outcome = isDone ? 'done' : 'failed';
   return { version: '1', outcome, name, table, windows, without_file, months, damaged };
+}
+
+/** Says what would be lost with a damaged object, and which one to remove. Returns other errors unchanged. */
+async function explainDamage(
+  error: Error,
+  { found }: Rebuilding,
+  reading: ReadableBucket,
+  options: RebuildOptions,
+): Promise<Error> {
+  const key = error instanceof TableProblem ? damagedKeyIn(error.message) : undefined;
+  if (key === undefined) return error;
+  const lost = await describeLoss(found, reading, key);
+  const { account } = options;
+  const again = commandFor(['rebuild', found.request.name], { account }, options);
+  return new CommandFailed(
+    `${key} is damaged or was not written by this stack. ${lost}`,
+    `Restore an earlier version of the object. Or remove ${key}, and run: ${again}`,
+    { cause: error },
+  );
 }
 
 function describeWithoutFile({ account, in_table, ...range }: DaysWithoutFile, again: string): string {
@@ -176,17 +196,6 @@ async function prepareProcess({ local, out }: Folder): Promise<AsyncDisposable> 
   return scratch;
 }
 
-interface Rebuilding {
-  readonly found: FoundExport;
-  readonly schema: TableSchema;
-  readonly bucket: Bucket;
-  /** Windows that share a day with it. */
-  readonly range: DateRange;
-  readonly ledger: LedgerKnowledge;
-  /** Accepts that the held reports of the range have no rows. */
-  readonly acceptEmpty: boolean;
-}
-
 /** A window that the table lacked, and what became of it. */
 interface Rebuilt extends DateRange {
   readonly account: string;
@@ -233,8 +242,13 @@ async function* rebuildWindows(rebuilding: Rebuilding): AsyncGenerator<Rebuilt> 
     const days = daysOf(delivery);
     const shown = await readShown(days);
     const acceptedAt = acceptedBefore(delivery);
-    if (days.some((day) => isLacking(delivery, shown[day], ledger.lost.get(day), acceptedAt(day))))
-      yield await write(delivery, acceptedAt);
+    const isNeeded = (day: string) =>
+      isLacking(delivery, shown[day], {
+        lost: ledger.lost.get(day),
+        accepted_at: acceptedAt(day),
+        mayHaveRows: mayHaveRows(delivery, ledger.rowsOf(day, delivery)),
+      });
+    if (days.some(isNeeded)) yield await write(delivery, acceptedAt);
   }
   if (!rebuilding.acceptEmpty) return;
   for (const delivery of there) {
@@ -250,24 +264,10 @@ async function* rebuildWindows(rebuilding: Rebuilding): AsyncGenerator<Rebuilt> 
   }
 }
 
-/** The table has not read a delivery's report of a day, or did not have all of its columns then. */
-function isLacking(
-  delivery: StoredDelivery,
-  shown: ShownDay | undefined,
-  lost: ReportId | undefined,
-  accepted_at: string | undefined,
-): boolean {
-  if (lost && compareReports(delivery, lost) <= 0) return false;
-  if (!shown) return true;
-  const counts = shown.rows > 0 || shown.accepted_at !== undefined;
-  const { kind } = delivery.manifest.export_request;
-  // An older snapshot has the items that the newest one lacks.
-  if (kind === 'list' && !counts && (delivery.manifest.rows ?? 0) > 0) return true;
-  const lead = compareReports(delivery, shown.held ?? shown);
-  if (lead > 0) return true;
-  const isRead = compareReports(delivery, shown) === 0;
-  if (isRead) return shown.lacks !== undefined;
-  return lead === 0 && accepted_at !== undefined;
+/** A report may have rows of a day if the table never took it. An older snapshot may have items. */
+function mayHaveRows({ manifest, removed, lost }: StoredDelivery, rows: number | undefined): boolean {
+  if (removed || lost) return false;
+  return manifest.export_request.kind === 'list' ? (manifest.rows ?? 0) > 0 : rows !== 0;
 }
 
 function isOf(days: readonly string[]): (month: string) => boolean {
@@ -314,41 +314,12 @@ async function rebuildWindow(
     });
     if (after.status !== 'curated') return GONE;
     const { curated: { table, table_problem: problem } = {}, warnings } = after as SavedWindow;
+    const damagedKey = [problem ?? [], warnings].flat().map(damagedKeyIn).find(Boolean);
+    if (damagedKey !== undefined) throw damaged(damagedKey);
     const outcome = problem === undefined ? 'written' : 'failed';
     return { outcome, table, problem, warnings: warnings.filter((warning) => warning !== problem) };
   } catch (error) {
     if (!(error instanceof ExportError)) throw error;
     return { outcome: 'failed', problem: readMessage(error.message).happened };
   }
-}
-
-/**
- * Brings all months of an account to the table's columns, whatever the range, and adds to the ledger what
- * their last writers could not.
- *
- * @returns how many did not have the columns
- * @throws TableProblem if a column has another type in a month
- */
-async function rebuildMonths({ found: { request, hash }, schema, bucket }: Rebuilding): Promise<number> {
-  const { account } = request;
-  const columns = tableColumns(schema);
-  const all = requireMonths(await readEntries(bucket, { ...schema, account }));
-  const isOther = ({ month, columns: present }: MonthEntries) =>
-    month !== undefined &&
-    !(beginsWith(present.keys(), columns) && columns.every(({ name, type }) => present.get(name) === type));
-  const others = all.filter(isOther);
-  const { signal } = new AbortController();
-  await using scratch = await mkdtempDisposable(join(tmpdir(), 'rebuild-'));
-  const { path: folder } = scratch;
-  using database = await openDatabase(folder, signal, schema.columns.length);
-  const merging = { database, store: bucket, folder, signal };
-  const copied_at = new Date(0).toISOString();
-  const version = { report_id: '', created_at: copied_at, request_hash: hash };
-  const window = { start_date: '', end_date: '' };
-  const offer = { version, window, copied_at, execution: '', schema, account, acceptedAt: () => undefined };
-  for (const { month = '' } of others) await mergeMonth(merging, month, [], offer, '');
-  const lines = all.flatMap(({ days }) => shownFacts(days));
-  for (const [month, some] of Map.groupBy(lines, ({ day }) => day.slice(0, 'YYYY-MM'.length)))
-    await mergeLedger(merging, request, month, some);
-  return others.length;
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { UsageError } from '../place/errors.ts';
 
@@ -20,8 +20,29 @@ export function writeFiles(
       writeFileSync(join(dir, path), content);
     }
   } catch (error) {
-    throw new UsageError([`${dir} cannot be written (${(error as NodeJS.ErrnoException).code})`]);
+    throw createWriteFault(dir, error);
   }
+}
+
+/**
+ * Makes the folders of files before their content is made, which may take long: a folder that nobody can
+ * write is refused first.
+ *
+ * @throws UsageError if the system refuses
+ */
+export function makeFolders(dir: string, paths: readonly string[]): void {
+  try {
+    for (const folder of new Set(paths.map((path) => dirname(join(dir, path))))) {
+      makeFolder(folder);
+      accessSync(folder, constants.W_OK);
+    }
+  } catch (error) {
+    throw createWriteFault(dir, error);
+  }
+}
+
+function createWriteFault(dir: string, error: unknown): UsageError {
+  return new UsageError([`${dir} cannot be written (${(error as NodeJS.ErrnoException).code})`]);
 }
 
 /**

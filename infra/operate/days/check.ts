@@ -9,7 +9,7 @@ import { aboveTolerance, type ComparedDay } from '../../../functions/decisions/t
 import { stageWindow } from '../../../functions/tables/curate-file.ts';
 import type { Database, Row } from '../../../functions/tables/database.ts';
 import { readObject, selectOld } from '../../../functions/tables/merge.ts';
-import { type MonthEntries, readEntries } from '../../../functions/tables/month-entries.ts';
+import type { MonthEntries } from '../../../functions/tables/month-entries.ts';
 import { type DayFacts, type Sums, TableProblem } from '../../../functions/tables/report.ts';
 import { findRows } from '../../../functions/tables/report-file.ts';
 import { fieldsOfRow, metricsOf, readSums, sumExpressions } from '../../../functions/tables/stage-report.ts';
@@ -69,7 +69,7 @@ interface Work {
 async function checkExport(checking: Omit<Work, 'database' | 'folder'>, asked: Asked, now: Date) {
   const { found, schema, bucket } = checking;
   const { account, name } = found.request;
-  const { days, start_date, end_date } = await judgeExport(bucket, found);
+  const { days, months, damaged, start_date, end_date } = await judgeExport(bucket, found);
   const range = { start_date, end_date };
   await using scratch = await mkdtempDisposable(join(tmpdir(), 'check-'));
   const folder = scratch.path;
@@ -77,9 +77,6 @@ async function checkExport(checking: Omit<Work, 'database' | 'folder'>, asked: A
   using ledger = await openLedger(bucket, since, now, folder, schema.columns.length);
   const work = { ...checking, database: ledger.database, folder };
   const byMonth = Map.groupBy(days, ({ day }) => day.slice(0, 'YYYY-MM'.length));
-  const { months, damaged } = await readEntries(bucket, { ...schema, account }, (month) =>
-    byMonth.has(month),
-  );
   const summed = await pMap(months, (month) => sumMonth(work, month), { concurrency: 1 });
   const unread = months.filter((_, at) => summed[at] === undefined);
   const readable = months.filter((each) => !unread.includes(each));
@@ -109,7 +106,7 @@ async function checkExport(checking: Omit<Work, 'database' | 'folder'>, asked: A
     /** The keys of objects that cannot be read, or tell what cannot be true. */
     damaged: [
       ...found.records.damaged,
-      ...damaged.map(({ key }) => key),
+      ...damaged,
       ...unread.map(({ month = '' }) => monthKey(schema.table, account, month)),
       ...ledger.damaged.map(({ key }) => key),
     ],

@@ -1,5 +1,5 @@
 import type { Run } from '../../../functions/days/runs.ts';
-import { parseCron } from '../../../functions/workflow/cron.ts';
+import { parseCron } from '../../../functions/decisions/cron.ts';
 import { FAILURE, MANIFEST, windowOf } from '../../../functions/workflow/keys.ts';
 import {
   addDays,

@@ -1,6 +1,7 @@
 import { DAY_STATES, type DayState, type MissingReason } from '../../../functions/days/judge.ts';
 import { type DayStore, judgeStored, readTable, type StoredDay } from '../../../functions/days/read-days.ts';
-import { daysToRenew, isForgotten, type Run } from '../../../functions/days/runs.ts';
+import { daysToRenew, isForgotten, type Run, runningExecution } from '../../../functions/days/runs.ts';
+import type { MonthEntries } from '../../../functions/tables/month-entries.ts';
 import { count } from '../../../functions/workflow/count.ts';
 import {
   type DateRange,
@@ -9,10 +10,11 @@ import {
   groupDays,
 } from '../../../functions/workflow/request/dates.ts';
 import type { ShownDays } from '../../../functions/workflow/shown-days.ts';
-import type { Folder } from '../place/bucket.ts';
+import type { Folder, ReadableBucket } from '../place/bucket.ts';
 import { UsageError } from '../place/errors.ts';
 import type { FoundExport } from './exports.ts';
 import { commandFor } from './next-command.ts';
+import { readLedgerKnowledge } from './rebuildable.ts';
 
 export interface Days extends DateRange {
   readonly days: number;
@@ -24,7 +26,7 @@ export interface StateRange extends Days {
   readonly reason?: MissingReason;
   /** What a failed run says, or why the table could not take the days. */
   readonly problem?: string;
-  /** Of days that are behind: `rebuild` cannot add them, because the file of their report was removed. */
+  /** Of days that are behind: `rebuild` cannot add them, because their file was removed or replaced. */
   readonly file_gone?: true;
 }
 
@@ -44,6 +46,10 @@ export interface UnfinishedRun extends DateRange {
 /** The days of an export that are looked at, each with its state. */
 export interface JudgedRange extends DateRange {
   readonly days: readonly StoredDay[];
+  /** The days that are behind, and that `rebuild` cannot add. */
+  readonly without_file: ReadonlySet<string>;
+  /** The table's objects that can be read. */
+  readonly months: readonly MonthEntries[];
   /** The keys of the table's objects that cannot be read. */
   readonly damaged: readonly string[];
 }
@@ -74,10 +80,17 @@ const MEANINGS: Readonly<Partial<Record<DayState, string>>> = {
 /**
  * Judges the days of an export that are looked at: of a report each day, of a list its newest snapshot.
  *
+ * @param running executions, whose days are not interrupted
  * @throws UsageError for a query for purchases, which has no days; TableProblem, AccessRefused
  */
-export async function judgeExport(store: DayStore, found: FoundExport): Promise<JudgedRange> {
-  const { request, records, due } = found;
+export async function judgeExport(
+  store: DayStore & Pick<ReadableBucket, 'toFile'>,
+  found: FoundExport,
+  running: readonly string[] = [],
+): Promise<JudgedRange> {
+  const { request, due } = found;
+  const runs = found.records.runs.filter((run) => !runningExecution(run, running));
+  const records = { ...found.records, runs };
   if (request.kind === 'purchases')
     throw new UsageError([`${request.name} is a query for purchases, so it has no days`]);
   const range = request.kind === 'list' ? snapshotRange(found) : found.range;
@@ -85,7 +98,24 @@ export async function judgeExport(store: DayStore, found: FoundExport): Promise<
   const entries = await readTable(store, found, days);
   const since = request.kind === 'list' ? due : undefined;
   const damaged = entries?.damaged.map(({ key }) => key) ?? [];
-  return { ...range, days: judgeStored(days, found, records, entries, since), damaged };
+  const judged = judgeStored(days, found, records, entries, since);
+  const without_file = await findWithoutFile(store, found, judged);
+  const { months = [] } = entries ?? {};
+  return { ...range, days: judged, without_file, months, damaged };
+}
+
+/** Only the ledger tells that a day showed a report whose file was replaced. */
+async function findWithoutFile(
+  store: Pick<ReadableBucket, 'list' | 'readEnd' | 'toFile'>,
+  found: FoundExport,
+  days: readonly StoredDay[],
+): Promise<ReadonlySet<string>> {
+  const behind = days.filter(({ state }) => state === 'behind');
+  const removed = behind.filter(({ delivery }) => delivery?.removed).map(({ day }) => day);
+  const isReport = found.table?.kind === 'report';
+  if (behind.length === removed.length || !isReport) return new Set(removed);
+  const { lost } = await readLedgerKnowledge(found, store, found.range);
+  return new Set([...removed, ...behind.map(({ day }) => day).filter((day) => lost.has(day))]);
 }
 
 /** The day of the newest snapshot. */
@@ -97,7 +127,10 @@ function snapshotRange({ records: { deliveries }, range }: FoundExport): DateRan
   return range;
 }
 
-/** Runs that did not finish, the oldest first, without the ones that Step Functions still runs. */
+/**
+ * Runs that did not finish, the oldest first, without the ones that Step Functions still runs. The command of
+ * an account finishes all accounts of its run that are not done: an execution that was never started has none.
+ */
 export function findUnfinished(
   found: FoundExport,
   running: readonly string[],
@@ -106,7 +139,7 @@ export function findUnfinished(
 ): UnfinishedRun[] {
   const { records } = found;
   return records.runs.flatMap((run) => {
-    if (running.includes(run.execution) || isForgotten(run, now)) return [];
+    if (runningExecution(run, running) || isForgotten(run, now)) return [];
     const open = daysToRenew(run, records.deliveries);
     if (open.length === 0) return [];
     const judged = judgeStored(open, found, records, undefined);
@@ -119,7 +152,7 @@ export function findUnfinished(
         ...rangeOfRun(run),
         missing,
         not_renewed: open.length - missing,
-        command: commandFor(['resume', run.execution], {}, folder),
+        command: commandFor(['resume', run.parent ?? run.execution], {}, folder),
       },
     ];
   });
@@ -147,7 +180,7 @@ export type MissingDays = ReturnType<typeof describeDaysOf>;
 
 export function describeDaysOf(
   { request: { account, name }, records }: FoundExport,
-  { start_date, end_date, days, damaged }: JudgedRange,
+  { start_date, end_date, days, without_file, damaged }: JudgedRange,
   runs: readonly UnfinishedRun[],
 ) {
   const countOf = (state: DayState) => days.filter((day) => day.state === state).length;
@@ -165,7 +198,10 @@ export function describeDaysOf(
     /** Days. */
     counts,
     /** The days that are not there, in their order. */
-    ranges: groupStates(days.filter(({ state }) => state !== 'there')),
+    ranges: groupStates(
+      days.filter(({ state }) => state !== 'there'),
+      without_file,
+    ),
     /** Runs that did not finish. */
     runs,
     /** The keys of manifests, failure reports, runs and the table's objects that cannot be read. */
@@ -173,8 +209,8 @@ export function describeDaysOf(
   };
 }
 
-function groupStates(days: readonly StoredDay[]): StateRange[] {
-  const isGone = ({ state, delivery }: StoredDay) => state === 'behind' && delivery?.removed === true;
+function groupStates(days: readonly StoredDay[], withoutFile: ReadonlySet<string>): StateRange[] {
+  const isGone = ({ day }: StoredDay) => withoutFile.has(day);
   const alike = Map.groupBy(days, (day) => JSON.stringify([day.state, day.reason, day.problem, isGone(day)]));
   const ranges = [...alike.values()].flatMap((group) =>
     groupDays(group.map(({ day }) => day)).map((range): StateRange => {

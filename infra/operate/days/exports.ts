@@ -198,7 +198,10 @@ export async function listExports(out: string): Promise<ExportId[]> {
   return folders.map((folder) => ({ account: nameOf(dirname(folder)), name: nameOf(folder) }));
 }
 
-/** The request of the newest run or manifest, for an export that no config has. */
+/**
+ * The request of the newest run or manifest, for an export of a folder that no config has. It reads all
+ * manifests: no key tells which one was published last.
+ */
 async function readLastAsked(
   bucket: DayStore,
   id: ExportId,

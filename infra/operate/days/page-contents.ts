@@ -117,8 +117,8 @@ function describeExport(
     /** The warnings of the last execution that delivered something. */
     warnings: [...new Set(ofLastRun.flatMap((manifest) => manifest.warnings))] as readonly string[],
     /**
-     * Whole days from the end of the newest day to `made_at`, in the export's time zone. Absent if nothing says
-     * that there should be newer days.
+     * Whole days from the end of the newest day to `made_at`, in the export's time zone. Absent if nothing
+     * says that there should be newer days.
      */
     days_behind: behind === 0 || isLate ? behind : undefined,
     /** Of its days: a list has none. */

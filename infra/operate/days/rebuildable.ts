@@ -4,15 +4,29 @@ import { join } from 'node:path';
 import { covers } from '../../../functions/days/judge.ts';
 import type { StoredDelivery } from '../../../functions/days/records.ts';
 import type { Row } from '../../../functions/tables/database.ts';
-import { readEntries } from '../../../functions/tables/month-entries.ts';
-import { type DateRange, groupDays } from '../../../functions/workflow/request/dates.ts';
+import type { Entry } from '../../../functions/tables/ledger.ts';
+import { type AccountTable, readEntries } from '../../../functions/tables/month-entries.ts';
+import type { DayFacts } from '../../../functions/tables/report.ts';
+import {
+  type DateRange,
+  daysOf,
+  describeDays,
+  groupDays,
+} from '../../../functions/workflow/request/dates.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
-import { compareReports, type ReportId, type ShownDays } from '../../../functions/workflow/shown-days.ts';
-import { ACCEPTED, LEDGER, tableOf } from '../../../functions/workflow/table.ts';
+import {
+  compareReports,
+  type ReportId,
+  type ShownDay,
+  type ShownDays,
+} from '../../../functions/workflow/shown-days.ts';
+import { ACCEPTED, LEDGER, REPORT, TABLES_PREFIX, tableOf } from '../../../functions/workflow/table.ts';
 import { newest } from '../../stack/catalog/ledger.ts';
-import type { Bucket } from '../place/bucket.ts';
+import type { ReadableBucket } from '../place/bucket.ts';
 import type { FoundExport } from './exports.ts';
 import { openLedger } from './ledger-days.ts';
+
+type TableObjects = Pick<ReadableBucket, 'list' | 'readEnd' | 'toFile'>;
 
 /**
  * The request of a delivery that `rebuild` may write: the configured one, or an earlier form of it. A name is one
@@ -27,21 +41,33 @@ export function requestToWrite(
   return earlier.kind === table?.kind && tableOf(earlier) === table?.table ? earlier : undefined;
 }
 
-/** Days in a row whose last shown report has no file any more: it was removed, or another run replaced it. */
+/**
+ * Days in a row whose last shown report has rows of them, and no file any more: it was removed, or another run
+ * replaced it.
+ */
 export interface DaysWithoutFile extends DateRange {
   readonly account: string;
   /** The table shows that report. False also if its month cannot be read. */
   readonly in_table: boolean;
 }
 
+/** A report without rows of some days. The ledger has all of it, so it needs no file. */
+export interface EmptyReport extends Omit<Entry, 'time_zone'> {
+  readonly days: readonly DayFacts[];
+}
+
 /** What the ledger knows of an export's days, and no file. */
 export interface LedgerKnowledge {
   /** Days that cannot be written again as they are, or as they were last. */
   readonly without_file: readonly DaysWithoutFile[];
-  /** Of days that the table lost with their file: the newest report that counts. */
+  /** Of days that the table lost with their file: the newest report that counts. It has rows. */
   readonly lost: ReadonlyMap<string, ReportId>;
   /** When somebody accepted that a report has no rows of a day; undefined if nobody did. */
   readonly acceptedAt: (day: string, report: ReportId) => string | undefined;
+  /** The rows that a report has of a day; undefined if the table never took it. */
+  readonly rowsOf: (day: string, report: ReportId) => number | undefined;
+  /** Reports without rows and without a file that days show, or that are held. */
+  readonly empty: readonly EmptyReport[];
 }
 
 /**
@@ -52,29 +78,19 @@ export interface LedgerKnowledge {
  */
 export async function readLedgerKnowledge(
   found: FoundExport,
-  bucket: Pick<Bucket, 'list' | 'readEnd' | 'getFile'>,
+  bucket: TableObjects,
   range: DateRange,
 ): Promise<LedgerKnowledge> {
   const { table, request } = found;
-  const { deliveries } = found.records;
-  if (!table) return { without_file: [], lost: new Map(), acceptedAt: () => undefined };
-  const { reports, acceptedAt } = await readLastShown(found, bucket);
-  if (table.kind !== 'report') return { without_file: [], lost: new Map(), acceptedAt };
-  const { months } = await readEntries(bucket, table);
-  const shown: ShownDays = Object.assign({}, ...months.map(({ days }) => days));
-  for (const [day, { report_id, created_at, rows, accepted_at }] of Object.entries(shown)) {
-    const known = reports.get(day);
-    if (known && Date.parse(known.created_at) > Date.parse(created_at)) continue;
-    if (rows > 0 || accepted_at !== undefined) reports.set(day, { report_id, created_at });
-    else reports.delete(day);
-  }
-  const hasFile = (day: string, report: ReportId) => {
-    const writable = deliveries.filter((each) => requestToWrite(found, each) && !each.lost && !each.removed);
-    return writable.some((each) => covers(each, day) && compareReports(each, report) === 0);
-  };
-  const all = [...reports].filter(([day, report]) => covers(range, day) && !hasFile(day, report));
-  const isShown = ([day, { report_id, created_at }]: readonly [string, ReportId]) =>
-    shown[day]?.report_id === report_id && shown[day].created_at === created_at;
+  const nothing = { without_file: [], lost: new Map(), empty: [] };
+  if (!table) return { ...nothing, acceptedAt: () => undefined, rowsOf: () => undefined };
+  const { reports, shown, empty, acceptedAt, rowsOf } = await readReportsThatCount(found, bucket, table);
+  if (table.kind !== 'report') return { ...nothing, acceptedAt, rowsOf };
+  const all = [...reports].filter(
+    ([day, report]) => report.rows > 0 && covers(range, day) && !hasFile(found, day, report),
+  );
+  const isShown = ([day, report]: readonly [string, ReportId]) =>
+    shown[day] !== undefined && compareReports(shown[day], report) === 0;
   const byPlace = Map.groupBy(all, isShown);
   const without_file = [...byPlace].flatMap(([in_table, some]) =>
     groupDays(some.map(([day]) => day).sort()).map((days) => ({
@@ -83,36 +99,170 @@ export async function readLedgerKnowledge(
       in_table,
     })),
   );
-  return { without_file, lost: new Map(byPlace.get(false)), acceptedAt };
+  const needed = empty.flatMap(({ days, ...report }) => {
+    const some = days.filter(({ day }) => covers(range, day) && !hasFile(found, day, report.version));
+    return some.length > 0 ? [{ ...report, days: some }] : [];
+  });
+  return { without_file, lost: new Map(byPlace.get(false)), acceptedAt, rowsOf, empty: needed };
 }
 
-/** The newest report of each day that counts, see TABLES.md, and the accepts. */
-async function readLastShown(
+/**
+ * Says what would be lost if a damaged object of a table, or of the ledger, was removed.
+ *
+ * @throws AccessRefused, ServiceUnavailable
+ */
+export async function describeLoss(found: FoundExport, bucket: TableObjects, key: string): Promise<string> {
+  if (key.startsWith(`${TABLES_PREFIX}${LEDGER}/`))
+    return 'No day would be lost. Corrections, accepts, closes and final days would be lost.';
+  const { table, records } = found;
+  if (table?.kind !== 'report') {
+    const [newest] = records.deliveries
+      .filter((delivery) => requestToWrite(found, delivery))
+      .toSorted((one, other) => compareReports(other, one));
+    return describeLostDays(newest && (newest.lost || newest.removed) ? daysOf(newest) : []);
+  }
+  const { reports } = await readReportsThatCount(found, bucket, table);
+  const month = /\.(\d{4}-\d{2})\.parquet$/.exec(key)?.[1] ?? '';
+  const ofMonth = [...reports].filter(([day]) => day.startsWith(month));
+  if (ofMonth.length === 0)
+    return 'The ledger has no rows of this month, so nothing tells which days would be lost.';
+  const lost = ofMonth.filter(([day, report]) => report.rows > 0 && !hasFile(found, day, report));
+  return describeLostDays(lost.map(([day]) => day));
+}
+
+function describeLostDays(days: readonly string[]): string {
+  if (days.length === 0) return 'No day would be lost.';
+  const ranges = groupDays(days.toSorted()).map(describeDays);
+  return `These days would be lost, because no file gives what they show: ${ranges.join(', ')}.`;
+}
+
+/** What the ledger tells of reports. The newest one of a day that counts is the table's, where that is newer. */
+async function readReportsThatCount(
+  found: FoundExport,
+  bucket: TableObjects,
+  table: Pick<AccountTable, 'table' | 'account'>,
+) {
+  const ledger = await readReports(found, bucket);
+  const { reports } = ledger;
+  const { months } = await readEntries(bucket, table);
+  const shown: ShownDays = Object.assign({}, ...months.map(({ days }) => days));
+  for (const [day, { report_id, created_at, rows, accepted_at }] of Object.entries(shown)) {
+    const known = reports.get(day);
+    if (known && Date.parse(known.created_at) > Date.parse(created_at)) continue;
+    if (rows > 0 || accepted_at !== undefined) reports.set(day, { report_id, created_at, rows });
+    else reports.delete(day);
+  }
+  return { ...ledger, shown };
+}
+
+function hasFile(found: FoundExport, day: string, report: ReportId): boolean {
+  return found.records.deliveries.some((delivery) => {
+    const isWritable = requestToWrite(found, delivery) && !delivery.lost && !delivery.removed;
+    return isWritable && covers(delivery, day) && compareReports(delivery, report) === 0;
+  });
+}
+
+/** A list of the ledger's reports, each with its rows of a day. */
+const ROWS = `SELECT "date", "report_id", epoch_ms("report_created_at") AS "created", max("value")::BIGINT AS "rows"
+  FROM ${LEDGER} WHERE "kind" = '${REPORT}' AND "metric" = 'rows' GROUP BY ALL`;
+
+const ACCEPTS = `SELECT "date", "report_id", epoch_ms("report_created_at") AS "created", min(epoch_ms("copied_at")) AS "at"
+  FROM ${LEDGER} WHERE "kind" = '${ACCEPTED}' GROUP BY ALL`;
+
+/** The report that each day shows, and the newest one. */
+const SHOWN = newest('', ['"row_count"', '"counts_at"', '"newest_id"', '"newest_at"']);
+
+const COUNTING = `SELECT "date", "report_id", epoch_ms("report_created_at") AS "created", "row_count"::BIGINT AS "rows"
+  FROM (${SHOWN}) WHERE "metric" = 'rows' AND "counts_at" IS NOT NULL`;
+
+/** The reports of {@link SHOWN} that have no rows. Their metrics are 0. */
+const EMPTY = `SELECT "date", "report_id", epoch_ms("report_created_at") AS "created", "request_hash",
+    "start_date", "end_date", min(epoch_ms("copied_at")) AS "copied", "execution",
+    json_group_array("metric") AS "metrics"
+  FROM ${LEDGER} JOIN (
+    SELECT "date", "report_id" AS "shown_id", "report_created_at" AS "shown_at", "newest_id", "newest_at"
+    FROM (${SHOWN}) WHERE "metric" = 'rows'
+  ) USING ("date")
+  WHERE "kind" = '${REPORT}' AND "table_name" IS NOT NULL
+    AND ("report_id", "report_created_at") IN (("shown_id", "shown_at"), ("newest_id", "newest_at"))
+  GROUP BY ALL HAVING max("value") FILTER ("metric" = 'rows') = 0`;
+
+/** The newest report of each day that counts, see TABLES.md, the accepts, and reports without rows. */
+async function readReports(
   { request: { account, name } }: FoundExport,
-  bucket: Pick<Bucket, 'list' | 'getFile'>,
+  bucket: Pick<ReadableBucket, 'list' | 'toFile'>,
 ) {
   await using folder = await mkdtempDisposable(join(tmpdir(), 'ledger-'));
-  const { signal } = new AbortController();
-  const toFile = async (key: string, path: string) => (await bucket.getFile(key, path, signal)) && path;
   const since = new Map([[`${account}.${name}`, '']]);
-  using ledger = await openLedger({ list: bucket.list, toFile }, since, new Date(), folder.path);
-  const read = (sql: string) => ledger.database.query(sql);
-  const report = '"date", "report_id", epoch_ms("report_created_at") AS "created"';
-  const counting = await read(
-    `SELECT ${report} FROM (${newest('', ['"counts_at"'])}) WHERE "metric" = 'rows' AND "counts_at" IS NOT NULL`,
-  );
-  const accepts = await read(
-    `SELECT ${report}, min(epoch_ms("copied_at")) AS "at" FROM ${LEDGER} WHERE "kind" = '${ACCEPTED}' GROUP BY ALL`,
-  );
-  const toTime = (epoch: unknown) => new Date(Number(epoch)).toISOString();
-  const versionOf = ({ report_id, created }: Row): ReportId => {
-    return { report_id: String(report_id), created_at: toTime(created) };
-  };
+  using ledger = await openLedger(bucket, since, new Date(), folder.path);
+  const { database } = ledger;
+  const counting = await database.query(COUNTING);
+  const accepts = await database.query(ACCEPTS);
+  const rows = await database.query(ROWS);
+  const empty = await database.query(EMPTY);
   const keyOf = (day: string, { report_id, created_at }: ReportId) =>
     JSON.stringify([day, report_id, Date.parse(created_at)]);
-  const times = new Map(accepts.map((row) => [keyOf(String(row.date), versionOf(row)), toTime(row.at)]));
+  const keyOfRow = (row: Row) => keyOf(String(row.date), versionOf(row));
+  const times = new Map(accepts.map((row) => [keyOfRow(row), toTime(row.at)]));
+  const counts = new Map(rows.map((row) => [keyOfRow(row), Number(row.rows)]));
   return {
-    reports: new Map(counting.map((row) => [String(row.date), versionOf(row)])),
+    reports: new Map(
+      counting.map((row) => [String(row.date), { ...versionOf(row), rows: Number(row.rows) }]),
+    ),
+    empty: describeEmpty(empty),
     acceptedAt: (day: string, version: ReportId) => times.get(keyOf(day, version)),
+    rowsOf: (day: string, version: ReportId) => counts.get(keyOf(day, version)),
   };
+}
+
+function versionOf({ report_id, created }: Row): ReportId {
+  return { report_id: String(report_id), created_at: toTime(created) };
+}
+
+function toTime(epoch: unknown): string {
+  return new Date(Number(epoch)).toISOString();
+}
+
+/** Groups the rows of {@link EMPTY} by their report. */
+function describeEmpty(rows: readonly Row[]): EmptyReport[] {
+  const byReport = Map.groupBy(rows, ({ date: _, metrics: __, ...report }) => JSON.stringify(report));
+  return [...byReport.values()].flatMap((some) => {
+    const [first] = some;
+    if (!first) return [];
+    const version = { ...versionOf(first), request_hash: String(first.request_hash) };
+    const window = { start_date: String(first.start_date), end_date: String(first.end_date) };
+    const days = some.map(({ date, metrics }) => {
+      const names = (JSON.parse(String(metrics)) as readonly string[]).filter((name) => name !== 'rows');
+      return { day: String(date), rows: 0, sums: Object.fromEntries(names.map((name) => [name, '0'])) };
+    });
+    return [{ version, window, copied_at: toTime(first.copied), execution: String(first.execution), days }];
+  });
+}
+
+/** The table has not read a report of a day, or did not have all of its columns then. */
+export function isLacking(
+  report: ReportId,
+  shown: ShownDay | undefined,
+  {
+    lost,
+    accepted_at,
+    mayHaveRows,
+  }: {
+    readonly lost: ReportId | undefined;
+    readonly accepted_at: string | undefined;
+    readonly mayHaveRows: boolean;
+  },
+): boolean {
+  if (lost && compareReports(report, lost) <= 0) return false;
+  if (!shown) return true;
+  const counts = shown.rows > 0 || shown.accepted_at !== undefined;
+  const age = compareReports(report, shown);
+  const isShown = age === 0;
+  // A report that counts takes the place of an older one, and of any that does not, whatever is held.
+  const mayCount = mayHaveRows || accepted_at !== undefined;
+  if (mayCount && !isShown && (age > 0 || !counts)) return true;
+  const lead = compareReports(report, shown.held ?? shown);
+  if (lead > 0) return true;
+  if (isShown) return shown.lacks !== undefined || (accepted_at !== undefined && shown.rows === 0 && !counts);
+  return lead === 0 && accepted_at !== undefined;
 }

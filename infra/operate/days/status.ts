@@ -1,18 +1,18 @@
 import pMap from 'p-map';
-import { covers } from '../../../functions/days/judge.ts';
-import type { StoredFailure } from '../../../functions/days/records.ts';
 import { addDays, latestDate } from '../../../functions/workflow/request/dates.ts';
 import { findLastRun } from '../executions/last-run.ts';
 import { adviseLocally } from '../executions/outcome.ts';
 import type { Folder, ReadableBucket } from '../place/bucket.ts';
 import { loadConfig } from '../place/config.ts';
-import { UsageError } from '../place/errors.ts';
+import { createNoRunsError } from '../place/local-runs.ts';
 import { lastPlatform } from '../place/platform.ts';
 import { findAdvertiserGaps } from './advertisers.ts';
-import { describeDaysOf, findUnfinished, type JudgedRange, judgeExport, type UnfinishedRun } from './days.ts';
-import { type FoundExport, findAllExports, latest, PARALLEL } from './exports.ts';
+import { describeDaysOf, findUnfinished, judgeExport } from './days.ts';
+import { type FoundExport, findAllExports, PARALLEL } from './exports.ts';
 import { judgeMonths, type MonthFinality } from './final-days.ts';
 import { readLedger } from './ledger-days.ts';
+import { openFailure } from './open-failure.ts';
+import { runningOf } from './running.ts';
 
 /** An export, as its records and its running executions describe it. */
 export type ReadExport = Awaited<ReturnType<typeof readExports>>['exports'][number];
@@ -39,16 +39,14 @@ export async function readExports(
     bucket,
     now,
   );
-  if (local && all.length + unreadable.length === 0)
-    throw new UsageError([`no run has begun in --out ${out}: repeat its command, or name another folder`]);
+  if (local && all.length + unreadable.length === 0) throw createNoRunsError(out);
   const running = local ? [] : await (await import('../executions/deployed.ts')).listRunning();
   const platform = local ? await lastPlatform(out) : {};
   const read = async (found: FoundExport) => {
     const { request, records } = found;
     const { account, name, kind } = request;
-    const ofExport = running.filter((one) => one.account === account && one.export === name);
-    const executions = ofExport.map(({ execution }) => execution);
-    const judged = kind === 'purchases' ? undefined : await judgeExport(bucket, found);
+    const executions = runningOf(found, running);
+    const judged = kind === 'purchases' ? undefined : await judgeExport(bucket, found, executions);
     const unfinished = findUnfinished(found, executions, folder, now);
     const end_date = latestDate(records.deliveries.map((delivery) => delivery.end_date));
     const failure = openFailure(found, judged, unfinished);
@@ -91,20 +89,4 @@ export async function readExports(
     return { ...each, days: judged?.days, ledger, months, damaged };
   });
   return { exports: described, unreadable };
-}
-
-/** The latest failure of a day that is missing, or of a run that did not finish. */
-function openFailure(
-  { records: { failures, deliveries } }: FoundExport,
-  judged: JudgedRange | undefined,
-  unfinished: readonly UnfinishedRun[],
-): StoredFailure | undefined {
-  const missing = judged?.days.filter(({ state }) => state === 'missing') ?? [];
-  const isOpen = (failure: StoredFailure) =>
-    unfinished.some(({ execution }) => execution === failure.execution) ||
-    missing.some(({ day }) => covers(failure, day)) ||
-    // A query for purchases has no days: its next delivery settles a failure.
-    (judged === undefined &&
-      deliveries.every(({ manifest }) => Date.parse(manifest.published_at) < Date.parse(failure.at)));
-  return latest(failures.filter(isOpen));
 }

@@ -1,8 +1,8 @@
 import { globSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { identifier, literal } from '../../../functions/tables/sql.ts';
 import { name as tableName } from '../../../functions/workflow/request/fields.ts';
-import { identifier, literal } from '../../../functions/workflow/sql.ts';
 import {
   type Column,
   type ColumnType,

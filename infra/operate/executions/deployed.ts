@@ -64,13 +64,25 @@ export async function findExecution(name: string): Promise<DescribeExecutionOutp
     });
 }
 
+export type RunningExecution = Awaited<ReturnType<typeof listRunning>>[number];
+
 /** The executions that run, newest first. */
 export async function listRunning() {
-  const stateMachineArn = await readStateMachineArn();
-  const sfn = createStepFunctions(stateMachineArn);
-  const running = await listItems(sfn, { stateMachineArn, statusFilter: 'RUNNING' });
+  const { sfn, running } = await findRunning();
   const found = running.map(({ executionArn }) => sfn.describeExecution({ executionArn }));
   return (await Promise.all(found)).map(summarize);
+}
+
+/** Their names alone need no call for each. */
+export async function listRunningNames(): Promise<string[]> {
+  const { running } = await findRunning();
+  return running.flatMap(({ name }) => name ?? []);
+}
+
+async function findRunning() {
+  const stateMachineArn = await readStateMachineArn();
+  const sfn = createStepFunctions(stateMachineArn);
+  return { sfn, running: await listItems(sfn, { stateMachineArn, statusFilter: 'RUNNING' }) };
 }
 
 /** Newest first. */

@@ -1,14 +1,17 @@
 import type { ExportRecords } from '../../../functions/days/records.ts';
+import { daysToRenew, runningExecution } from '../../../functions/days/runs.ts';
 import { latest } from '../days/exports.ts';
 
 /**
  * Finds the last run of an export that has ended, as its records tell it. `incomplete`: it was stopped,
  * killed or timed out. A local run may also still run. `at` is when it delivered its last window or failed,
- * or when it began, if it did neither.
+ * or when it began, if it did neither. A run whose days have all been renewed is not incomplete: a second
+ * start by EventBridge Scheduler leaves an object of it behind.
  *
  * @param running executions that have not ended
  */
-export function findLastRun({ deliveries, failures, runs }: ExportRecords, running: readonly string[]) {
+export function findLastRun({ deliveries, failures, runs: all }: ExportRecords, running: readonly string[]) {
+  const runs = all.filter((run) => daysToRenew(run, deliveries).length > 0);
   const unfinished = new Set(runs.map(({ execution }) => execution));
   const delivered = deliveries.map(({ manifest: { published_at: at, execution } }) => {
     const outcome = unfinished.has(execution) ? ('incomplete' as const) : ('delivered' as const);
@@ -17,11 +20,13 @@ export function findLastRun({ deliveries, failures, runs }: ExportRecords, runni
   const failed = failures.map(({ execution, at, error }) => {
     return { execution, outcome: 'failed' as const, at, error };
   });
-  const begun = runs.map(({ execution, began_at: at }) => {
-    return { execution, outcome: 'incomplete' as const, at };
-  });
-  const all = [...delivered, ...begun, ...failed];
-  return latest(all.filter(({ execution }) => !running.includes(execution)));
+  const begun = runs
+    .filter((run) => !runningExecution(run, running))
+    .map(({ execution, began_at: at }) => {
+      return { execution, outcome: 'incomplete' as const, at };
+    });
+  const ends = [...delivered, ...begun, ...failed];
+  return latest(ends.filter(({ execution }) => !running.includes(execution)));
 }
 
 /** Such as `timed out` or `failed: ReportStuck`. */

@@ -6,7 +6,7 @@ import { S3Error } from '../../lab/local/s3/answers.ts';
 import { ACCOUNT, CREDENTIALS, startS3 } from '../../lab/local/s3/server.ts';
 import { listKeys, objectPath, readMeta } from '../../lab/local/s3/store.ts';
 import { readDeployment, requireOutput } from './deployment.ts';
-import { UsageError } from './errors.ts';
+import { createNoRunsError } from './local-runs.ts';
 
 /** The bucket of the deployed stack, or the bucket of a folder of local runs. */
 export interface Bucket extends ObjectStore, AsyncDisposable {}
@@ -30,13 +30,18 @@ export interface Folder {
   readonly out: string;
 }
 
-/** @throws UsageError if nothing was deployed from here, or the folder has no exports */
+/** @throws UsageError if nothing was deployed from here, or no run has begun in the folder */
 export async function openBucket({ local, out }: Folder): Promise<Bucket> {
   return local ? openFolder(out) : openDeployed();
 }
 
-/** Like {@link openBucket}, but a folder may be empty. */
-export async function openToRead({ local, out }: Folder): Promise<ReadableBucket> {
+/**
+ * Opens the bucket only to read it.
+ *
+ * @param mayBeEmpty a folder may have no runs yet
+ * @throws UsageError if nothing was deployed from here, or no run has begun in the folder
+ */
+export async function openToRead({ local, out }: Folder, mayBeEmpty = false): Promise<ReadableBucket> {
   if (!local) {
     const store = await openDeployed();
     const { signal } = new AbortController();
@@ -44,7 +49,9 @@ export async function openToRead({ local, out }: Folder): Promise<ReadableBucket
       (await store.getFile(key, path, signal, version)) && path;
     return { ...store, toFile };
   }
-  return readFolder(out, (await findBucket(out)) ?? '');
+  const bucket = await findBucket(out);
+  if (bucket === undefined && !mayBeEmpty) throw createNoRunsError(out);
+  return readFolder(out, bucket ?? '');
 }
 
 /** Reads files in place: a server between would take 3 ms of CPU for each, and loading the SDK 0.2 s. */
@@ -86,8 +93,7 @@ function readFolder(directory: string, bucket: string): ReadableBucket {
 /** Writes through the local S3, which keeps checksums and conditions. */
 async function openFolder(out: string): Promise<Bucket> {
   const bucket = await findBucket(out);
-  if (bucket === undefined)
-    throw new UsageError([`no run has exported to --out ${out}: repeat its command, or name another folder`]);
+  if (bucket === undefined) throw createNoRunsError(out);
   const server = await startS3({ directory: out, buckets: [bucket] });
   const { endpoint } = server;
   const client = { endpoint, region: 'us-east-1', credentials: CREDENTIALS, forcePathStyle: true };

@@ -75,7 +75,7 @@ export async function readDeployment() {
   const arn = outputs[OUTPUTS.stateMachine];
   if (arn === undefined)
     throw new UsageError([
-      `the stack ${stack} has no ${OUTPUTS.stateMachine}: it is not a stack of this program, or an earlier release deployed it. Deploy it again, or give another --stack`,
+      `the stack ${stack} has no ${OUTPUTS.stateMachine}: it is not a stack of this program. Give another --stack`,
     ]);
   const [, , , region = '', awsAccount = ''] = arn.split(':');
   /** For messages: its name, Region and AWS account. */

@@ -1,4 +1,4 @@
-import { type CatalogTable, readSchema } from '../../../functions/workflow/catalog-table.ts';
+import { type CatalogTable, readSchema } from '../../../functions/aws/catalog-table.ts';
 import { catalogName, LEDGER, type TableSchema } from '../../../functions/workflow/table.ts';
 import { createRequestTables } from '../../lab/local/glue.ts';
 import { type DocumentedTable, documentTable, LEDGER_TABLE } from '../../stack/catalog/table-words.ts';

@@ -1,4 +1,4 @@
-import { literal } from '../../../functions/workflow/sql.ts';
+import { literal } from '../../../functions/tables/sql.ts';
 import { ACCEPTED, CLOSED, LEDGER, REPORT, TOTAL } from '../../../functions/workflow/table.ts';
 import { FINAL_AFTER_DAYS, type FinalAfter } from '../config/exports.ts';
 

@@ -1,4 +1,4 @@
-import { parseCron } from '../../../functions/workflow/cron.ts';
+import { parseCron } from '../../../functions/decisions/cron.ts';
 import type { ConfiguredExport } from '../config/exports.ts';
 import { checkExpression } from '../config/schedule.ts';
 import type { DocumentedTable } from './table-words.ts';

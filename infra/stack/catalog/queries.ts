@@ -1,4 +1,4 @@
-import { identifier, literal } from '../../../functions/workflow/sql.ts';
+import { identifier, literal } from '../../../functions/tables/sql.ts';
 import {
   type Column,
   catalogName,

@@ -1,5 +1,5 @@
+import type { TableWords } from '../../../functions/aws/catalog-table.ts';
 import { truncate } from '../../../functions/decisions/warnings.ts';
-import type { TableWords } from '../../../functions/workflow/catalog-table.ts';
 import { byName } from '../../../functions/workflow/json.ts';
 import { findDimension, findMetric } from '../../../functions/workflow/request/dictionary.ts';
 import {

@@ -17,7 +17,6 @@ import {
   FINAL_AFTER_DAYS,
   FinalAfterDays,
 } from './exports.ts';
-import { describeOldForm } from './old-form.ts';
 
 /** The key of the config in cdk.json's context. */
 export const CONFIG_KEY = 'ad-report-export';
@@ -33,6 +32,8 @@ export const OUTPUTS = {
   alarmTopic: 'AdReportExportAlarmTopicArn',
   operatorPolicy: 'AdReportExportOperatorPolicyArn',
   keeperPolicy: 'AdReportExportKeeperPolicyArn',
+  /** Absent in a stack whose runs have no time by which they must be ready. */
+  readyChecks: 'AdReportExportReadyChecksArn',
   /** Absent, like the next ones, in a stack without tables. */
   workgroup: 'AdReportExportAthenaWorkgroup',
   database: 'AdReportExportGlueDatabase',
@@ -116,7 +117,12 @@ export const ConfigFile = z.strictObject({
   max_download_bytes: z.int().min(1).max(LARGEST_DOWNLOAD_BYTES).default(MAX_DOWNLOAD_BYTES),
   max_curate_bytes: z.int().min(1).max(LARGEST_CURATE_BYTES).default(MAX_CURATE_BYTES),
   memory_mb: z.partialRecord(z.enum(STEPS), z.int().max(MOST_MEMORY)).superRefine(checkMemory).default({}),
-  curate_minutes: z.int().min(2).max(CURATE_MINUTES).default(CURATE_MINUTES),
+  curate_minutes: z
+    .number()
+    .multipleOf(1, 'must be whole minutes')
+    .min(2)
+    .max(CURATE_MINUTES)
+    .default(CURATE_MINUTES),
   download_hosts: z.array(Host).min(1, 'must not be empty; omit it to allow any public host').optional(),
   log_retention_days: z
     .literal(RETENTIONS, `must be one of ${RETENTIONS.join(', ')}`)
@@ -151,8 +157,6 @@ export class InvalidConfig extends Error {
 
 /** @throws InvalidConfig with every fault, also with the faults of the exports' requests */
 export function parseConfig(context: unknown): Config {
-  const old = describeOldForm(context);
-  if (old !== undefined) throw new InvalidConfig([old]);
   const parsed = ConfigFile.safeParse(context, { error: wordIssue });
   const issues = parsed.error?.issues ?? [];
   const faults = [

@@ -19,7 +19,10 @@ export const PRICES = {
 /** Assumed of each report, from its creation to its manifest. An account with one window takes as long. */
 export const SECONDS_PER_REPORT = 180;
 
-/** MB of each step's function, which `memory_mb` of the config may raise. Lambda gives CPU in proportion to memory: 1,769 MB are one whole CPU. */
+/**
+ * MB of each step's function, which `memory_mb` of the config may raise. Lambda gives CPU in proportion to
+ * memory: 1,769 MB are one whole CPU.
+ */
 export const MEMORY = {
   // With `only_missing`, it parses up to thousands of manifests: 730 take 20 s on the seventh of a CPU that
   // 256 MB have.

@@ -133,7 +133,8 @@ export const ColumnFields = z.object({
 export const ExportOfAccounts = z.looseObject({
   ...ColumnFields.shape,
   accounts: z.array(z.string()).min(1, 'must not be empty; omit it for all').optional(),
-  account: z.never('is a list now: accounts').optional(),
+  // A request has this field. Here, it would be ignored, and the export would be for all accounts.
+  account: z.never('must be a list: accounts').optional(),
   runs: z.array(Run).optional(),
 });
 type ExportOfAccounts = z.infer<typeof ExportOfAccounts>;

@@ -44,18 +44,14 @@ export function runsToStart(exports: readonly ConfiguredExport[], maxAccounts: n
   const byName = Map.groupBy(sharedRuns(exports), ({ name }) => name);
   return [...byName].flatMap(([name, runs]) =>
     runs.map(({ requests, schedule, place }, at) => {
-      const { length } = requests;
-      const [account = ''] = requests.map((request) => String(request.account));
-      const input = { ...joinRequests(requests, maxAccounts), run: runName(name, place) };
-      // The schedule of one account keeps the id of earlier releases.
-      return length === 1
-        ? {
-            id: [account, name, ...(place > 0 ? [place + 1] : [])].join('.'),
-            description: `Export ${name} of account ${account}`,
-            schedule,
-            input,
-          }
-        : { id: `.${name}.${at + 1}`, description: `Export ${name} of ${length} accounts`, schedule, input };
+      const [account, ...others] = requests.map((request) => String(request.account));
+      const accounts = others.length === 0 ? `account ${account}` : `${requests.length} accounts`;
+      return {
+        id: `${name}.${at + 1}`,
+        description: `Export ${name} of ${accounts}`,
+        schedule,
+        input: { ...joinRequests(requests, maxAccounts), run: runName(name, place) },
+      };
     }),
   );
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { parseCron } from '../../../functions/workflow/cron.ts';
+import { parseCron } from '../../../functions/decisions/cron.ts';
 import { isTimeZone } from '../../../functions/workflow/request/dates.ts';
 
 /** The form of an expression. {@link parseCron} reads the values of a cron. */

@@ -43,7 +43,10 @@ export interface AdReportExportProps {
   readonly vpc?: IVpc;
   /** Default: the private subnets of the VPC. */
   readonly vpcSubnets?: SubnetSelection;
-  /** Instead of `memory_mb` of CurateReport and of `curate_minutes`, in the same limits. */
+  /**
+   * Replaces `memory_mb` of CurateReport, and `curate_minutes`. The limits are the same, and the timeout must
+   * be whole minutes.
+   */
   readonly curateReport?: Pick<FunctionOptions, 'memorySize' | 'timeout'>;
   /**
    * The program of the command line. Mails, events and failure reports begin their commands with it. Default:
@@ -77,7 +80,7 @@ export class AdReportExport extends Construct {
    */
   constructor(scope: Construct, id: string, props: AdReportExportProps, bundles?: string) {
     super(scope, id);
-    const config = parseConfig(withCurateReport(props));
+    const config = parseProps(props);
     this.name = config.stack;
     refuseOthers(
       this,
@@ -143,6 +146,7 @@ export class AdReportExport extends Construct {
       alarmTopic: topic.topicArn,
       operatorPolicy,
       keeperPolicy,
+      readyChecks: readyChecks?.stateMachineArn,
       database: tables?.database,
       workgroup: tables?.workgroup,
       readerPolicy: tables?.readerPolicy,
@@ -206,19 +210,37 @@ export class AdReportExport extends Construct {
   }
 }
 
-/** The config with the settings of a prop. */
-function withCurateReport({ config, curateReport }: AdReportExportProps): ConfigInput {
+/**
+ * Parses the config with the settings of the prop `curateReport`.
+ *
+ * @throws InvalidConfig with every fault. Faults of the prop name it
+ */
+function parseProps({ config, curateReport }: AdReportExportProps): Config {
   const { memorySize, timeout } = curateReport ?? {};
-  return {
+  const settings = {
     ...config,
     ...(memorySize !== undefined && { memory_mb: { ...config.memory_mb, CurateReport: memorySize } }),
     ...(timeout && { curate_minutes: timeout.toMinutes({ integral: false }) }),
   };
+  const fields = new Map<string, string>();
+  if (memorySize !== undefined) fields.set('memory_mb.CurateReport', 'curateReport.memorySize');
+  if (timeout) fields.set('curate_minutes', 'curateReport.timeout');
+  try {
+    return parseConfig(settings);
+  } catch (error) {
+    if (!(error instanceof InvalidConfig)) throw error;
+    const faults = error.faults.map((fault) => {
+      const [setting = ''] = fault.split(':', 1);
+      const field = fields.get(setting);
+      return field === undefined ? fault : fault.replace(setting, `${field} (${setting})`);
+    });
+    throw new InvalidConfig(faults);
+  }
 }
 
 /**
- * @throws InvalidConfig if an export is in the same stack, has the same bucket, or would be deployed under the
- *   same names
+ * @throws InvalidConfig if an export is in the same stack, has the same bucket, or would be deployed under
+ *   the same names
  */
 function refuseOthers(
   added: AdReportExport,

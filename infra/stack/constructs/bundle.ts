@@ -144,7 +144,9 @@ function runInProject(folder: string, npm: string): void {
   }
 }
 
-/** The folder of the project with settings for npm that a folder belongs to, such as the root of workspaces. */
+/**
+ * The folder of the project with settings for npm that a folder belongs to, such as the root of workspaces.
+ */
 function findProject(folder: string): string | undefined {
   const isProject = ['package.json', NPM_SETTINGS].every((name) => existsSync(join(folder, name)));
   if (isProject) return folder;

@@ -8,8 +8,8 @@ import { retries } from './retries.ts';
 import { CAUGHT } from './workflow-states.ts';
 
 /**
- * A window ends within 24 h in the worst case, so 100 windows, one at a time, end within 100 days. The export's
- * own states, which list the advertisers, take a day more. Nearly all exports end within minutes.
+ * A window ends within 24 h in the worst case, so 100 windows, one at a time, end within 100 days. The
+ * export's own states, which list the advertisers, take a day more. Nearly all exports end within minutes.
  */
 export const EXECUTION_TIMEOUT = Duration.days(101);
 

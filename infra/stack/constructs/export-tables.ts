@@ -3,12 +3,8 @@ import { CfnNamedQuery, CfnWorkGroup } from 'aws-cdk-lib/aws-athena';
 import { CfnDatabase, CfnTable, type IDatabaseRef } from 'aws-cdk-lib/aws-glue';
 import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
+import { type CatalogTable, catalogTable, createCatalogTable } from '../../../functions/aws/catalog-table.ts';
 import { platformName } from '../../../functions/decisions/request-hash.ts';
-import {
-  type CatalogTable,
-  catalogTable,
-  createCatalogTable,
-} from '../../../functions/workflow/catalog-table.ts';
 import { catalogName, LEDGER, LEDGER_COLUMNS, metricType } from '../../../functions/workflow/table.ts';
 import { savedQueries } from '../catalog/queries.ts';
 import { documentTable, LEDGER_TABLE, tableWords } from '../catalog/table-words.ts';
@@ -100,7 +96,7 @@ export class ExportTables extends Construct {
 
 /** CfnTable would want each property under another name than the API of Glue, which the local Glue speaks. */
 function createTable(scope: Construct, DatabaseName: string, TableInput: CatalogTable): void {
-  // A construct keeps its children in an object with a prototype. Other names keep their logical ids.
+  // A construct keeps its children in an object with a prototype, in which `constructor` is taken.
   const id = TableInput.Name in {} ? `table-${TableInput.Name}` : TableInput.Name;
   new CfnResource(scope, id, {
     type: CfnTable.CFN_RESOURCE_TYPE_NAME,

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { curateReport } from '../../../functions/curate-report.ts';
 import { requestHash } from '../../../functions/decisions/request-hash.ts';
 import { openDatabase } from '../../../functions/tables/database.ts';
-import { literal } from '../../../functions/workflow/sql.ts';
+import { literal } from '../../../functions/tables/sql.ts';
 import type { SavedWindow } from '../../../functions/workflow/states.ts';
 import { reportRef, storedObject, windowOf } from '../../support/steps.ts';
 import { FIELDS, SCHEMA, type Work } from './report.ts';

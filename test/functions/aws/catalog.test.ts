@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createCatalog } from '../../../functions/aws/catalog.ts';
-import { catalogTable } from '../../../functions/workflow/catalog-table.ts';
+import { catalogTable } from '../../../functions/aws/catalog-table.ts';
 import type { TableSchema } from '../../../functions/workflow/table.ts';
 import { startFaultyGlue } from '../../support/faulty-services.ts';
 import { awsEnvironment, setEnvironment } from '../../support/lambda.ts';

@@ -39,6 +39,10 @@ describe('the state of a day', () => {
     ['nothing was delivered', { state: 'missing', deliveries: [] }],
     ['a delivery ends before it', { state: 'missing', deliveries: [delivery({ end_date: DAY })] }],
     [
+      'a delivery begins after it',
+      { state: 'missing', deliveries: [delivery({ start_date: '2026-10-06' })] },
+    ],
+    [
       'the file of its only delivery is another one',
       { state: 'missing', deliveries: [delivery({ lost: true })] },
     ],
@@ -70,10 +74,34 @@ describe('the state of a day', () => {
       { state: 'there', deliveries: [delivery({ created_at: EARLY })], table: shown() },
     ],
     [
+      'the table shows the report that it held, because a person accepted it',
+      { state: 'there', deliveries: [delivery()], table: shown({ report_id: 'r', held: HELD }) },
+    ],
+    [
+      'the table holds its newest report, and lacks a column of the one that it shows',
+      {
+        state: 'held',
+        deliveries: [delivery()],
+        table: shown({ created_at: EARLY, report_id: 'old', held: HELD, lacks: ['clicks'] }),
+      },
+    ],
+    [
+      'the table shows a newer report than each manifest, and lacks a column of it',
+      { state: 'there', deliveries: [delivery({ created_at: EARLY })], table: shown({ lacks: ['clicks'] }) },
+    ],
+    [
       'the table holds its newest report',
       {
         state: 'held',
         deliveries: [delivery()],
+        table: shown({ created_at: EARLY, report_id: 'old', held: HELD }),
+      },
+    ],
+    [
+      'the table holds a report that no manifest names',
+      {
+        state: 'there',
+        deliveries: [delivery({ created_at: EARLY, report_id: 'old' })],
         table: shown({ created_at: EARLY, report_id: 'old', held: HELD }),
       },
     ],
@@ -115,10 +143,10 @@ describe('the state of a day', () => {
   it('is behind if the table lacked a column of its request', () => {
     const evidence = {
       deliveries: [delivery()],
-      shown: { [DAY]: shown({ lacks: ['clicks'] }) },
+      shown: { [DAY]: shown({ lacks: ['clicks', 'installs'] }) },
       hash: 'now',
     };
-    const problem = 'the table shows it without clicks';
+    const problem = 'the table shows it without clicks, installs';
     expect(judgeDays([DAY], evidence)).toMatchObject([{ state: 'behind', problem }]);
     // No rebuild could add a column that the config has no more.
     expect(judgeDays([DAY], { ...evidence, hash: 'other' })).toMatchObject([{ state: 'older' }]);
@@ -132,6 +160,20 @@ describe('the state of a day', () => {
   ])('is over by the time zone %s', (timeZone, created_at, state) => {
     const deliveries = [delivery({ created_at })];
     expect(judgeDays([DAY], { deliveries, hash: 'now', timeZone })).toMatchObject([{ state }]);
+  });
+
+  it('comes with its newest report, and with what the table shows', () => {
+    const days = judgeDays(['2026-10-04', DAY, '2026-10-20'], {
+      deliveries: [older, delivery()],
+      shown: { [DAY]: shown() },
+      hash: 'now',
+    });
+    const newest = delivery();
+    expect(days).toEqual([
+      { day: '2026-10-04', state: 'behind', delivery: newest },
+      { day: DAY, state: 'there', delivery: newest, shown: shown() },
+      { day: '2026-10-20', state: 'missing', reason: 'never' },
+    ]);
   });
 
   it('covers the start of a window without days', () => {

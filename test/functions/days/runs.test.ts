@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { daysToRenew, isForgotten, type Run, readRuns } from '../../../functions/days/runs.ts';
+import {
+  daysToRenew,
+  isForgotten,
+  type Run,
+  readRuns,
+  runningExecution,
+} from '../../../functions/days/runs.ts';
 import { runKey } from '../../../functions/workflow/keys.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import { createBucket } from '../../support/manifests.ts';
@@ -21,10 +27,17 @@ describe('readRuns', () => {
     texts.set(runKey(request, 'x'), JSON.stringify(run({ execution: 'x' })));
     texts.set(runKey(request, 'torn'), '{"version": "1"');
     texts.set(runKey(request, 'foreign'), JSON.stringify(run({ execution: 'another' })));
+    for (const other of [{ account: 'other' }, { name: 'other' }]) {
+      const [execution = ''] = Object.keys(other);
+      const asked = { ...request, ...other };
+      texts.set(runKey(request, execution), JSON.stringify(run({ execution, request: asked })));
+    }
     texts.set(runKey(request, 'untrue'), JSON.stringify(run({ execution: 'untrue', began_at: 'yesterday' })));
     const { records, damaged } = await readRuns(store, request, new Date('2026-10-12T00:00:00Z'));
     expect(records.map(({ execution }) => execution)).toEqual(['x', 'later']);
-    expect(damaged).toEqual(['foreign', 'torn', 'untrue'].map((name) => runKey(request, name)));
+    expect(damaged).toEqual(
+      ['account', 'foreign', 'name', 'torn', 'untrue'].map((name) => runKey(request, name)),
+    );
   });
 });
 
@@ -52,15 +65,33 @@ describe('the days that a run still has to renew', () => {
     expect(daysToRenew(run(), deliveries)).toEqual(days);
   });
 
+  it('are in their order, and have the start of a window without days', () => {
+    const windows = [
+      { start_date: '2026-10-09', end_date: '2026-10-09' },
+      { start_date: '2026-10-03', end_date: '2026-10-05' },
+    ];
+    expect(daysToRenew(run({ windows }), [])).toEqual(['2026-10-03', '2026-10-04', '2026-10-09']);
+  });
+
   it('are none of a list once there is any later snapshot', () => {
     const list = { ...request, kind: 'list', resource: 'campaigns' } as unknown as ExportRequest;
     const later = { start_date: '2026-10-12', end_date: '2026-10-13', ...report };
     expect(daysToRenew(run({ request: list }), [later])).toEqual([]);
+    const earlier = { ...later, created_at: '2026-10-09T00:00:00Z' };
+    expect(daysToRenew(run({ request: list }), [earlier])).toHaveLength(3);
   });
 });
 
 it.each([
-  ['2026-11-10T23:00:00Z', false],
+  ['its own execution', ['e', 'parent'], 'e'],
+  ['the one of several accounts, which is to start it', ['parent'], 'parent'],
+  ['neither', ['other'], undefined],
+])('a run is run by %s', (_, running, execution) => {
+  expect(runningExecution(run({ parent: 'parent' }), running)).toBe(execution);
+});
+
+it.each([
+  ['2026-11-10T00:00:00Z', false],
   ['2026-11-11T01:00:00Z', true],
 ])('nobody finishes a run 31 days later: %s', (now, isOld) => {
   expect(isForgotten(run(), new Date(now))).toBe(isOld);

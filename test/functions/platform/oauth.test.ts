@@ -136,6 +136,17 @@ test.each(['INVALID_CLIENT', 'Invalid_Client', 'InvalidClient'])('2: %s is inval
   expect(facts.type).toBe('invalid_client');
 });
 
+test.each([
+  ['Client_Disabled', 'client_disabled'],
+  ['InvalidClientSecret', 'invalid_client_secret'],
+  ['InvalidAPIKey', 'invalid_api_key'],
+  ['accountSuspended', 'account_suspended'],
+  ['LOGIN_REQUIRED', 'login_required'],
+])('2: %s blames the credential as %s does', async (error, type) => {
+  for (const body of [{ error }, { error: { code: error } }])
+    expect((await errorOf(CredentialUnusable, answered(400, body))).facts).toMatchObject({ type });
+});
+
 test('a scope that the client lacks is named (RFC 6749, 5.2)', async () => {
   const form = { ...FORM, scope: 'reporting:read advertisers:read' };
   const error = await errorOf(CredentialUnusable, answered(400, { error: 'invalid_scope' }, {}, form));
@@ -143,7 +154,7 @@ test('a scope that the client lacks is named (RFC 6749, 5.2)', async () => {
 });
 
 test('a code that could be an echo of a secret is not repeated', async () => {
-  for (const error of ['Unknown client', 'x'.repeat(51), 7])
+  for (const error of ['Unknown client', 'x'.repeat(51), 'aSecretOfLetters', 'SECRET', 7])
     for (const body of [{ error }, { error: { type: error } }])
       expect((await errorOf(ExportError, answered(400, body))).facts.type).toBe('unnamed error');
 });
@@ -163,6 +174,9 @@ test.each<[number, unknown, Record<string, string>]>([
   [403, { error: { type: 'quota', message: 'Quota exceeded' } }, {}],
   [403, { error: { code: 'TooManyRequests' } }, {}],
   [403, { fault: { faultstring: 'Rate limit quota violation' } }, {}],
+  [403, { errors: [{ code: 'x', errorMessage: 'Too many requests' }] }, {}],
+  [403, { error: { details: ['Rate limit exceeded'] } }, {}],
+  [403, { data: { error: { status: 'THROTTLED' } } }, {}],
   [403, PAGE, { 'retry-after': 'Sat, 28 Nov 2099 21:00:00 GMT' }],
   [403, '<html>Too many requests</html>', {}],
   [400, { error: 'invalid_request', error_description: 'Please try again later.' }, {}],
@@ -197,6 +211,12 @@ test.each<[number, unknown, string]>([
   [400, { error: 'unsupported_grant_type', error_description: 'It is unavailable' }, 'RequestRefused'],
   [400, { error: 'invalid_request', error_uri: 'https://x.example/quota' }, 'RequestRefused'],
   [400, { error: 'invalid_request', error_description: 'The scope is unavailable' }, 'RequestRefused'],
+  [400, { error: { type: 'no_grant', doc_url: 'docs/quota' } }, 'RequestRefused'],
+  [400, { error: { type: 'no_grant', links: { type: 'quota' } } }, 'RequestRefused'],
+  [400, { error: 'no_grant', client: 'quota-reports' }, 'RequestRefused'],
+  [400, { error: 'no_grant', message: 'See https://x.example/quota.' }, 'RequestRefused'],
+  [400, { type: 'https://x.example/quota', title: 'Refused' }, 'RequestRefused'],
+  [400, '<a href="/quota">Help</a>', 'RequestRefused'],
   [400, '', 'RequestRefused'],
 ])('66: %i with %j is %s, which blames no credential', async (status, body, name) => {
   expect(await errorOf(ExportError, answered(status, body))).toMatchObject({ name, facts: { status } });

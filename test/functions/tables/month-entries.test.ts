@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openDatabase } from '../../../functions/tables/database.ts';
 import { readEntries, requireMonths, shownOn } from '../../../functions/tables/month-entries.ts';
-import { literal } from '../../../functions/workflow/sql.ts';
+import { literal } from '../../../functions/tables/sql.ts';
 import { SAID, shownDay } from '../../support/ledger-rows.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 

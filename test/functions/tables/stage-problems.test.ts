@@ -14,6 +14,14 @@ import {
   withColumn,
 } from './reports.ts';
 
+const REPEATED = 'several fields have the same name, whatever its case: "a.spend", "a.spend"';
+const REPEATED_DEEP = 'several fields have the same name, whatever its case: "a.b.spend", "a.b.spend"';
+
+/** The spend is a field inside of an object. */
+function spendFrom(from: string): Given {
+  return { schema: withColumn({ name: 'spend', from }) };
+}
+
 describe('a file is delivered without its table if it has', () => {
   const [FIRST] = CSV.split('\n');
 
@@ -44,6 +52,19 @@ describe('a file is delivered without its table if it has', () => {
     ['Spend and spend', rowsWith({ Spend: 2 }), 'have the same name, whatever its case: "spend", "Spend"'],
     ['SPEND in a row', JSON.stringify([ROW, { ...ROW, spend: undefined, SPEND: 2 }]), '"spend", "SPEND"'],
     ['a field twice', rowsWithJson('x', '1,"spend":2'), '"spend", "spend"'],
+    [
+      'a field twice in an object',
+      rowsWithJson('a', '{"spend":3,"spend":4}'),
+      REPEATED,
+      spendFrom('a.spend'),
+    ],
+    [
+      'an object twice in an object',
+      rowsWithJson('a', '{"b":{"spend":3},"b":{}}'),
+      REPEATED_DEEP,
+      spendFrom('a.b.spend'),
+    ],
+    ['an object of columns twice', rowsWithJson('a', '{"spend":3},"a":{}'), '"a", "a"', spendFrom('a.spend')],
     ['a field twice in all rows', '[{"date":"2026-10-01","spend":1,"spend":2}]', '"spend", "spend"'],
     [
       'several arrays of objects',

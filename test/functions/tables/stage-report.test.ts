@@ -280,6 +280,62 @@ it('a metric that no row of JSON has is named, and its sum is unknown', async ()
   expect(await factsOf(JSON.stringify([{ ...ROW, impressions: null }]))).toMatchObject({ absent: [] });
 });
 
+describe('a field of a row that is left out, because its day is beside the window', () => {
+  const BEFORE = { ...ROW, date: '2026-09-30' };
+  const LACKING = { ...ROW, impressions: undefined };
+  const NESTED_IMPRESSIONS = { schema: withColumn({ name: 'impressions', from: 'metrics.impressions' }) };
+
+  it.each<[string, readonly object[], Given?]>([
+    ['in one of the rows', [LACKING, BEFORE, LACKING]],
+    ['in most rows', [BEFORE, LACKING, { ...BEFORE, date: '2026-10-04' }]],
+    [
+      'inside of an object',
+      [
+        { ...BEFORE, metrics: { impressions: 1 } },
+        { ...ROW, metrics: {} },
+      ],
+      NESTED_IMPRESSIONS,
+    ],
+  ])('counts as a metric that no row has, %s', async (_, rows, given) => {
+    const facts = await factsOf(JSON.stringify(rows), given);
+    expect(facts).toMatchObject({ absent: ['impressions'], sums: { impressions: null } });
+    expect(facts.table_problem).toBeUndefined();
+  });
+
+  it.each<[string, readonly object[], Given?]>([
+    ['in the row', [BEFORE, { ...ROW, impressions: null }]],
+    [
+      'inside of an object',
+      [
+        { ...BEFORE, metrics: { impressions: 1 } },
+        { ...ROW, metrics: { impressions: null } },
+      ],
+      NESTED_IMPRESSIONS,
+    ],
+  ])('counts as a metric of the window if a row there has it as null, %s', async (_, rows, given) => {
+    expect(await factsOf(JSON.stringify(rows), given)).toMatchObject({
+      absent: [],
+      sums: { impressions: null },
+    });
+  });
+
+  it('is a table problem if it is a dimension that no row of the window has', async () => {
+    const { table_problem } = await factsOf(JSON.stringify([BEFORE, { ...ROW, campaign_id: undefined }]));
+    expect(table_problem).toBe('no row has "campaign_id"');
+  });
+
+  it('is no table problem if its row repeats it', async () => {
+    const rows = JSON.stringify([ROW, { ...BEFORE, Spend: 2 }]);
+    expect((await factsOf(rows)).table_problem).toBeUndefined();
+  });
+
+  it('shows that a single object is a row', async () => {
+    await expect(factsOf(JSON.stringify(BEFORE))).rejects.toThrow(
+      /No row of the file has a date in the window/,
+    );
+  });
+});
+
 it.each([
   ['7', '0.7'],
   ['7.0', '0.70'],

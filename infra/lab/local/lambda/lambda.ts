@@ -98,12 +98,12 @@ type Instance = ReturnType<typeof startInstance>;
  */
 function startInstance(
   { file, timeoutSeconds, memoryMb, environment, scratch: parent = tmpdir() }: FunctionSpec,
-  { real, start, speed }: ClockAnchor,
+  { real, start, speed, catchesUp = false }: ClockAnchor,
   log: (line: string) => void,
 ) {
   mkdirSync(parent, { recursive: true });
   const scratch = mkdtempDisposableSync(join(parent, 'lambda-'));
-  const data: FunctionData = { file, clock: { real, start, speed } };
+  const data: FunctionData = { file, clock: { real, start, speed, catchesUp } };
   // The process removes NODE_COMPILE_CACHE again before it loads the handler.
   const { NODE_COMPILE_CACHE } = process.env;
   const child = fork(PROCESS, [JSON.stringify(data)], {

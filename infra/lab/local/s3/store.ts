@@ -43,7 +43,9 @@ export type ObjectMeta = {
   lastModified: string;
   /** Only in a bucket with versions. */
   versionId?: string;
-  /** When the file was written, in epoch ms by the clock of the disk. A rename keeps it, and a copy may not. */
+  /**
+   * When the file was written, in epoch ms by the clock of the disk. A rename keeps it, and a copy may not.
+   */
   mtimeMs: number;
 };
 

@@ -5,8 +5,8 @@ import { Command } from 'commander';
 import pMap from 'p-map';
 import { openDatabase } from '../../../../functions/tables/database.ts';
 import { mergeObject, parquet, selectOld, timestamp } from '../../../../functions/tables/merge.ts';
+import { literal } from '../../../../functions/tables/sql.ts';
 import { monthRange } from '../../../../functions/workflow/request/dates.ts';
-import { literal } from '../../../../functions/workflow/sql.ts';
 import {
   CLOSED,
   closedKey,

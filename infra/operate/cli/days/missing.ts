@@ -17,6 +17,7 @@ import {
 import type { AskedDays } from '../../days/days-to-look-at.ts';
 import { type ExportPlace, findConfigured, findExport } from '../../days/exports.ts';
 import { findRemedies } from '../../days/remedies.ts';
+import { findRunning, type RunningRun } from '../../days/running.ts';
 import { type Folder, openToRead } from '../../place/bucket.ts';
 import { printDocument, printLines } from '../layout.ts';
 import { type CommonOptions, examples, option } from '../options.ts';
@@ -38,31 +39,30 @@ export function createCommand(): Command {
       await using bucket = await openToRead(options);
       const now = new Date();
       const found = await findExport(name, options, bucket, now, options);
-      const judged = await judgeExport(bucket, found);
-      const running = options.local ? [] : await listRunningNames();
+      const all = options.local
+        ? []
+        : await (await import('../../executions/deployed.ts')).listRunningNames();
+      const running = findRunning(found, all);
+      const judged = await judgeExport(bucket, found, all);
       const gaps = await findAdvertiserGaps(found, judged.days, bucket, options);
-      const { damaged, ...lacking } = describeDaysOf(
-        found,
-        judged,
-        findUnfinished(found, running, options, now),
-      );
-      const missing = { ...lacking, ...gaps, damaged: [...damaged, ...gaps.damaged] };
+      const { damaged, ...lacking } = describeDaysOf(found, judged, findUnfinished(found, all, options, now));
+      const missing = {
+        ...lacking,
+        ...(running.length > 0 && { running }),
+        ...gaps,
+        damaged: [...damaged, ...gaps.damaged],
+      };
       if (options.json) printDocument(missing);
       else printLines(describeMissing(missing, found.request, options));
     });
 }
 
-async function listRunningNames(): Promise<string[]> {
-  const { listRunning } = await import('../../executions/deployed.ts');
-  return (await listRunning()).map(({ execution }) => execution);
-}
-
 function describeMissing(
-  missing: MissingDays & AdvertiserGaps,
+  missing: MissingDays & AdvertiserGaps & { readonly running?: readonly RunningRun[] },
   request: ExportRequest,
   folder: Folder,
 ): string[] {
-  const { account, name, ranges, runs, newcomers, refused, damaged } = missing;
+  const { account, name, ranges, runs, running = [], newcomers, refused, damaged } = missing;
   const remedies = [findRemedies(missing, request, folder), newcomers ?? [], refused ?? []].flat();
   return [
     `${account}/${name}, ${describeDays(missing)}: ${describeCounts(missing)}`,
@@ -70,6 +70,7 @@ function describeMissing(
     ...[newcomers, refused].flatMap((lacked) => (lacked ? [`  ${lacked.words}`] : [])),
     ...damaged.map((key) => `  ${describeDamage(key)}`),
     ...remedies.flatMap(({ aim, command }) => [aim, `  ${command}`]),
+    ...running.map((run) => `The run of ${describeDays(run)} is running: ${run.execution}`),
     ...runs.flatMap((run) => [`${upperFirst(describeUnfinished(run))}:`, `  ${run.command}`]),
   ];
 }

@@ -5,6 +5,7 @@ import { isOfAccounts } from '../../../../functions/workflow/request/accounts.ts
 import { commandFor } from '../../days/next-command.ts';
 import { createStepFunctions, hasEnded, readEnd } from '../../executions/deployed.ts';
 import { type Outcome, outcomeOf } from '../../executions/outcome.ts';
+import { nameFaults } from '../../place/configured-name.ts';
 import { CommandFailed, refuse } from '../../place/errors.ts';
 import { checkRequests } from '../../place/request.ts';
 import { catchInterrupt } from '../interrupt.ts';
@@ -27,7 +28,8 @@ export async function startAndFollow(
 ): Promise<Outcome> {
   const now = new Date();
   const { requests, warnings } = checkRequests(request, now);
-  refuse([...new Set(requests.flatMap((each) => futureFaults(each, now)))]);
+  const future = new Set(requests.flatMap((each) => futureFaults(each, now)));
+  refuse([...future, ...nameFaults(requests, now)]);
   for (const warning of warnings) warn(warning);
   const sfn = createStepFunctions(stateMachineArn);
   const input = JSON.stringify(request);

@@ -14,7 +14,7 @@ import { createViews, describeReport, findTables, findUnreadable, tablesNamedIn 
 import { openToRead } from '../../place/bucket.ts';
 import { loadConfig } from '../../place/config.ts';
 import { CommandFailed, toPrintable, UsageError } from '../../place/errors.ts';
-import { hasRuns } from '../../place/local-runs.ts';
+import { createNoRunsError, hasRuns } from '../../place/local-runs.ts';
 import type { QueryResult, Value } from './result.ts';
 
 /** DuckDB must not download anything. What it needs is built in. */
@@ -42,8 +42,7 @@ const REPEAT = 'Correct the query, or repeat it when no run writes the table.';
  */
 export async function runLocalQuery(sql: string, out: string, readsAll = false): Promise<QueryResult> {
   const tables = findTables(out);
-  if (tables.size === 0 && !hasRuns(out))
-    throw new UsageError([`no run has begun in --out ${out}: repeat its command, or name another folder`]);
+  if (tables.size === 0 && !hasRuns(out)) throw createNoRunsError(out);
   const { connection, close } = await openDatabase();
   const named = readsAll ? [] : tablesNamedIn(sql, tables);
   const read = named.length > 0 ? named : [...tables.values()];
@@ -76,7 +75,7 @@ export async function runLocalQuery(sql: string, out: string, readsAll = false):
 /** By table, the hash of the configured request of each account. A folder's runs may have asked for others. */
 async function readRequests(out: string): Promise<ReadonlyMap<string, TableSchema['requests']>> {
   const place = { local: true, out } as const;
-  await using bucket = await openToRead(place);
+  await using bucket = await openToRead(place, true);
   const exports = await findExports(undefined, place, bucket, new Date());
   const byTable = Map.groupBy(exports, ({ request }) => request.name);
   return new Map(

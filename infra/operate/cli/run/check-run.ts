@@ -39,7 +39,7 @@ export interface LocalRunOptions extends PlatformOptions, RequestOptions, Common
 export async function checkRun(name: string | undefined, given: LocalRunOptions, now: Date) {
   const options = given.baseUrl === undefined ? { ...(await lastPlatform(given.out)), ...given } : given;
   refuse(await findPlatformFaults(options));
-  await using bucket = await openToRead({ local: true, out: options.out });
+  await using bucket = await openToRead({ local: true, out: options.out }, true);
   const input = given.request ?? withOptions(await findLocalRequest(name, options, bucket, now), options);
   const { requests, warnings } = checkRequests(input, now);
   const faults = requests.flatMap((request) => futureFaults(request, now));

@@ -1,16 +1,12 @@
 import { Command } from 'commander';
-import { readDays } from '../../../../functions/days/read-days.ts';
-import { daysIn } from '../../../../functions/days/runs.ts';
-import { requestHash } from '../../../../functions/decisions/request-hash.ts';
 import { isOfAccounts, requestsIn } from '../../../../functions/workflow/request/accounts.ts';
 import { describeDays } from '../../../../functions/workflow/request/dates.ts';
-import { type ExportRequest, splitRequest } from '../../../../functions/workflow/request/request.ts';
-import { tableOf } from '../../../../functions/workflow/table.ts';
+import { splitRequest } from '../../../../functions/workflow/request/request.ts';
 import { costOf, PRICES, SECONDS_PER_REPORT } from '../../../stack/config/cost.ts';
-import { tablesOf, withColumns } from '../../../stack/config/exports.ts';
-import { openToRead } from '../../place/bucket.ts';
+import { chooseMissingWindows } from '../../days/missing-windows.ts';
 import { loadConfig } from '../../place/config.ts';
-import { lastPlatform, targetOf } from '../../place/platform.ts';
+import { nameFaults } from '../../place/configured-name.ts';
+import { refuse } from '../../place/errors.ts';
 import { checkOneAccount, checkRequest } from '../../place/request.ts';
 import { printDocument, printLines } from '../layout.ts';
 import { type CommonOptions, examples, option } from '../options.ts';
@@ -39,15 +35,17 @@ export function createCommand(): Command {
 }
 
 /** @returns the document that --json prints */
-async function planRequest(input: unknown, options: PlanOptions) {
+export async function planRequest(input: unknown, options: PlanOptions) {
   const now = new Date();
   const found = requestsIn(input) as { account: string }[];
   const todo = options.input && 'leave one of them in the file';
   if (isOfAccounts(input)) checkOneAccount(String(input.name), found, todo);
   const { request, warnings, manner } = checkRequest(found[0], now);
-  const all = splitRequest(request);
-  const windows = manner.onlyMissing ? await leaveOutDelivered(request, found[0], options) : all;
-  const already_delivered = manner.onlyMissing ? all.length - windows.length : undefined;
+  if (!options.local) refuse(nameFaults([request], now));
+  const chosen = manner.onlyMissing
+    ? await chooseMissingWindows(request, found[0], options, now)
+    : { windows: splitRequest(request), already_delivered: undefined, warnings: [] };
+  const { windows, already_delivered } = chosen;
   const rounds = Math.ceil(windows.length / request.max_parallel);
   // With the platform's totals.
   const reports = windows.length * (request.kind === 'report' && request.reconcile ? 2 : 1);
@@ -62,25 +60,8 @@ async function planRequest(input: unknown, options: PlanOptions) {
     reports: request.kind === 'report' ? reports : 0,
     minutes: Math.ceil((rounds * SECONDS_PER_REPORT) / 60),
     dollars: Number(dollars.toFixed(4)),
-    warnings,
+    warnings: [...warnings, ...chosen.warnings],
   };
-}
-
-/** The windows with a day that is missing, or of an older request. */
-async function leaveOutDelivered(request: ExportRequest, input: unknown, options: PlanOptions) {
-  const config = loadConfig();
-  const { base_url: baseUrl, revision } = config;
-  const target = targetOf(options.local ? await lastPlatform(options.out) : { baseUrl, revision });
-  await using store = await openToRead(options);
-  const windows = splitRequest(request);
-  const isTable = config.tables && tableOf(request) !== undefined;
-  const [schema] = isTable ? tablesOf([withColumns(Object(input), config.exports)], target, config) : [];
-  const judged = { request, hash: requestHash(request, target), schema };
-  const { days } = await readDays(store, judged, windows.flatMap(daysIn).toSorted(), new Date());
-  const toExport = new Set(
-    days.flatMap(({ day, state }) => (state === 'missing' || state === 'older' ? [day] : [])),
-  );
-  return windows.filter((window) => daysIn(window).some((day) => toExport.has(day)));
 }
 
 function describePlan(plan: Awaited<ReturnType<typeof planRequest>>): string[] {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { identifier } from '../../../../functions/tables/sql.ts';
 import type { ExportRequest } from '../../../../functions/workflow/request/request.ts';
-import { identifier } from '../../../../functions/workflow/sql.ts';
 import type { AccountsResult } from '../../../../functions/workflow/states.ts';
 import { catalogName, TABLES_PREFIX, tableOf } from '../../../../functions/workflow/table.ts';
 import { type Clock, scaledClock } from '../../../lab/local/clock.ts';
@@ -13,6 +13,7 @@ import { PROGRAM } from '../../../package.ts';
 import { commandFor, quote } from '../../days/next-command.ts';
 import { adviseLocally, outcomeOf } from '../../executions/outcome.ts';
 import { configFile, loadConfig } from '../../place/config.ts';
+import { UsageError } from '../../place/errors.ts';
 import { credentialFile, keepPlatform } from '../../place/platform.ts';
 import { catchInterrupt } from '../interrupt.ts';
 import { warn } from '../layout.ts';
@@ -30,13 +31,19 @@ import { executionName } from './request.ts';
  */
 export async function runLocal(name: string | undefined, given: LocalRunOptions) {
   const { daily = 1, out } = given;
-  // A clock that is faster starts in the past, so that it ends about now.
-  const lead = (daily - 1) * DAY_MS + Math.min((given.speed - 1) * FAST_RUNS_MS, DAY_MS / 2);
+  // A clock that is faster starts in the past, so that it ends before now.
+  const lead = Math.min((given.speed - 1) * FAST_RUNS_MS, DAY_MS / 2);
+  const first = Date.now() - (daily - 1) * DAY_MS - lead;
   // A table keeps the report that was created last, so the clock starts after the times of all runs.
   const newest = (await newestChange(out)) ?? 0;
-  let start = Math.max(Date.now() - lead, newest + 1);
+  if (daily > 1 && newest >= first)
+    throw new UsageError([
+      `--daily ${daily} begins on ${new Date(first).toISOString().slice(0, 10)}, and --out ${out} has a later run: name another folder`,
+    ]);
+  let start = Math.max(first, newest + 1);
   for (let day = 1; ; day += 1, start += DAY_MS) {
-    const run = await runOnce(name, given, scaledClock(given.speed, start), daily - day + 1);
+    const clock = scaledClock(given.speed, start, true);
+    const run = await runOnce(name, given, clock, daily - day + 1);
     if (day === daily || run.outcome.outcome !== 'delivered') return run;
   }
 }

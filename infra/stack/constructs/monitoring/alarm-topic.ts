@@ -15,8 +15,8 @@ interface AlarmTopicProps {
 }
 
 /**
- * The topic that alarms notify. If the stack creates it, only the stack may publish to it: its alarms, and the
- * messages of `ready_by`.
+ * The topic that alarms notify. If the stack creates it, only the stack may publish to it: its alarms, and
+ * the messages of `ready_by`.
  */
 export function createAlarmTopic(
   scope: Construct,

@@ -5,9 +5,9 @@ import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
+import { type MetricName, NAMESPACE } from '../../../../functions/aws/measure.ts';
 import { BETWEEN_CHECKS } from '../../../../functions/check-ready.ts';
 import { runbookLink } from '../../../../functions/decisions/failure-report.ts';
-import { type MetricName, NAMESPACE } from '../../../../functions/workflow/measure.ts';
 import type { Config } from '../../config/config.ts';
 
 const PERIOD = Duration.minutes(5);

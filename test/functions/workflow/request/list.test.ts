@@ -25,7 +25,7 @@ describe('a list (contract 4.6, 8)', () => {
   it.each<[object, string]>([
     [{ limit: 0 }, 'limit: must be at least 1'],
     [{ limit: 5001 }, 'limit: must be at most 5000'],
-    [{ limit: 1.5 }, 'limit: must be of type int'],
+    [{ limit: 1.5 }, 'limit: must be a whole number'],
     [{ limit: '20' }, 'limit: must be of type number'],
     [
       { filters: { offset: 0 } },

@@ -24,12 +24,37 @@ describe.each([1, 100])('a clock of speed %i', (speed) => {
   });
 });
 
+describe('a clock that catches up', () => {
+  test('is faster until it shows the time of the machine, and never passes it', () => {
+    const clockOf = (begunAgo: number, startAgo: number) => {
+      const anchor = { ...scaledClock(100, Date.now() - startAgo, true), real: Date.now() - begunAgo };
+      return Date.now() - new (createScaledDate(anchor))().getTime();
+    };
+    expect(clockOf(MINUTE, 200 * MINUTE)).toBeGreaterThan(95 * MINUTE);
+    expect(clockOf(MINUTE, 200 * MINUTE)).toBeLessThan(101 * MINUTE);
+    for (const late of [clockOf(10 * MINUTE, 200 * MINUTE), clockOf(0, 0)]) {
+      expect(late).toBeGreaterThan(-10);
+      expect(late).toBeLessThan(1_000);
+    }
+  });
+
+  test('lets timers wait until it shows their time', async () => {
+    const clock = scaledClock(1_000, Date.now() - 20_000, true);
+    const { setTimeout } = createScaledTimers(clock);
+    const start = clock.now();
+    // 20 s pass in 20 ms, and the other 30 ms at the speed of the machine.
+    await new Promise<void>((resolve) => setTimeout(() => resolve(), 20_030));
+    expect(clock.now() - start).toBeGreaterThanOrEqual(20_030);
+    expect(clock.now() - start).toBeLessThan(21_000);
+  });
+});
+
 describe('createScaledTimers', () => {
   const DAY = 24 * 60 * MINUTE;
 
   test('wait by the scaled clock and never less than asked', async () => {
     const speed = 700;
-    const { setTimeout } = createScaledTimers({ speed });
+    const { setTimeout } = createScaledTimers(scaledClock(speed));
     const wait = (ms: number) =>
       new Promise<number>((resolve) => {
         const start = performance.now();
@@ -40,7 +65,7 @@ describe('createScaledTimers', () => {
   });
 
   test('do not fire after clearTimeout or clearAll', async () => {
-    const { setTimeout, clearTimeout, clearAll } = createScaledTimers({ speed: 1000 });
+    const { setTimeout, clearTimeout, clearAll } = createScaledTimers(scaledClock(1000));
     const fired: unknown[] = [];
     clearTimeout(setTimeout(() => fired.push('cleared'), 1000));
     setTimeout(() => fired.push('given'), 2000);
@@ -52,7 +77,7 @@ describe('createScaledTimers', () => {
   });
 
   test('do not fire at once when the wait is longer than the longest timer', async () => {
-    const { setTimeout, clearAll } = createScaledTimers({ speed: 1 });
+    const { setTimeout, clearAll } = createScaledTimers(scaledClock(1));
     const fired: unknown[] = [];
     setTimeout(() => fired.push('a year'), 365 * DAY);
     await new Promise<void>((resolve) => setTimeout(() => resolve(), 20));

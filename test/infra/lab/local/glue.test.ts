@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readSchema } from '../../../../functions/workflow/catalog-table.ts';
+import { readSchema } from '../../../../functions/aws/catalog-table.ts';
 import { createRequestTables, startGlue, type TableConfig } from '../../../../infra/lab/local/glue.ts';
 import { REPORT } from '../../../support/requests.ts';
 

@@ -1,3 +1,5 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { runCommand } from '../../../support/cli.ts';
@@ -62,6 +64,9 @@ it('contract promises what ready_by does: the age of the newest report', async (
 
 it('contract --local without a table says so', async () => {
   const out = temporaryDirectory();
-  const { status, stderr } = await runCommand(['contract', '--local', '--out', out]);
-  expect([status, stderr]).toEqual([2, `error: ${out} has no tables\n`]);
+  mkdirSync(join(out, 'bucket/exports'), { recursive: true });
+  expect(await runCommand(['contract', '--local', '--out', out])).toMatchObject({
+    status: 2,
+    stderr: `error: ${out} has no tables\n`,
+  });
 });

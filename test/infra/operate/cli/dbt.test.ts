@@ -110,8 +110,10 @@ describe('dbt', () => {
   it('names a folder that cannot be written', async () => {
     const file = join(temporaryDirectory(), 'file');
     writeFileSync(file, '');
-    const { status, stderr } = await runCommand(['dbt', file]);
-    expect([status, stderr]).toEqual([2, `error: ${file} cannot be written (EEXIST)\n`]);
+    expect(await runCommand(['dbt', file])).toMatchObject({
+      status: 2,
+      stderr: `error: ${file} cannot be written (EEXIST)\n`,
+    });
   });
 
   it('writes nothing if a file of its name is not its own', async () => {
@@ -120,7 +122,7 @@ describe('dbt', () => {
     mkdirSync(join(dir, 'dbt_project.yml'));
     writeFileSync(join(dir, 'models/models.yml'), 'models: []\n');
     const { status, stderr, read } = await writeProject(dir);
-    expect([status, readdirSync(dir)]).toEqual([2, ['dbt_project.yml', 'models']]);
+    expect({ status, files: readdirSync(dir) }).toEqual({ status: 2, files: ['dbt_project.yml', 'models'] });
     expect(stderr).toMatch(/dbt_project\.yml is of another project: name another folder$/m);
     expect(stderr).toMatch(/models\/models\.yml is not this command's: remove it, or name another folder$/m);
     expect(read('models/models.yml')).toBe('models: []\n');

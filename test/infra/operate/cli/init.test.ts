@@ -1,5 +1,5 @@
-import { chmodSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import PACKAGE from '../../../../package.json' with { type: 'json' };
 import { CONFIG } from '../../../support/checkout.ts';
@@ -7,6 +7,9 @@ import { runCommand } from '../../../support/cli.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const TARBALL = `ad-report-export-${PACKAGE.version}.tgz`;
+
+/** Stands for `npm pack`, which would build the package, as the check of the package does. */
+const PACKS = `[ "$1" = pack ] && echo packed > "$npm_config_pack_destination/${TARBALL}"`;
 
 /** Puts a program of the name `npm` before the real one. */
 function replaceNpm(script: string): void {
@@ -16,10 +19,7 @@ function replaceNpm(script: string): void {
   vi.stubEnv('PATH', `${programs}:${process.env.PATH}`);
 }
 
-beforeEach(() => {
-  // `npm pack` would build the package, which the check of the package does.
-  replaceNpm(`[ "$1" = pack ] && echo packed > "$npm_config_pack_destination/${TARBALL}"`);
-});
+beforeEach(() => replaceNpm(PACKS));
 
 describe('init', () => {
   it('writes an app with the config of this repository, its versions and its feature flags', async () => {
@@ -42,41 +42,48 @@ describe('init', () => {
     expect(read('cdk.json').context).not.toHaveProperty('ad-report-export');
   });
 
-  it('refuses a folder that the system does not make', async () => {
+  it('refuses a folder that the system does not make, before it packs anything', async () => {
     expect(await runCommand(['init', '/proc/none/ads'])).toMatchObject({
       status: 2,
-      stderr: expect.stringContaining('error: /proc/none/ads cannot be written (ENOENT)\n'),
+      stderr: 'error: /proc/none/ads cannot be written (ENOENT)\n',
     });
   });
 
-  it('refuses a folder that has any of the files, names them all, and writes none', async () => {
+  it('refuses a folder that has any of the files, names them all, packs nothing and writes none', async () => {
     const cwd = temporaryDirectory();
     mkdirSync(join(cwd, 'ads'));
     for (const name of ['app.ts', 'cdk.json', 'notes.txt']) writeFileSync(join(cwd, 'ads', name), 'mine');
     const { status, stderr } = await runCommand(['init', 'ads'], '', cwd);
     expect(status).toBe(2);
-    expect(stderr.match(/ads\/\S+/g)).toEqual(['ads/cdk.json', 'ads/app.ts']);
+    const fault = (path: string) => `error: ${path} exists: remove it, or name another folder\n`;
+    expect(stderr).toBe(fault('ads/cdk.json') + fault('ads/app.ts'));
     expect(globSync('ads/*', { cwd }).map((path) => readFileSync(join(cwd, path), 'utf8'))).toEqual(
       Array(3).fill('mine'),
     );
   });
 
-  it('names a folder that cannot be written', async () => {
+  it.each([
+    ['is a file', 'ads', 'ENOTDIR'],
+    ['has a file in place of a folder', 'ads/vendor', 'EEXIST'],
+  ])('refuses a folder that %s, before it packs anything', async (_, path, code) => {
     const cwd = temporaryDirectory();
-    writeFileSync(join(cwd, 'ads'), 'a file');
+    mkdirSync(dirname(join(cwd, path)), { recursive: true });
+    writeFileSync(join(cwd, path), 'a file');
     expect(await runCommand(['init', 'ads'], '', cwd)).toMatchObject({
       status: 2,
-      stderr: expect.stringContaining('error: ads cannot be written (EEXIST)\n'),
+      stderr: `error: ads cannot be written (${code})\n`,
     });
   });
 
-  it('writes nothing if npm cannot pack the package, and quotes npm', async () => {
+  it('quotes npm if it cannot pack the package, writes no file, and can be repeated', async () => {
     replaceNpm('echo no space left >&2; exit 1');
     const cwd = temporaryDirectory();
     expect(await runCommand(['init', 'ads'], '', cwd)).toMatchObject({
       status: 1,
       stderr: expect.stringMatching(/npm could not pack ad-report-export: .*no space left\n.*What to do:/s),
     });
-    expect(globSync('*', { cwd })).toEqual([]);
+    expect(globSync('ads/**/*', { cwd }).filter((path) => statSync(join(cwd, path)).isFile())).toEqual([]);
+    replaceNpm(PACKS);
+    expect(await runCommand(['init', 'ads'], '', cwd)).toMatchObject({ status: 0 });
   });
 });

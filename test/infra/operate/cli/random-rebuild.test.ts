@@ -3,8 +3,13 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { daysOf } from '../../../../functions/workflow/request/dates.ts';
+import type { MissingDays } from '../../../../infra/operate/days/days.ts';
+import { runCommand } from '../../../support/cli.ts';
 import { shownDays } from '../../../support/day-sums.ts';
 import { BUCKET, dateOf, deliver, openFolder, queryRows, rebuild } from '../days/deliveries.ts';
+
+/** `HISTORIES=100` tries more. */
+const { HISTORIES = '3' } = process.env;
 
 const OTHER_REQUEST = { advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3f'] };
 
@@ -24,6 +29,17 @@ const EXAMPLES: readonly (readonly Step[])[] = [
   [
     { ...PLAIN, kind: 'rows' },
     { ...PLAIN, kind: 'empty' },
+  ],
+  // The file of an accepted report is replaced, but the ledger has all of it.
+  [
+    { ...PLAIN, kind: 'accepted' },
+    { ...PLAIN, kind: 'gaps' },
+  ],
+  // A report that was held, and whose file is replaced by one of the same window.
+  [
+    { ...PLAIN, length: 4, kind: 'rows' },
+    { ...PLAIN, length: 2, kind: 'accepted' },
+    { ...PLAIN, length: 2, kind: 'empty' },
   ],
   // Held by a report of another window, accepted, and restated.
   [
@@ -63,19 +79,34 @@ it('a table that was removed is the same after rebuild, but for the days that it
       const after = await readState(out);
       expect(after.rows).toEqual(before.rows.filter(([date]) => !lost.has(String(date))));
       expect(after.entries).toEqual(before.entries.filter(({ day }) => !lost.has(day)));
+      const lostDays = (await readMissing(out)).filter(({ day }) => lost.has(day));
+      expect(lostDays.filter(({ state, file_gone }) => state !== 'behind' || !file_gone)).toEqual([]);
+      if (lost.size > 0) {
+        const { stdout } = await runCommand(['missing', ...place]);
+        expect(stdout).toContain(
+          'To export them again, because their files are gone:\n  npm run export -- run',
+        );
+      }
       if (after.view.length === 0) return;
       const isLost = ([date]: readonly unknown[]) => lost.has(String(date));
       expect(after.view.filter((row) => !isLost(row))).toEqual(before.view.filter((row) => !isLost(row)));
       const states = after.view.filter(isLost).map(([, state]) => state);
       expect(states.filter((state) => state !== 'behind')).toEqual([]);
     }),
-    { numRuns: 5, examples: EXAMPLES.map((each) => [[...each]]) },
+    { numRuns: EXAMPLES.length + Number(HISTORIES), examples: EXAMPLES.map((each) => [[...each]]) },
   );
 }, 240_000);
 
 /** No report shares a day with the range. */
 function ignoreNothingDelivered(error: Error): void {
   if (!error.message.includes('was delivered in this range')) throw error;
+}
+
+async function readMissing(out: string) {
+  const range = ['--from', dateOf(1), '--to', dateOf(11)];
+  const { stdout } = await runCommand(['missing', 'daily', '--local', '--out', out, ...range, '--json']);
+  const { ranges } = JSON.parse(stdout) as MissingDays;
+  return ranges.flatMap((range) => daysOf(range).map((day) => ({ day, ...range })));
 }
 
 /** What a table shows, but for what the last write of each day changed. */

@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { catalogTable } from '../../../../functions/aws/catalog-table.ts';
 import { platformName } from '../../../../functions/decisions/request-hash.ts';
-import { catalogTable } from '../../../../functions/workflow/catalog-table.ts';
 import { ACCOUNT, CREDENTIALS } from '../../../../infra/lab/local/s3/server.ts';
 import { setTarget } from '../../../../infra/operate/place/deployment.ts';
 import { tablesOf } from '../../../../infra/stack/config/exports.ts';

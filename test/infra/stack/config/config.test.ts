@@ -92,6 +92,8 @@ describe('the config', () => {
     [{ memory_mb: { CurateReport: 1_024 } }, 'memory_mb.CurateReport: must be at least 1769'],
     [{ memory_mb: { ExportList: 10_241 } }, 'memory_mb.ExportList: must be at most 10240'],
     [{ memory_mb: { Curate: 3_000 } }, 'memory_mb.Curate: is not a setting'],
+    [{ curate_minutes: 2.5 }, 'curate_minutes: must be whole minutes'],
+    [{ log_retention_days: 30, keep_reports_days: 7.5 }, 'keep_reports_days: must be a whole number'],
     [{ curate_minutes: 1 }, 'curate_minutes: must be at least 2'],
     [{ curate_minutes: 16 }, 'curate_minutes: must be at most 15'],
     [

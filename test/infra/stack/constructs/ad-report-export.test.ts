@@ -349,9 +349,19 @@ it('the prop curateReport has the memory and the time of CurateReport, in the li
   const made = resourcesOf(synthesized(stack), 'AWS::Lambda::Function');
   expect(made.get('AdsFunctionsCurateReport')?.Properties).toMatchObject({ MemorySize: 3_538, Timeout: 600 });
   expect(made.get('AdsFunctionsExportList')?.Properties).toMatchObject({ MemorySize: 2_048 });
-  expect(() => addExport(teamStack(), { curateReport: { timeout: Duration.minutes(1) } })).toThrow(
-    'curate_minutes: must be at least 2',
-  );
+});
+
+it.each([
+  [{ timeout: Duration.minutes(1) }, 'curateReport.timeout (curate_minutes): must be at least 2'],
+  [{ timeout: Duration.seconds(150) }, 'curateReport.timeout (curate_minutes): must be whole minutes'],
+  [{ memorySize: 1_024 }, 'curateReport.memorySize (memory_mb.CurateReport): must be at least 1769'],
+])('a fault of the prop curateReport %j names the prop', (curateReport, fault) => {
+  expect(() => addExport(teamStack(), { curateReport })).toThrow(fault);
+});
+
+it('a fault of the config does not name the prop curateReport', () => {
+  const config = { ...CONTEXT, curate_minutes: 2.5 };
+  expect(() => addExport(teamStack(), { config })).toThrow(/^ *curate_minutes: must be whole minutes$/m);
 });
 
 describe('the program in messages', () => {

@@ -5,7 +5,7 @@ import { CONTEXT, readable, resourcesOf, synthesizeStack } from '../../../suppor
 
 const stack = synthesizeStack();
 const schedules = resourcesOf(stack, 'AWS::Scheduler::Schedule');
-const daily = schedules.get('Schedulesacmedaily')?.Properties;
+const daily = schedules.get('Schedulesdaily1')?.Properties;
 
 /** The execution's input when the schedule starts it at `instant`. */
 function inputAt(instant: string): unknown {
@@ -34,7 +34,7 @@ describe('schedules', () => {
   });
 
   it('exist for the exports that have one, in their time zone', () => {
-    expect([...schedules.keys()]).toEqual(['Schedulesacmedaily']);
+    expect([...schedules.keys()]).toEqual(['Schedulesdaily1']);
     expect(daily).toMatchObject({
       ScheduleExpression: 'cron(30 0 * * ? *)',
       ScheduleExpressionTimezone: 'Europe/Berlin',
@@ -55,8 +55,7 @@ describe('schedules', () => {
     });
     const created = resourcesOf(other, 'AWS::Scheduler::Schedule');
     const inputOf = (id: string) => JSON.parse(created.get(id)?.Properties.Target.Input);
-    // A schedule of one account has the id of earlier releases.
-    expect([...created.keys()]).toEqual(['Schedulesdaily1', 'Schedulesacmedaily3', 'Schedulesglobexdaily3']);
+    expect([...created.keys()]).toEqual(['Schedulesdaily1', 'Schedulesdaily2', 'Schedulesdaily3']);
     const time_zone = 'Europe/Berlin';
     const { acme, globex } = CONTEXT.accounts;
     expect(inputOf('Schedulesdaily1')).toEqual({
@@ -75,7 +74,7 @@ describe('schedules', () => {
       Description: 'Export daily of 2 accounts',
       ScheduleExpressionTimezone: time_zone,
     });
-    expect(inputOf('Schedulesglobexdaily3')).toMatchObject({
+    expect(inputOf('Schedulesdaily3')).toMatchObject({
       accounts: [{ account: 'globex', ...globex }],
       period: 'previous_month',
     });
@@ -97,7 +96,7 @@ describe('schedules', () => {
     const schedule = { expression: 'cron(30 0 * * ? *)', enabled: false };
     const paused = { ...first, runs: [{ period: 'yesterday', schedule }] };
     const other = resourcesOf(synthesizeStack({ exports: [paused] }), 'AWS::Scheduler::Schedule');
-    expect(other.get('Schedulesacmedaily')?.Properties.State).toBe('DISABLED');
+    expect(other.get('Schedulesdaily1')?.Properties.State).toBe('DISABLED');
   });
 
   it('start the state machine with the whole request and the scheduled time, so that a second start repeats it', () => {
@@ -111,7 +110,7 @@ describe('schedules', () => {
   it('leave out what only the stack reads, so that the input is a request', () => {
     const described = { ...CONTEXT.exports[0], columns: { spend: 'bigint' }, date_column: 'day' };
     const other = resourcesOf(synthesizeStack({ exports: [described] }), 'AWS::Scheduler::Schedule');
-    const input = JSON.parse(other.get('Schedulesacmedaily')?.Properties.Target.Input);
+    const input = JSON.parse(other.get('Schedulesdaily1')?.Properties.Target.Input);
     expect(() => parseRequests({ ...input, scheduled_at: '2026-01-14T23:30:00Z' }, new Date())).not.toThrow();
   });
 

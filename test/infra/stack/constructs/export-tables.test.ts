@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readSchema } from '../../../../functions/workflow/catalog-table.ts';
+import { readSchema } from '../../../../functions/aws/catalog-table.ts';
 import { savedQueries } from '../../../../infra/stack/catalog/queries.ts';
 import { CONTEXT, readable, resourcesOf, synthesizeStack } from '../../../support/stack.ts';
 

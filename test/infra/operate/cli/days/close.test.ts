@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { runCommand } from '../../../../support/cli.ts';
 import { writeParquet } from '../../../../support/ledger-rows.ts';
+import { temporaryDirectory } from '../../../../support/temporary-directory.ts';
 import { BUCKET, deliver, openFolder, queryRows, rebuild } from '../../days/deliveries.ts';
 
 const DAY = 24;
@@ -92,10 +93,12 @@ it('close keeps what a final month shows, and later says what changed since', as
 
 it.each([
   [['2026-13'], 'It must be a month, YYYY-MM.'],
-  [['2026-10', 'other'], 'there is no export other'],
-])('refuses %j', async (args, message) => {
-  const out = join((await openFolder()).out, 'mistyped');
-  const { status, stderr } = await runCommand(['close', ...args, '--local', '--out', out]);
-  expect([status, stderr]).toEqual([2, expect.stringContaining(message)]);
+  [['2026-10', 'other'], 'no run has begun in --out '],
+])('refuses %j, and makes no folder', async (args, message) => {
+  const out = join(temporaryDirectory(), 'mistyped');
+  expect(await runCommand(['close', ...args, '--local', '--out', out])).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining(message),
+  });
   expect(existsSync(out)).toBe(false);
 });

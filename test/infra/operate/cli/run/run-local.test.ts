@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { addDays } from '../../../../../functions/workflow/request/dates.ts';
 import { parseRequest } from '../../../../../functions/workflow/request/request.ts';
 import { scaledClock } from '../../../../../infra/lab/local/clock.ts';
+import { newestChange } from '../../../../../infra/lab/local/s3/store.ts';
 import { startSandbox } from '../../../../../infra/lab/sandbox/sandbox.ts';
 import { firstQuery } from '../../../../../infra/operate/cli/run/run-local.ts';
 import { runCommand } from '../../../../support/cli.ts';
@@ -293,12 +294,11 @@ describe('run --local', () => {
 
 it('a sandbox has the advertisers of the request, and restates days from run to run if it is told to', async () => {
   const out = temporaryDirectory();
-  const day = addDays(new Date().toISOString().slice(0, 10), -2);
+  const day = addDays(new Date().toISOString().slice(0, 10), -3);
   const range = ['--from', day, '--to', addDays(day, 1)];
-  const args = [...range, '--out', out, '--speed', '300', '--restated-days', '3', '--json'];
+  const args = [...range, '--out', out, '--speed', '300', '--restated-days', '4', '--json'];
   const run = async (name: string, ...options: readonly string[]) =>
     JSON.parse((await runCommand(['run', name, '--local', ...args, ...options])).stdout);
-  expect(await run('monthly-totals')).toMatchObject({ outcome: 'delivered', restated: 0 });
   const daily = await runCommand(['run', 'monthly-totals', '--local', ...args, '--daily', '2']);
   expect(JSON.parse(daily.stdout)).toMatchObject({ outcome: 'delivered', restated: 1 });
   expect(daily.stderr.match(/^run \d.*(?=, 20\d\d-)/gm)).toEqual(['run 1 of 2', 'run 2 of 2']);
@@ -306,8 +306,20 @@ it('a sandbox has the advertisers of the request, and restates days from run to 
     OVER (ORDER BY report_created_at) AS gap FROM ledger) WHERE gap > INTERVAL 12 HOUR`;
   const { stdout } = await runCommand(['query', '--local', '--out', out, '--json', sql]);
   expect(JSON.parse(stdout).rows).toEqual([{ days: '1' }]);
+  // Later days would be in the future.
+  const again = await runCommand(['run', 'monthly-totals', '--local', ...args, '--daily', '2']);
+  expect(again).toMatchObject({ status: 2, stderr: expect.stringContaining('name another folder') });
   // The export of `npm start` has a name too.
   expect(await run('example')).toMatchObject({ outcome: 'delivered', account: 'sandbox' });
+});
+
+it('a faster run leaves no time of the future in the folder, also right after another run', async () => {
+  const out = temporaryDirectory();
+  const options = ['run', 'example', '--local', '--out', out, '--speed', '1000', '--json'];
+  for (const _ of [1, 2]) {
+    expect(JSON.parse((await runCommand(options)).stdout)).toMatchObject({ outcome: 'delivered' });
+    expect(await newestChange(out)).toBeLessThanOrEqual(Date.now());
+  }
 });
 
 it.each([

@@ -66,6 +66,14 @@ describe('run', () => {
     expect(started[0]?.input).not.toContain('schedule');
   });
 
+  it('62: starts nothing if the config has another request under the name', async () => {
+    const { started } = await startExecutions([], { end: DELIVERED });
+    await expect(run({}, { name: 'daily-campaigns' })).rejects.toThrow(
+      /another request under the name daily-campaigns in cdk.json; it differs in advertiser_ids.*another name/,
+    );
+    expect(started).toEqual([]);
+  });
+
   it('asks only for missing windows with --only-missing', async () => {
     const { started } = await startExecutions([], { end: DELIVERED, polls: 0 });
     await run({ onlyMissing: true });

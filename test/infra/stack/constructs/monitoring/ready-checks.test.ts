@@ -5,6 +5,7 @@ import { prepareAssembly } from '../../../../../infra/lab/local/assembly/assembl
 import { INTERPRETER_FILE } from '../../../../../infra/lab/local/assembly/interpreter.ts';
 import { scaledClock } from '../../../../../infra/lab/local/clock.ts';
 import { createStateMachine } from '../../../../../infra/lab/local/step-functions/step-functions.ts';
+import { OUTPUTS } from '../../../../../infra/stack/config/config.ts';
 import {
   allowedIn,
   CONTEXT,
@@ -76,6 +77,12 @@ describe('a run with ready_by', () => {
     ]);
   });
 
+  it('has an output with the ARN of its state machine, for the commands of the runbook', () => {
+    expect(readable(stack.template.Outputs)).toMatchObject({
+      [OUTPUTS.readyChecks]: { Value: '<ReadyChecksStateMachine>' },
+    });
+  });
+
   it('may publish to the topic, with its key, and send events', () => {
     const allowed = allowedIn(stack, 'ReadyChecksStateMachineRole');
     expect(allowed).toContain('sns:Publish <AlarmTopic>');
@@ -111,7 +118,7 @@ async function run(...statuses: readonly string[]) {
     },
   });
   const { status } = await local.start('check', { export: 'daily' }).result;
-  expect([status, calls]).toEqual(['SUCCEEDED', []]);
+  expect({ status, callsLeft: calls }).toEqual({ status: 'SUCCEEDED', callsLeft: [] });
   return sent;
 }
 

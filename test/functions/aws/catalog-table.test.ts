@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { catalogTable, readSchema, type TableWords } from '../../../functions/workflow/catalog-table.ts';
+import { catalogTable, readSchema, type TableWords } from '../../../functions/aws/catalog-table.ts';
 import type { TableSchema } from '../../../functions/workflow/table.ts';
 import { LIST } from '../tables/curations.ts';
 

@@ -1,5 +1,5 @@
-import type { CheckedRun } from './ready.ts';
-import type { DeliveredWindow } from './states.ts';
+import type { CheckedRun } from '../workflow/ready.ts';
+import type { DeliveredWindow } from '../workflow/states.ts';
 
 /** The namespace of the metrics in CloudWatch. Their only dimension is `service`, the stack's name. */
 export const NAMESPACE = 'AdReportExport';

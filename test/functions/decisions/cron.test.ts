@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { parseCron } from '../../../functions/workflow/cron.ts';
+import { parseCron } from '../../../functions/decisions/cron.ts';
 
 const START = new Date('2026-11-01T00:30:00Z'); // A Sunday.
 

@@ -3,7 +3,7 @@ import { Cron } from 'croner';
 interface Field {
   readonly first: number;
   readonly last: number;
-  /** Of the values, from `first` on. */
+  /** The names of the values, from `first` on. */
   readonly names?: readonly string[];
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { measureStep } from '../../../functions/workflow/measure.ts';
+import { measureStep } from '../../../functions/aws/measure.ts';
 
 it.each<[string, object, object]>([
   ['a delivery', { outcome: 'delivered', rows: 3, restated: 2 }, {}],

@@ -1,5 +1,5 @@
 import type { Table } from '@aws-sdk/client-glue';
-import { byName } from './json.ts';
+import { byName } from '../workflow/json.ts';
 import {
   type Column,
   type ColumnType,
@@ -8,7 +8,7 @@ import {
   type TableColumn,
   type TableSchema,
   tableColumns,
-} from './table.ts';
+} from '../workflow/table.ts';
 
 /**
  * A table of the Glue Data Catalog, as its API writes it (the TableInput of CreateTable, and the answer of

@@ -1,0 +1,24 @@
+import { differencesOf, platformName } from '../../../functions/decisions/request-hash.ts';
+import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
+import { requestOf } from '../../stack/config/exports.ts';
+import { configName, loadConfig } from './config.ts';
+import { checkRequest } from './request.ts';
+
+/**
+ * A name is one request: PlanExport refuses another one under the name of a table. The config knows both
+ * requests, so it names everything in which they differ, also of an export without a table.
+ */
+export function nameFaults(requests: readonly ExportRequest[], now: Date): string[] {
+  const { exports, base_url, revision } = loadConfig();
+  const target = { platform: platformName(base_url), revision };
+  return requests.flatMap((request) => {
+    const { account, name } = request;
+    const entry = exports.find((each) => each.account === account && each.name === name);
+    if (!entry) return [];
+    const differences = differencesOf(request, checkRequest(requestOf(entry), now).request, target);
+    if (differences.length === 0) return [];
+    return [
+      `name: account ${account} has another request under the name ${name} in ${configName()}; it differs in ${differences.join(', ')}. Give this one another name`,
+    ];
+  });
+}
