@@ -8,8 +8,8 @@ import type { ReportRef } from './workflow/state-parts.ts';
 import { ReportWindow } from './workflow/states.ts';
 
 /**
- * Polls each report of the window once, oldest first. The first READY one wins, even if it was replaced
- * meanwhile (contract 3). Returns a status, never the URL.
+ * Polls each report of the window once, oldest first. The first one that is ready wins, even if it was
+ * replaced meanwhile. Returns a status, never the URL.
  */
 export async function checkReport(
   { caught, ...state }: ReportWindow,
@@ -32,8 +32,8 @@ export async function checkReport(
     const { answer, said, isOdd } = readReport(found);
     if (isOdd) access.log.warn(`the report ${said}`, { report_id: report.id });
     const last_answer = { said, request_id: found.requestId };
-    reports = noteAnswer(reports, { id: report.id, last_answer, isUseless: answer === 'useless' });
-    if (answer !== 'useless' && answer !== 'generating') {
+    reports = noteAnswer(reports, report.id, last_answer, answer);
+    if (typeof answer === 'object') {
       return { ...after, reports, ready_id: report.id, status: 'ready', wait_seconds: MIN_WAIT };
     }
   }
@@ -46,7 +46,7 @@ function reportsToPoll({ reports }: ReportWindow): ReportRef[] {
   return reports.filter(({ id, given_up }, index) => !given_up && isLast(id, index));
 }
 
-/** Keeps the newest report, even if it looks stuck: it may be READY, but the poll was throttled. */
+/** Keeps the newest report, even if it looks stuck: it may be ready, but the poll was throttled. */
 function waitAfterThrottle(window: ReportWindow, now: Date): ReportWindow {
   const newest = window.reports.at(-1);
   const wait = newest ? pollWait(newest.created_at, now) : MIN_WAIT;

@@ -22,8 +22,9 @@ interface Dependencies extends PlatformAccess {
 }
 
 /**
- * Creates the window's report, or a replacement for one that is stuck or useless (contract 4.3). The first
- * poll follows 10 s later. A lost answer may have left a report behind, so it is repeated only once.
+ * Creates the window's report, or a replacement for one that is stuck, failed or useless. The first
+ * poll follows after the shortest wait. A lost answer may have left a report behind, so it is repeated only
+ * once.
  *
  * @throws ReportStuck if all replacements are used up
  * @throws AnswerLost, AnswerUnreadable for the second lost answer
@@ -63,7 +64,7 @@ export async function createReport(
   };
 }
 
-/** Without dimensions, the platform adds the rows of a day up itself (contract 2.2). */
+/** Without dimensions, the platform adds the rows of a day up itself. */
 function askFor({ dimensions, ...request }: ReportRequest, { content }: Window): ReportRequest {
   return content === 'total' || dimensions === undefined ? request : { ...request, dimensions };
 }

@@ -1,5 +1,6 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
+import { LISTS } from './contract.ts';
 import { createObjectWriting, type ObjectWriter, type WriteObject } from './copy/object-writer.ts';
 import { MAX_ITEMS, type ReadLines, readLines, storedLines } from './copy/stored-pages.ts';
 import { MIN_WAIT } from './decisions/waits.ts';
@@ -22,7 +23,7 @@ interface Dependencies extends PlatformAccess, Pick<Common, 'millisecondsLeft'> 
 }
 
 /**
- * Reads every page of a list, and writes one object with one item per line (contract 4.6, 8). The order may
+ * Reads every page of a list, and writes one object with one item per line. The order may
  * change between requests, so an item may come twice; it is written once, by its `id`. If the platform
  * interrupts the list, or one call is not enough, the pages that were read are stored, and the next call goes
  * on behind them.
@@ -92,12 +93,13 @@ async function writeNew(
   return rows;
 }
 
-/** A deletion moves later items to a page that was already read (contract 8). */
+/** A deletion moves later items to a page that was already read. */
 function warnOfPages(pages: number, { filters }: ListWindow['request']): string[] {
-  const hasBound = Object.keys(filters).some((name) => name.includes('created_at'));
+  const { created = '' } = LISTS ?? {};
+  const hasBound = Object.keys(filters).some((name) => name.includes(created));
   if (pages < 2 || hasBound) return [];
   return [
-    `the list came in ${pages} pages without a bound on created_at: items may be missing if others were deleted meanwhile`,
+    `the list came in ${pages} pages without a bound on ${created}: items may be missing if others were deleted meanwhile`,
   ];
 }
 

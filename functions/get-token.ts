@@ -2,7 +2,7 @@ import { createHandler } from './aws/handler.ts';
 import { createObjectStore } from './aws/objects.ts';
 import { createSecrets } from './aws/secrets.ts';
 import { MAX_RENEWALS, MIN_WAIT, TOKEN_SECONDS } from './decisions/waits.ts';
-import { bearer } from './platform/connection.ts';
+import { authorizationOf } from './platform/connection.ts';
 import { createTokenRequest, type RequestToken } from './platform/oauth.ts';
 import { apiKeyWarning, useApiKey } from './token/api-key.ts';
 import {
@@ -54,7 +54,7 @@ type Found = Pick<TokenRef, 'version' | 'scope' | 'expires_at'>;
 
 /**
  * Makes sure that a valid token is cached and returns a reference to it. Requests a token only if no cached
- * one is valid, or if the platform refused the one that is cached (contract 5.4), and only with the account's
+ * one is valid, or if the platform refused the one that is cached, and only with the account's
  * lease. If the platform has refused the credential, the windows of an export fail with the same error
  * without another request; a new export tries again. Runs as GetToken (once per export), GetWindowToken (once
  * per window) and RenewToken.
@@ -153,14 +153,14 @@ async function lookUp(
   const name = scope ?? '';
   const issued_for = `${isOAuth(credential) ? credential.client_id : stored.version} ${baseUrl}`;
   const given = ref && (await tokens.read(account, ref.version))?.tokens[ref.scope];
-  const refused = given && !isRefused(given) ? given.value : undefined;
+  const refused = given && !isRefused(given) ? given.secret : undefined;
   const token = cached[name];
   const known = token && isRefused(token) && token.credential === stored.version ? token : undefined;
   if (known && reports) {
     const refusal = readMessage(known.message);
     throw new errors[known.error](refusal.happened, refusal.facts);
   }
-  const isUsable = token && !isRefused(token) && token.value !== refused && token.issued_for === issued_for;
+  const isUsable = token && !isRefused(token) && token.secret !== refused && token.issued_for === issued_for;
   const found: Found | undefined =
     isUsable && version !== undefined && !endsSoon(token, now())
       ? { version, scope: name, expires_at: token.expires_at }
@@ -212,7 +212,7 @@ async function authorize(
   });
   const expires_at = new Date(requestedAt.getTime() + token.expiresIn * 1000).toISOString();
   log.info('a token was issued', { account, expires_at, scope: token.scope });
-  return { ...bearer(token.accessToken), expires_at };
+  return { ...authorizationOf(token.accessToken, credential.client_id), expires_at };
 }
 
 function endsSoon({ expires_at }: CachedToken, now: Date): boolean {

@@ -1,5 +1,6 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
+import { ADVERTISER_ID, LISTS, SCOPES } from './contract.ts';
 import { type ReadLines, readLines, storedLines } from './copy/stored-pages.ts';
 import { type AdvertiserList, compareWithDelivered, readAdvertisers } from './days/advertisers.ts';
 import { countAdvertisers } from './decisions/newcomers.ts';
@@ -11,16 +12,14 @@ import {
   createPlatformAccess,
   type PlatformAccess,
 } from './token/call-platform.ts';
-import { ADVERTISERS } from './token/scope.ts';
 import { AnswerUnreadable, RequestRefused } from './workflow/errors.ts';
 import { advertisersKey, advertisersPrefix } from './workflow/keys.ts';
-import { uuid } from './workflow/request/fields.ts';
-import { PAGE_LIMIT } from './workflow/request/list.ts';
+import { advertiserId } from './workflow/request/fields.ts';
 import { READS, readSettingObject } from './workflow/settings.ts';
 import { type ExportPlan, PlanOfAll } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 
-/** The platform's list of advertisers. The contract shows neither its wrapper nor its items (4.6). */
+/** The platform's list of advertisers, where it differs from the contract's. */
 interface List {
   readonly resource?: string;
   /** The place of the items. Default: the only array. */
@@ -87,14 +86,16 @@ async function readAdvertiserLines(
   warn: (warning: string) => void,
 ) {
   const { now, store, list, millisecondsLeft } = dependencies;
-  const { id: field = 'id', resource = 'advertisers', items } = list;
+  if (!LISTS) throw new TypeError('The contract has no lists');
+  const { maxLimit: limit, advertisers } = LISTS;
+  const { id: field = advertisers.id, resource = advertisers.resource, items } = list;
   const begun = { begun_at: now().toISOString(), wait_seconds: MIN_WAIT, throttled: 0, ...listing };
   const stored = begun.list;
-  const wanted = { resource, limit: PAGE_LIMIT, filters: {}, ...(items !== undefined && { items }) };
+  const wanted = { resource, limit, filters: {}, ...(items !== undefined && { items }) };
   const lineOf = (item: unknown) => {
-    const { data: id } = uuid.safeParse(Object(item)[field]);
+    const { data: id } = advertiserId.safeParse(Object(item)[field]);
     if (id !== undefined) return `${id}\n`;
-    const happened = `An item of ${resource} has no UUID in its field ${field}.`;
+    const happened = `An item of ${resource} has no ${ADVERTISER_ID.name} in its field ${field}.`;
     throw new AnswerUnreadable(`${happened} Name it with the setting advertisers_list.`, {
       account: request.account,
     });
@@ -103,7 +104,7 @@ async function readAdvertiserLines(
   if (stored?.is_complete)
     return { caller, read: { isComplete: true, lines: [], stored, ...stored.progress } satisfies ReadLines };
   const called = await callPlatform(caller, dependencies, (platform, authorization) => {
-    const scoped = { ...authorization, scope: ADVERTISERS };
+    const scoped = { ...authorization, scope: SCOPES.advertisers };
     const pages = listPages(platform, scoped, wanted, warn, stored?.progress);
     return readLines(pages, { execution, store, stored, lineOf, millisecondsLeft });
   });
@@ -113,7 +114,7 @@ async function readAdvertiserLines(
   return { caller: read.interruption ? countInterruption(next, read.interruption) : next, read };
 }
 
-/** Sorted, because the platform's order is not stable (contract 8). */
+/** Sorted, because the platform's order is not stable. */
 async function readIds(
   { lines, stored }: ReadLines,
   { execution, request: { account } }: PlanOfAll,

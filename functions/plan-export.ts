@@ -24,10 +24,10 @@ interface Dependencies extends RequestTarget, Pick<Common, 'log' | 'now'> {
 }
 
 /**
- * Checks the whole request before the platform is called, and splits its range into windows of at most 45
- * days (contract 8). With `only_missing`, leaves out the windows without a day to mend; with `resumes`, the
- * windows that the earlier execution has finished. Writes the run, which says what was asked for until all of
- * it is delivered.
+ * Checks the whole request before the platform is called, and splits its range into windows of at most as
+ * many days as a report may have. With `only_missing`, leaves out the windows without a day to mend; with
+ * `resumes`, the windows that the earlier execution has finished. Writes the run, which says what was asked
+ * for until all of it is delivered.
  *
  * @throws InvalidInput with every fault, or if the config has another request under the export's name
  * @throws AccessRefused, ServiceUnavailable

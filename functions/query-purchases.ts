@@ -12,7 +12,7 @@ interface Dependencies extends PlatformAccess {
 }
 
 /**
- * Writes the answer of the synchronous purchase query to S3 (contract 4.5).
+ * Writes the answer of the synchronous purchase query to S3.
  *
  * @throws CopyFailed, DownloadRefused, AccessRefused, and the errors of a platform call
  */

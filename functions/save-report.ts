@@ -31,7 +31,7 @@ interface Dependencies extends PlatformAccess, Pick<Common, 'millisecondsLeft'> 
 }
 
 /**
- * Gets the READY report's URL itself and copies the file to its key. So the URL never leaves this step, and
+ * Gets the report's URL itself and copies the file to its key. So the URL never leaves this step, and
  * each try has a fresh one. The object becomes visible only when it is complete and its checksum agrees. If
  * the download breaks off, or takes longer than one call, the next call resumes it.
  *
@@ -48,8 +48,7 @@ export async function saveReport(
   );
   if (!found) return window;
   const { answer, said } = readReport(found);
-  if (answer === 'useless' || answer === 'generating')
-    return watchAgain(window, { said, request_id: found.requestId });
+  if (typeof answer === 'string') return watchAgain(window, { said, request_id: found.requestId }, answer);
 
   const checkpoint = findCheckpoint(window);
   const deadline = AbortSignal.timeout(Math.max(0, dependencies.millisecondsLeft() - STOP_BEFORE_MS));
@@ -72,15 +71,16 @@ export async function saveReport(
   return { ...rest, status: 'saved', object: { ...copied, copied_at: dependencies.now().toISOString() } };
 }
 
-/** Counts a useless answer if a READY report is no longer READY. Otherwise this could repeat forever. */
+/** Counts it as a useless answer if a report is no longer ready. Otherwise this could repeat forever. */
 function watchAgain(
   { ready_id: id, ...window }: ReadyWindow,
   last_answer: ReportRef['last_answer'],
+  answer: 'generating' | 'useless' | 'failed',
 ): ReportWindow {
   return {
     ...window,
     status: 'pending',
-    reports: noteAnswer(window.reports, { id, last_answer, isUseless: true }),
+    reports: noteAnswer(window.reports, id, last_answer, answer === 'failed' ? 'failed' : 'useless'),
     wait_seconds: MIN_WAIT,
   };
 }

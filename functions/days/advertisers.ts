@@ -4,7 +4,7 @@ import type { ObjectStore } from '../aws/objects.ts';
 import { countAdvertisers } from '../decisions/newcomers.ts';
 import { parseJson } from '../workflow/json.ts';
 import { MANIFEST } from '../workflow/keys.ts';
-import { uuid } from '../workflow/request/fields.ts';
+import { advertiserId } from '../workflow/request/fields.ts';
 import type { ReportRequest } from '../workflow/request/request.ts';
 import type { Newcomers } from '../workflow/state-parts.ts';
 import { parseManifest } from './manifest.ts';
@@ -15,7 +15,7 @@ import { listWindows, oldestDay } from './records.ts';
 export const AdvertiserList = z.object({
   version: z.literal('1'),
   execution: z.string(),
-  advertiser_ids: z.array(uuid).check(z.minLength(1)),
+  advertiser_ids: z.array(advertiserId).check(z.minLength(1)),
 });
 export type AdvertiserList = z.infer<typeof AdvertiserList>;
 

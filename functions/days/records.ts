@@ -1,4 +1,5 @@
 import type { ObjectStore } from '../aws/objects.ts';
+import { LIMITS } from '../contract.ts';
 import { parseJson } from '../workflow/json.ts';
 import {
   type ExportId,
@@ -10,7 +11,7 @@ import {
   windowOf,
 } from '../workflow/keys.ts';
 import { isPossibleTime } from '../workflow/possible.ts';
-import { addDays, type DateRange, MAX_WINDOW_DAYS } from '../workflow/request/dates.ts';
+import { addDays, type DateRange } from '../workflow/request/dates.ts';
 import { FailureReport } from '../workflow/state-parts.ts';
 import type { Attempt, Delivery } from './judge.ts';
 import { type Manifest, parseManifest, versionOf } from './manifest.ts';
@@ -79,14 +80,14 @@ export async function readRecords(
   };
 }
 
-/** The keys of windows of at most 45 days that may share a day with a range. */
+/** The keys of windows that may share a day with a range. No window has more days than a report. */
 export async function listWindows(
   store: Pick<RecordStore, 'list'>,
   request: ExportId,
   { start_date }: Pick<DateRange, 'start_date'> = ALWAYS,
 ): Promise<string[]> {
   const prefix = `${exportPrefix(request)}start_date=`;
-  const keys = await store.list(prefix, start_date && `${prefix}${addDays(start_date, -MAX_WINDOW_DAYS)}`);
+  const keys = await store.list(prefix, start_date && `${prefix}${addDays(start_date, -LIMITS.days)}`);
   return keys.filter((key) => !isOfTotal(key));
 }
 

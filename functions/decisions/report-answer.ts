@@ -1,53 +1,59 @@
-import { type ReportRecord, STATUSES } from '../platform/reports.ts';
+import type { ReportRecord } from '../platform/reports.ts';
 import type { ReportRef } from '../workflow/state-parts.ts';
 import type { WindowState } from '../workflow/states.ts';
 import type { Common } from '../workflow/step.ts';
 import { MIN_WAIT } from './waits.ts';
 
-/** The meaning of one GET of a report. */
+/** What one GET of a report leads to. */
 interface Meaning {
-  /** `useless`: no such report, or READY without a valid URL. */
-  readonly answer: 'generating' | 'useless' | { readonly url: string };
+  /**
+   * `useless`: no such report, or ready without a valid URL; it counts. `failed`: there will be no file.
+   */
+  readonly answer: 'generating' | 'useless' | 'failed' | { readonly url: string };
   /** See {@link ReportRef}. */
   readonly said: string;
-  /** The contract does not have such an answer, or not for a report that was just created. */
+  /** An answer that a person may want to know of. */
   readonly isOdd: boolean;
 }
 
 /**
- * Reads the meaning of a report's record (contract 3). An unknown status counts as `generating`, so it is
- * bounded by the limit for stuck reports.
+ * Reads the meaning of a report's record. A status that the contract does not name counts as `generating`, so
+ * it is bounded by the limit for stuck reports.
  */
-export function readReport({ status, downloadUrl }: ReportRecord): Meaning {
+export function readReport({ status, meaning, downloadUrl, reason }: ReportRecord): Meaning {
   if (status === undefined) return { answer: 'useless', said: 'does not exist (404)', isOdd: true };
-  if (!(STATUSES as readonly string[]).includes(status)) {
-    const said = `has the status ${status}, which the contract does not name`;
-    return { answer: 'generating', said, isOdd: true };
-  }
   const said = `is ${status}`;
-  if (status !== 'READY') return { answer: 'generating', said, isOdd: false };
+  if (meaning === 'generating') return { answer: 'generating', said, isOdd: false };
+  if (meaning === 'failed')
+    return { answer: 'failed', said: reason === undefined ? said : `${said}: ${reason}`, isOdd: true };
+  if (meaning === undefined) {
+    const unnamed = `has the status ${status}, which the contract does not name`;
+    return { answer: 'generating', said: unnamed, isOdd: true };
+  }
   if (downloadUrl !== undefined && URL.canParse(downloadUrl))
     return { answer: { url: downloadUrl }, said, isOdd: false };
-  return { answer: 'useless', said: 'is READY without a valid URL', isOdd: true };
+  return { answer: 'useless', said: `${said} without a valid URL`, isOdd: true };
 }
 
 /** Stops polling the report whose URL was refused. */
 export function giveUp(reports: readonly ReportRef[], id: string | undefined): ReportRef[] {
-  const said = 'is READY, but its URL was refused';
+  const said = 'was ready, but its URL was refused';
   return reports.map((report) =>
     report.id === id ? { ...report, given_up: true, last_answer: { ...report.last_answer, said } } : report,
   );
 }
 
-/** Keeps the last answer about a report. Counts a useless one, and gives the report up at the second. */
+/** Keeps the last answer about a report. Gives it up if it has failed, and at the second useless answer. */
 export function noteAnswer(
   reports: readonly ReportRef[],
-  { id, last_answer, isUseless }: Pick<ReportRef, 'id' | 'last_answer'> & { readonly isUseless: boolean },
+  id: string | undefined,
+  last_answer: ReportRef['last_answer'],
+  answer: Meaning['answer'],
 ): ReportRef[] {
   return reports.map((report) => {
     if (report.id !== id) return report;
-    const useless_answers = report.useless_answers + (isUseless ? 1 : 0);
-    return { ...report, last_answer, useless_answers, given_up: useless_answers >= 2 };
+    const useless_answers = report.useless_answers + (answer === 'useless' ? 1 : 0);
+    return { ...report, last_answer, useless_answers, given_up: answer === 'failed' || useless_answers >= 2 };
   });
 }
 
@@ -68,7 +74,7 @@ export function idsOf(reports: readonly ReportRef[]): { report_ids: string[]; re
 }
 
 /**
- * Makes a step that GETs a report wait 10 s first if its execution was redriven (contract 4.4). A redrive
+ * Makes a step that GETs a report wait first if its execution was redriven. A redrive
  * starts a stopped state again at once, with the input that it had, which cannot tell whether the stopped
  * call sent its GET. (A slow call may still send one after the redrive: a stop does not end a function.)
  *

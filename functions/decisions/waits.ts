@@ -1,15 +1,17 @@
+import { LIMITS } from '../contract.ts';
+
 /** The waits of a window and its limits. A Wait state does the waiting, never a function. */
 
-/** Two GETs of one report are at least this far apart (contract 4.4). Seconds. */
-export const MIN_WAIT = 10;
+/** Two GETs of one report are at least this far apart, and no wait is shorter. Seconds. */
+export const MIN_WAIT = LIMITS.pollSeconds;
 
-/** A READY report is noticed within a minute. Seconds. */
-const MAX_WAIT = 60;
+/** A report that is ready is noticed within a minute. Seconds. */
+const MAX_WAIT = Math.max(60, MIN_WAIT);
 
-/** A report that is not READY by then is replaced (contract 3). Minutes. */
-const STUCK_AFTER = 30;
-
-/** The first report and two replacements: 3 × 30 min = 90 min until the window fails. */
+/**
+ * The first report and two replacements. If a report counts as stuck after 30 min, a window fails after 3 ×
+ * 30 min = 90 min. A report that has failed is replaced at once, and counts too.
+ */
 export const MAX_REPORTS = 3;
 
 /** The longest Retry-After that is honoured, in seconds. Twelve in a row wait 12 × 15 min = 3 h. */
@@ -29,15 +31,18 @@ const MAX_UNNAMED_WAIT = 300;
 
 /**
  * A window calls the platform only within this time after it got its first token. The wait for that token,
- * and what is under way at the end with all its retries, take about 12 h more. The window thus ends within
- * the 24 h for which a download URL is valid (contract 2.3); the bounds' test has the sum.
+ * and what is under way at the end with all its retries, take about 12 h more. The window thus ends within the
+ * time for which a download's URL is valid; the bounds' test has the sum.
  */
 export const MAX_WINDOW_HOURS = 12;
 
-/** Renewals of refused tokens per window: 24 tokens of half an hour (contract 5.4: an hour) last 12 h. */
+/** Renewals of refused tokens per window: 24 tokens of half an hour last 12 h. */
 export const MAX_RENEWALS = 24;
 
-/** POST /reports has no idempotency key, so it is repeated only once per window after a lost answer. */
+/**
+ * The creation of a report has no idempotency key, so it is repeated only once per window after a lost
+ * answer.
+ */
 export const MAX_LOST_ANSWERS = 1;
 
 /** Copies per window that are saved again, as another run replaced them in a bucket without versions. */
@@ -59,7 +64,7 @@ export function pollWait(createdAt: string, now: Date): number {
 }
 
 export function isStuck(createdAt: string, now: Date): boolean {
-  return secondsSince(createdAt, now) >= STUCK_AFTER * 60;
+  return secondsSince(createdAt, now) >= LIMITS.stuckMinutes * 60;
 }
 
 export function isOutOfTime(begunAt: string, now: Date): boolean {

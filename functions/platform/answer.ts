@@ -1,18 +1,24 @@
+import { type ErrorFacts, type Fields, REQUEST_ID_HEADER, readError } from '../contract.ts';
 import type { Facts } from '../workflow/errors.ts';
 import { fieldsOf, isObject, type JsonObject } from '../workflow/json.ts';
 
 export interface Call {
   readonly method: 'GET' | 'POST';
+  /** Another base URL than the platform's. */
+  readonly base?: string;
   /** Begins with a slash, relative to the base URL. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
+  /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** The revision that the headers name. */
+  readonly revision?: string;
   /** Secret values that the request carries. No error repeats them, even if the platform echoes them. */
   readonly secrets: readonly string[];
   /** Completes "when …", such as "creating a report for 2026-10-01 to 2026-10-31". */
   readonly doing: string;
-  /** Repeating the call would create another report, because POST has no idempotency key. */
+  /** Repeating the call would create another report. */
   readonly creates?: boolean;
   /** The scope that the call needs, if it is known. */
   readonly scope?: string | undefined;
@@ -43,9 +49,8 @@ const DETAIL_CAP = 2_000;
 const FAILURES_SHOWN = 50;
 const FAILURE_CAP = 300;
 
-/** @param name in lower case */
 export function headerOf({ headers }: Pick<Head, 'headers'>, name: string): string | undefined {
-  return [headers[name]].flat()[0];
+  return [headers[name.toLowerCase()]].flat()[0];
 }
 
 /** Cleans the platform's text for a message: no secret, URL query (a signature) or control character. */
@@ -78,17 +83,24 @@ export interface Refusal {
 /** Stands for the type or the OAuth error code that an answer does not have. */
 export const UNNAMED = 'unnamed error';
 
-/** Reads any answer that is not a success, HTML and empty bodies included, as the error of contract 7.1. */
+/**
+ * Reads any answer that is not a success, HTML and empty bodies included: as the platform's error, or
+ * OAuth's.
+ */
 export function readRefusal(answer: Answer): Refusal {
-  const body = errorBody(answer);
-  const envelope = fieldsOf(body.error);
-  const { detail } = envelope;
+  const { type, message, detail, validation } = errorFacts(answer);
+  const { error, error_description } = errorBody(answer);
   return {
-    type: toSentence(envelope.type ?? body.error) ?? UNNAMED,
-    reason: toSentence(envelope.message ?? body.error_description),
+    type: toSentence(type ?? error) ?? UNNAMED,
+    reason: toSentence(message ?? error_description),
     detail: typeof detail === 'string' ? detail : toJson(detail),
-    validation: listValidation(Array.isArray(detail) ? detail : fieldsOf(detail).validation),
+    validation: listValidation(validation ?? (Array.isArray(detail) ? detail : undefined)),
   };
+}
+
+/** The words of an error, cleaned. */
+export function errorFacts(answer: Head & { readonly text?: string }): ErrorFacts {
+  return readError({ status: answer.status, body: errorBody(answer) as Fields });
 }
 
 /** Parses the body of an error and cleans its strings and field names; empty if it is not a JSON object. */
@@ -107,12 +119,12 @@ export function errorBody({ text = '', call: { secrets } }: Head & { readonly te
 }
 
 /**
- * The request_id of an error's envelope (contract 7.1), else the header x-request-id. A success has
- * only the header. An id is one word; other text could be an echo.
+ * The id in an error, or else in its header. A success has only the header. An id is one word; other text
+ * could be an echo.
  */
 export function requestIdOf(answer: Head & { readonly text?: string }): string | undefined {
-  const inBody = isSuccess(answer) ? undefined : fieldsOf(errorBody(answer).error).request_id;
-  const header = cleanSentence(headerOf(answer, 'x-request-id') ?? '', answer.call.secrets);
+  const inBody = isSuccess(answer) ? undefined : errorFacts(answer).request_id;
+  const header = cleanSentence(headerOf(answer, REQUEST_ID_HEADER) ?? '', answer.call.secrets);
   const ids = [toSentence(inBody), header];
   return ids.find((id) => id !== undefined && /^\S+$/.test(id));
 }
@@ -132,8 +144,8 @@ function toJson(detail: unknown): string | undefined {
 }
 
 /**
- * The failures under detail.validation (contract 7.1), whose shape the contract does not show: a sentence, a
- * list of sentences or objects, or an object with sentences or lists by field.
+ * The failures of a validation, whose shape the contract does not show: a sentence, a list of sentences or
+ * objects, or an object with sentences or lists by field.
  */
 function listValidation(validation: unknown): string[] {
   const fields = isObject(validation) ? Object.entries(validation) : [['', validation] as const];

@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import { type Headers, tokenHeaders } from '../contract.ts';
 import type { Log } from '../workflow/step.ts';
 
 /**
@@ -25,26 +26,26 @@ export interface Connection {
 }
 
 export interface Platform extends Connection {
-  /** YYYY-MM-DD, sent as X-Service-Revision; never sent to the token endpoint (contract 9). */
+  /** YYYY-MM-DD. */
   readonly revision: string;
+  /** The advertisers that the export names. Default: none. */
+  readonly advertiserIds?: readonly string[];
 }
 
-/** The header that authorizes API calls. */
+/** What authorizes API calls. */
 export interface Authorization {
-  /** In lower case. */
-  readonly header: string;
-  /** Its last word is a secret. */
-  readonly value: string;
+  readonly headers: Headers;
+  /** The token or key that they contain. */
+  readonly secret: string;
   /** The scope that the calls need, for the words of a refusal. */
   readonly scope?: string | undefined;
 }
 
-/** Contract 5.1. */
-export function bearer(token: string): Authorization {
-  return { header: 'authorization', value: `Bearer ${token}` };
+export function authorizationOf(token: string, clientId: string): Authorization {
+  return { headers: tokenHeaders({ token, clientId }), secret: token };
 }
 
-/** @param path begins with a slash; variable parts must come from {@link segment} */
+/** @param path begins with a slash */
 export function endpoint(baseUrl: string, path: string): URL {
   const url = new URL(baseUrl);
   url.pathname = url.pathname.replace(/\/+$/, '') + path;
@@ -53,16 +54,7 @@ export function endpoint(baseUrl: string, path: string): URL {
   return url;
 }
 
-/**
- * Encodes text as one segment of a path.
- *
- * @throws TypeError for `.` and `..`, which no encoding protects, and for control characters
- */
-export function segment(text: string): string {
-  if (!isSegment(text)) throw new TypeError(`${JSON.stringify(text)} cannot be a segment of a path`);
-  return encodeURIComponent(text);
-}
-
+/** True for a text that can be one segment of a path. No encoding protects `.` and `..`. */
 export function isSegment(text: string): boolean {
   return text !== '' && text !== '.' && text !== '..' && text.isWellFormed() && !/\p{Cc}/u.test(text);
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { REVISION_HEADER } from '../contract.ts';
 import { count } from '../workflow/count.ts';
 import {
   AnswerLost,
@@ -24,7 +25,7 @@ import {
   retryAfterOf,
 } from './answer.ts';
 
-// The errors of a call (contract 7.2), as the state machine acts on them.
+// The errors of a call, as the state machine acts on them.
 
 /** A gateway may answer with these after it passed the request on, so a POST may have taken effect. */
 const GATEWAY_STATUSES = [502, 504];
@@ -50,9 +51,8 @@ function explain({ reason, detail, validation = [] }: Refusal, { call, status }:
   if (length > 0) return `${said}. It named ${count(length, 'fault')}.`;
   if (status === 403)
     return `${said}. The credential lacks ${call.scope ? `the scope ${call.scope}` : 'the scope'} or the advertiser.`;
-  const revision = call.headers['x-service-revision'];
-  if (status === 400)
-    return `${said}. The header X-Service-Revision was ${revision}; check that this revision is published.`;
+  if (status === 400 && REVISION_HEADER !== undefined)
+    return `${said}. The header ${REVISION_HEADER} was ${call.revision}; check that this revision is published.`;
   return `${said}${quote(detail)}.`;
 }
 
@@ -115,7 +115,12 @@ export function unreadable(answer: Head, reason: string): AnswerUnreadable {
 
 /** Parses a success by its schema. Throws AnswerUnreadable, which names wrong fields without values. */
 export function parseAnswer<S extends z.core.$ZodType>(answer: Answer, schema: S): z.output<S> {
-  const parsed = z.safeParse(schema, parseBody(answer), { error: wordIssue });
+  return readFacts(answer, parseBody(answer), schema);
+}
+
+/** Checks what was read from a success. Throws AnswerUnreadable, which names wrong facts without values. */
+export function readFacts<S extends z.core.$ZodType>(answer: Answer, facts: unknown, schema: S): z.output<S> {
+  const parsed = z.safeParse(schema, facts, { error: wordIssue });
   if (parsed.success) return parsed.data;
   const faults = parsed.error.issues.map(
     ({ path, message }) => `${path.join('.') || 'the body'}: ${message}`,

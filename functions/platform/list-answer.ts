@@ -2,7 +2,7 @@ import { fieldsOf, isObject, type JsonObject } from '../workflow/json.ts';
 import { type Answer, headerOf } from './answer.ts';
 import { parseBody, unreadable } from './failures.ts';
 
-/** A page, as an answer shows it. The contract shows neither the wrapper nor the end of a list (4.6, 8). */
+/** A page, as an answer shows it. The contract shows neither the wrapper nor the end of a list. */
 export interface ListPage {
   readonly answer: Answer;
   /** None: the answer is an empty page, in one of its spellings. */

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
+import { LISTS } from '../contract.ts';
 import { count } from '../workflow/count.ts';
 import type { ListRequest } from '../workflow/request/request.ts';
 import type { ListProgress } from '../workflow/state-parts.ts';
 import { type Answer, readRefusal } from './answer.ts';
-import { type Authorization, type Platform, segment } from './connection.ts';
+import type { Authorization, Platform } from './connection.ts';
 import { unreadable } from './failures.ts';
 import { type ListPage, readListPage } from './list-answer.ts';
 import { apiCall, requireSuccess, send } from './request.ts';
@@ -31,7 +32,7 @@ type Doubtful =
 type Reply = ({ readonly is: 'page' } & ListPage) | Doubtful;
 
 /**
- * Requests the pages of a list in order, one at a time (contract 4.6, 8). The list ends where the answers
+ * Requests the pages of a list in order, one at a time. The list ends where the answers
  * prove it: by an empty page, or by a page that is refused or comes again, if a page that begins at the last
  * item has nothing behind it. A count that is larger than what was read refuses each of these ends. An item
  * may come twice, because the order may change between requests. Numbers that JavaScript cannot hold stay as
@@ -49,21 +50,18 @@ export async function* listPages(
   warn: (warning: string) => void,
   begun?: ListProgress,
 ): AsyncGenerator<ReadPage, void, undefined> {
-  const { resource, limit, filters, items: path } = list;
+  if (!LISTS) throw new TypeError('The contract has no lists');
+  const { request } = LISTS;
+  const { resource, limit, filters, items: path = LISTS.items } = list;
   const repeats = watchRepeats();
   let progress = begun;
 
   async function ask(offset: number, pageLimit = limit): Promise<Reply> {
-    const query = { ...filters, limit: String(pageLimit), offset: String(offset) };
-    const about = { path: `/${segment(resource)}`, query, doing: `listing ${resource}` };
-    const answer = await send(
-      platform,
-      apiCall(platform, authorization, { method: 'GET', ...about }),
-      PAGE_CAP,
-    );
+    const page = request({ resource, filters, limit: pageLimit, offset });
+    const call = apiCall(platform, authorization, page, { doing: `listing ${resource}` });
+    const answer = await send(platform, call, PAGE_CAP);
     if (offset > 0 && REFUSALS.includes(answer.status)) return { is: 'refused', answer };
-    const page = readListPage(requireSuccess(answer, 200, 204), path, progress?.path);
-    return { is: 'page', ...page };
+    return { is: 'page', ...readListPage(requireSuccess(answer, 200, 204), path, progress?.path) };
   }
 
   /** The next page. One that comes again is doubtful. */

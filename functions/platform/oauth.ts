@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { CLIENT_BY, consentPage, LIMITS, TOKEN_FORMS, tokenEndpoint } from '../contract.ts';
 import {
   CredentialUnusable,
   type ExportError,
@@ -8,7 +9,15 @@ import {
   RequestRefused,
 } from '../workflow/errors.ts';
 import { fieldsOf, type JsonObject } from '../workflow/json.ts';
-import { type Answer, errorBody, isSuccess, requestIdOf, retryAfterOf, UNNAMED } from './answer.ts';
+import {
+  type Answer,
+  errorBody,
+  errorFacts,
+  isSuccess,
+  requestIdOf,
+  retryAfterOf,
+  UNNAMED,
+} from './answer.ts';
 import { type Connection, endpoint } from './connection.ts';
 import { parseAnswer, refused } from './failures.ts';
 import { requireSuccess, send } from './request.ts';
@@ -20,19 +29,17 @@ interface Client {
   readonly refresh_token?: string | undefined;
 }
 
-/** Contract 2.1. */
 export interface Token {
   readonly accessToken: string;
-  /** Seconds from the answer on, between 60 and 86,400; 3600 if the platform names none. */
+  /** Seconds from the answer on, between 60 and 86,400. */
   readonly expiresIn: number;
   /** Space-separated, as granted. */
   readonly scope?: string | undefined;
   readonly refreshToken?: string | undefined;
 }
 
-// Seconds. The default is the contract's "about 3600" (contract 2.1).
-const LIFETIME_ABSENT = 3600;
-// A lifetime of 0 would cause a token request before each call. If it really ends sooner, a 401 shows it.
+// Seconds. A lifetime of 0 would cause a token request before each call. If it really ends sooner, a 401
+// shows it.
 const LIFETIME_MIN = 60;
 // Longer than any window takes. If the clock or the number is far off, that costs one 401 a day.
 const LIFETIME_MAX = 24 * 3600;
@@ -83,7 +90,7 @@ const TokenResponse = z.object({
   refresh_token: z.nullish(z.string().check(z.minLength(1, 'empty'))),
 });
 
-/** Sends a token request: a refresh for a client with a login, else client credentials (contract 4.1). */
+/** Sends a token request: a refresh for a client with a login, else client credentials. */
 export type RequestToken = (client: Client, scope: string | undefined) => Promise<Token>;
 
 /** @param extra form parameters of a refresh, besides the ones of RFC 6749 */
@@ -95,36 +102,36 @@ export function createTokenRequest(
     const { refresh_token } = client;
     const form =
       refresh_token === undefined
-        ? { grant_type: 'client_credentials', ...(scope && { scope }) }
-        : { grant_type: 'refresh_token', refresh_token, ...extra };
+        ? TOKEN_FORMS.clientCredentials(scope)
+        : { ...TOKEN_FORMS.refresh(refresh_token), ...extra };
     return requestToken(connection, client, form);
   };
 }
 
 /**
- * The URL of the consent screen for the user's browser (contract 4.2).
+ * The URL of the consent screen for the user's browser.
  *
- * @param asked.scope space-separated, for example `reporting:read`
+ * @param asked.scope space-separated
  * @param asked.state unguessable; the redirect must return the same value
  */
 export function consentUrl(
   { baseUrl }: Pick<Connection, 'baseUrl'>,
   asked: { client_id: string; redirect_uri: string; scope: string; state: string },
 ): URL {
-  const url = endpoint(baseUrl, '/oauth2/auth');
-  const query = new URLSearchParams({ response_type: 'code', ...asked });
+  const { base, path, query: parameters } = consentPage({ baseUrl, ...asked });
+  const url = endpoint(base, path);
+  const query = new URLSearchParams(parameters);
   // Every server reads %20 as a space. Some do not decode a plus.
   url.search = query.toString().replaceAll('+', '%20');
   return url;
 }
 
 /**
- * POST {base_url}/oauth2/token (contract 4.1), as a form with HTTP Basic. oauth4webapi would not make it
- * shorter: it encodes `-`, `_` and `.`, refuses null fields and an odd expires_in, and would still need our
- * transport, limits and errors. If the answer has no refresh token, the old one stays valid.
+ * Requests a token with a form. oauth4webapi would not make it shorter: it encodes `-`, `_` and `.`, refuses
+ * null fields and an odd expires_in, and would still need our transport, limits and errors. If the answer has
+ * no refresh token, the old one stays valid.
  *
- * @param form of the grant. client_credentials without a scope gets all scopes of the client (contract 4.1);
- *   the contract does not show what a refresh needs besides RFC 6749's parameters
+ * @param form of the grant
  * @throws LoginRequired, CredentialUnusable if the answer blames them, RateLimited if it asks to wait; the
  *   errors of any other call
  */
@@ -136,17 +143,20 @@ export async function requestToken(
   // Id and secret are form-encoded (RFC 6749, 2.3.1). `-`, `_` and `.` stay as they are, because many servers
   // do not decode.
   const basic = Buffer.from(`${formEncode(client_id)}:${formEncode(client_secret)}`).toString('base64');
+  const { base, path } = tokenEndpoint(platform.baseUrl);
+  const inForm = CLIENT_BY === 'form';
   const { code = '', refresh_token = '' } = form;
   const secrets = [client_secret, code, refresh_token];
   const answer = await send(platform, {
     method: 'POST',
-    path: '/oauth2/token',
+    base,
+    path,
     headers: {
       accept: 'application/json',
-      authorization: `Basic ${basic}`,
+      ...(!inForm && { authorization: `Basic ${basic}` }),
       'content-type': 'application/x-www-form-urlencoded',
     },
-    body: new URLSearchParams(form).toString(),
+    body: new URLSearchParams({ ...form, ...(inForm && { client_id, client_secret }) }).toString(),
     secrets: [basic, ...secrets, ...secrets.map(formEncode)],
     doing: 'requesting a token',
   });
@@ -167,13 +177,13 @@ function formEncode(text: string): string {
 function lifetime(expiresIn: unknown): number {
   const seconds = typeof expiresIn === 'number' ? expiresIn : Number.parseFloat(String(expiresIn));
   return Number.isNaN(seconds)
-    ? LIFETIME_ABSENT
+    ? LIMITS.tokenSeconds
     : Math.min(Math.max(Math.floor(seconds), LIFETIME_MIN), LIFETIME_MAX);
 }
 
 /**
- * The error of an answer that is not a success: the OAuth body of contract 7.3, or the envelope of 7.1. It
- * repeats no text of the answer except codes: a description may echo the client secret, the code or the
+ * The error of an answer that is not a success: OAuth's body (RFC 6749, 5.2), or the envelope of other calls.
+ * It repeats no text of the answer except codes: a description may echo the client secret, the code or the
  * refresh token in any encoding.
  *
  * Only a code that blames the credential, or a 401, asks a person for another one. Nobody helps a busy
@@ -182,7 +192,8 @@ function lifetime(expiresIn: unknown): number {
 function tokenError(answer: Answer, scope: string | undefined): ExportError {
   const { status } = answer;
   const { error, code } = errorBody(answer);
-  const type = [error, fieldsOf(error).type, fieldsOf(error).code, code].map(codeIn).find(Boolean) ?? UNNAMED;
+  const type =
+    [error, errorFacts(answer).type, fieldsOf(error).code, code].map(codeIn).find(Boolean) ?? UNNAMED;
   if (status < 400) return refused(answer, { type });
   const facts = { status, type, request_id: requestIdOf(answer) };
   const happened = `The token endpoint answered ${status} (${type})`;

@@ -1,3 +1,4 @@
+import { PURCHASES, type Request } from '../contract.ts';
 import { DownloadRefused } from '../workflow/errors.ts';
 import { type JsonObject, parseJson } from '../workflow/json.ts';
 import { describeDays } from '../workflow/request/dates.ts';
@@ -17,14 +18,18 @@ const ANSWER_CAP = 64 * 1024 ** 2;
 /** A larger answer is not parsed, so its rows are not known: it would take ten times its size in memory. */
 const MAX_PARSED = 16 * 1024 ** 2;
 
-/** The body of POST /reports/purchases (contract 2.4). */
+/** The body of a query. */
 export function purchaseQuery(request: PurchasesRequest): JsonObject {
-  const { options, advertiser_id, start_date, end_date } = request;
-  return { ...options, advertiser_id, start_date, end_date };
+  return toRequest(request).body ?? {};
+}
+
+function toRequest({ options, advertiser_id, start_date, end_date }: PurchasesRequest): Request {
+  if (!PURCHASES) throw new TypeError('The contract has no purchases');
+  return PURCHASES.request({ options, advertiser_id, start_date, end_date });
 }
 
 /**
- * POST /reports/purchases (contract 4.5). The contract shows neither the success status nor the shape of the
+ * Sends a query of purchases. The contract shows neither the success status nor the shape of the
  * answer, so this checks that it is complete, not empty and not HTML. 202 would mean not finished, and 206 a
  * part.
  *
@@ -36,10 +41,13 @@ export async function queryPurchases(
   authorization: Authorization,
   request: PurchasesRequest,
 ) {
-  const doing = `querying the purchases of ${describeDays(request)}`;
-  const post = { method: 'POST', path: '/reports/purchases', body: purchaseQuery(request), doing } as const;
+  const about = { doing: `querying the purchases of ${describeDays(request)}` };
   const timeouts = { headers: ANSWER_TIMEOUT, total: ANSWER_TIMEOUT, ...platform.timeouts };
-  const answer = await send({ ...platform, timeouts }, apiCall(platform, authorization, post), ANSWER_CAP);
+  const answer = await send(
+    { ...platform, timeouts },
+    apiCall(platform, authorization, toRequest(request), about),
+    ANSWER_CAP,
+  );
   if (isSuccess(answer) && answer.truncated)
     throw new DownloadRefused('The answer is larger than 64 MiB. Query the purchases of shorter ranges.');
   const { bytes } = requireSuccess(answer, 200, 201);

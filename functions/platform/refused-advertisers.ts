@@ -1,55 +1,62 @@
-import { fieldsOf, isObject, type JsonObject, parseJson } from '../workflow/json.ts';
+import { ADVERTISER_ID, type ErrorFacts, type Fields, REFUSED_FIELDS, readError } from '../contract.ts';
+import { fieldsOf, isObject, parseJson } from '../workflow/json.ts';
+import type { ReportRequest } from '../workflow/request/request.ts';
+import type { Window } from '../workflow/state-parts.ts';
 import type { Answer } from './answer.ts';
 
-const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
-
-/** Fields of a request whose name has no other meaning in a sentence. */
-const FIELDS = ['metrics', 'dimensions', 'granularity', 'start_date', 'end_date'];
+/** Finds the ids of advertisers in a sentence in lower case. */
+const IDS = new RegExp(`(?<![\\w-])(${ADVERTISER_ID.form.source})(?![\\w-])`, 'gi');
 
 /**
- * The advertisers that an answer refuses by name (contract 7.1, 7.2). A refusal that names something else of
+ * The advertisers that an answer refuses by name. A refusal that names something else of
  * the request, such as a metric that these advertisers lack, is no refusal of the advertisers: without them,
- * the report would lose their rows. In a 422, `detail.validation` has to name `advertiser_ids`.
+ * the report would lose their rows. In a 422, the validation has to name the field of the advertisers.
  *
- * @param body of the request
  * @param ids which the request asked for
  */
 export function refusedAdvertisers(
   { status, text }: Pick<Answer, 'status' | 'text'>,
-  body: JsonObject,
+  request: RefusedRequest,
+  window: Window,
   ids: readonly string[],
 ): string[] {
   if (status !== 403 && status !== 422) return [];
-  const { error } = fieldsOf(parseJson(text));
-  const failures = validationOf(fieldsOf(error).detail);
-  const sentences = failures.length > 0 ? failures : status === 403 ? [sentenceOf(error) ?? text] : [];
-  const names = namesOf(body, ids);
+  const facts = readError({ status, body: fieldsOf(parseJson(text)) as Fields });
+  const failures = failuresOf(facts);
+  const sentences = failures.length > 0 ? failures : status === 403 ? [sentenceOf(facts) ?? text] : [];
+  const names = namesOf(request, window, ids);
   if (sentences.some((sentence) => names.some((name) => isNamed(name, sentence)))) return [];
-  const about = failures.length > 0 ? failures.filter((one) => isNamed('advertiser_ids', one)) : sentences;
-  const refused = new Set(about.flatMap((sentence) => sentence.toLowerCase().match(UUID) ?? []));
+  const about =
+    failures.length > 0 ? failures.filter((one) => isNamed(REFUSED_FIELDS.advertisers, one)) : sentences;
+  const refused = new Set(about.flatMap((sentence) => sentence.toLowerCase().match(IDS) ?? []));
   return ids.filter((id) => refused.has(id.toLowerCase()));
 }
 
+/** The fields of a request that a refusal may name. */
+type RefusedRequest = Pick<ReportRequest, 'metrics' | 'dimensions' | 'options'>;
+
 /** Each failure of a validation with its field, as text. The contract does not show their shape. */
-function validationOf(detail: unknown): string[] {
-  const validation = Array.isArray(detail) ? detail : fieldsOf(detail).validation;
-  if (isObject(validation)) return Object.entries(validation).map((entry) => JSON.stringify(entry));
-  return [validation ?? []].flat().map((failure) => JSON.stringify(failure));
+function failuresOf({ validation, detail }: ErrorFacts): string[] {
+  const failures = validation ?? (Array.isArray(detail) ? detail : []);
+  if (isObject(failures)) return Object.entries(failures).map((entry) => JSON.stringify(entry));
+  return [failures].flat().map((failure) => JSON.stringify(failure));
 }
 
-/** The parts of an envelope that say what was refused. The link to the documentation does not. */
-function sentenceOf(error: unknown): string | undefined {
-  if (!isObject(error)) return undefined;
-  const { type, message, detail } = error;
-  return JSON.stringify({ type, message, detail });
+/** The parts of an error that say what was refused. A link to the documentation does not. */
+function sentenceOf({ type, message, detail }: ErrorFacts): string | undefined {
+  const isKnown = [type, message, detail].some((part) => part !== undefined);
+  return isKnown ? JSON.stringify({ type, message, detail }) : undefined;
 }
 
 /** The names in a request besides its advertisers: fields, metrics, dimensions, dates, texts of options. */
-function namesOf(body: JsonObject, ids: readonly string[]): string[] {
-  const { advertiser_ids: _, granularity: __, format: ___, metrics, dimensions, ...others } = body;
-  const texts = [metrics, dimensions, others].flatMap(textsIn);
+function namesOf(
+  { metrics, dimensions, options }: RefusedRequest,
+  { start_date, end_date }: Window,
+  ids: readonly string[],
+): string[] {
+  const texts = [metrics, dimensions, options, start_date, end_date].flatMap(textsIn);
   const own = new Set(ids.map((id) => id.toLowerCase()));
-  return [...FIELDS, ...texts].filter(
+  return [...REFUSED_FIELDS.others, ...texts].filter(
     (text) => /[a-z\d]/i.test(text) && !own.has(text.toLowerCase()) && !isAdvertiser(text),
   );
 }

@@ -1,26 +1,41 @@
 import * as z from 'zod/mini';
-import type { JsonObject } from '../workflow/json.ts';
-import { describeDays } from '../workflow/request/dates.ts';
+import {
+  CREATED,
+  type Fields,
+  type Meaning,
+  pollRequest,
+  type Request,
+  readCreated,
+  readReport,
+  reportRequest,
+  STATUSES,
+} from '../contract.ts';
+import { isObject, type JsonObject } from '../workflow/json.ts';
+import { addDays, describeDays } from '../workflow/request/dates.ts';
 import type { ReportRequest } from '../workflow/request/request.ts';
 import type { Window } from '../workflow/state-parts.ts';
 import { type Answer, cleanSentence, requestIdOf } from './answer.ts';
-import { type Authorization, isSegment, type Platform, segment } from './connection.ts';
-import { parseAnswer, unreadable } from './failures.ts';
+import { type Authorization, isSegment, type Platform } from './connection.ts';
+import { parseAnswer, readFacts, unreadable } from './failures.ts';
 import { refusedAdvertisers } from './refused-advertisers.ts';
 import { apiCall, requireSuccess, send } from './request.ts';
 
-/** The statuses that the contract names (contract 3); others may come. */
-export const STATUSES = ['CREATED', 'PROCESSING', 'READY'] as const;
-
-/** Contract 2.3. */
+/** What a GET says of a report. */
 export interface ReportRecord {
   readonly id: string;
-  /** One of STATUSES, or one that the contract does not name. Undefined: there is no such report (404). */
+  /** The platform's word; undefined: there is no such report (404). */
   readonly status: string | undefined;
-  /** Pre-signed: a secret for 24 hours. Not checked to be a URL. */
+  /** The meaning of that word; undefined if the contract does not name it. */
+  readonly meaning?: Meaning | undefined;
+  /** Pre-signed: a secret. Not checked to be a URL. */
   readonly downloadUrl?: string | undefined;
+  /** Why the report failed, in a sentence. */
+  readonly reason?: string | undefined;
   readonly requestId?: string | undefined;
 }
+
+/** Characters. A window's state and the failure report of an export have room for little more. */
+const MAX_REASON = 200;
 
 // Accepts a number only if JavaScript holds it exactly: a rounded id would name another report.
 const Id = z.pipe(
@@ -36,24 +51,32 @@ const Id = z.pipe(
   ),
 );
 
-const Report = z.object({
+const Body = z.custom<Fields>(isObject, 'must be of type object');
+
+const Created = z.object({ id: Id });
+
+const Polled = z.object({
   id: Id,
   status: z.string().check(z.minLength(1, 'empty')),
-  download_url: z.nullish(z.string()),
+  url: z.nullish(z.string()),
+  reason: z.optional(z.json()),
 });
 
-/** The body of POST /reports (contract 2.2). */
-export function reportBody(
-  { options, advertiser_ids, metrics, dimensions, granularity, format }: ReportRequest,
-  window: Window,
-): JsonObject {
-  const fields = { advertiser_ids, metrics, ...(dimensions && { dimensions }), granularity, format };
+/** The body that creates a report. */
+export function reportBody(request: ReportRequest, window: Window): JsonObject {
+  return toRequest(request, window).body ?? {};
+}
+
+/** @param ids in place of the request's */
+function toRequest(request: ReportRequest, window: Window, ids = request.advertiser_ids): Request {
+  const { options, metrics, dimensions, granularity, format } = request;
   const { start_date, end_date } = window;
-  return { ...options, start_date, end_date, ...fields };
+  const days = { start_date, end_date, last_date: addDays(end_date, -1) };
+  return reportRequest({ ...days, advertiser_ids: ids, metrics, dimensions, granularity, format, options });
 }
 
 /**
- * POST /reports (contract 4.3). There is no idempotency key: each call creates a report.
+ * Creates a report. There is no idempotency key: each call creates another one.
  *
  * @param all the ids, if the request is for all advertisers. Advertisers that the platform refuses by name
  *   are left out once; a refusal has created nothing
@@ -64,45 +87,56 @@ export async function createReport(
   request: ReportRequest,
   window: Window,
   all: readonly string[] = [],
-): Promise<ReportRecord & { readonly refused: readonly string[] }> {
-  const doing = `creating a report for ${describeDays(window)}`;
+): Promise<{ readonly id: string; readonly refused: readonly string[] }> {
+  const about = { doing: `creating a report for ${describeDays(window)}`, creates: true };
   const post = (ids: readonly string[]) => {
-    const body = { ...reportBody(request, window), ...(ids.length > 0 && { advertiser_ids: ids }) };
-    const call = { method: 'POST', path: '/reports', body, doing, creates: true } as const;
-    return send(platform, apiCall(platform, authorization, call));
+    const named = ids.length > 0 ? [...ids] : request.advertiser_ids;
+    return send(platform, apiCall(platform, authorization, toRequest(request, window, named), about));
   };
   const first = await post(all);
-  const refused = refusedAdvertisers(first, reportBody(request, window), all);
+  const refused = refusedAdvertisers(first, request, window, all);
   const accepted = all.filter((id) => !refused.includes(id));
   const answer = refused.length > 0 && accepted.length > 0 ? await post(accepted) : first;
-  return { ...readRecord(requireSuccess(answer, 201)), refused };
+  const body = parseAnswer(requireSuccess(answer, ...CREATED), Body);
+  const { id } = readFacts(answer, { id: readCreated({ status: answer.status, body }) }, Created);
+  return { id: requireHarmless(id, answer), refused };
 }
 
-/** GET /reports/{id} (contract 4.4). The caller must leave 10 s or more between two calls for one report. */
+/** GETs a report. The caller must leave MIN_WAIT or more between two calls for one report. */
 export async function getReport(
   platform: Platform,
   authorization: Authorization,
   id: string,
 ): Promise<ReportRecord> {
+  if (!isSegment(id)) throw new TypeError(`${JSON.stringify(id)} cannot be a segment of a path`);
   const about = { doing: `polling report ${id}`, facts: { report_id: id } };
-  const get = { method: 'GET', path: `/reports/${segment(id)}`, ...about } as const;
-  const answer = await send(platform, apiCall(platform, authorization, get));
+  const answer = await send(platform, apiCall(platform, authorization, pollRequest(id), about));
   if (answer.status === 404) return { id, status: undefined, requestId: requestIdOf(answer) };
-  const record = readRecord(requireSuccess(answer, 200));
+  const body = parseAnswer(requireSuccess(answer, 200), Body);
+  const record = readFacts(answer, { ...readReport({ id, body }) }, Polled);
   // The rows of another report under this one's key would pass every later check.
-  if (record.id !== id) throw unreadable(answer, 'the record of another report');
-  return record;
-}
-
-/** The id goes into state and manifest, and an unknown status into the log, so neither may hold a secret. */
-function readRecord(answer: Answer): ReportRecord {
-  const { id, status, download_url } = parseAnswer(answer, Report);
-  if (answer.call.secrets.some((secret) => id.includes(secret)))
-    throw unreadable(answer, 'an id that contains the token');
+  if (requireHarmless(record.id, answer) !== id) throw unreadable(answer, 'the record of another report');
+  const { secrets } = answer.call;
   return {
     id,
-    status: cleanSentence(status, answer.call.secrets),
-    downloadUrl: download_url ?? undefined,
+    // An unknown status goes into the log, and a reason into state and log.
+    status: cleanSentence(record.status, secrets),
+    meaning: Object.hasOwn(STATUSES, record.status) ? STATUSES[record.status] : undefined,
+    downloadUrl: record.url ?? undefined,
+    reason: reasonOf(record.reason, secrets),
     requestId: requestIdOf(answer),
   };
+}
+
+function reasonOf(reason: unknown, secrets: readonly string[]): string | undefined {
+  if (reason === undefined || reason === null || reason === '') return undefined;
+  const text = typeof reason === 'string' ? reason : JSON.stringify(reason);
+  return cleanSentence(text, secrets).slice(0, MAX_REASON);
+}
+
+/** The id goes into state and manifest, so it may not hold the token. */
+function requireHarmless(id: string, answer: Answer): string {
+  if (answer.call.secrets.some((secret) => id.includes(secret)))
+    throw unreadable(answer, 'an id that contains the token');
+  return id;
 }

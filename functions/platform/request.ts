@@ -1,6 +1,7 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { Dispatcher } from 'undici';
+import { callHeaders, type Headers, type Request } from '../contract.ts';
 import { ExportError } from '../workflow/errors.ts';
 import { type Answer, type Call, type Head, isSuccess, requestIdOf } from './answer.ts';
 import {
@@ -17,37 +18,34 @@ import { refused, silent, unreadable } from './failures.ts';
 /** Bytes. A report record or an error envelope is under 10 kB. */
 const ANSWER_CAP = 1024 * 1024;
 
-interface ApiRequest extends Omit<Call, 'headers' | 'secrets' | 'body' | 'scope'> {
-  /** Sent as JSON. */
-  readonly body?: unknown;
-}
-
-/** Adds the headers of every API call (contract 4, 5, 9). */
+/** Adds the headers of every API call. */
 export function apiCall(
-  platform: Platform,
-  { header, value, scope }: Authorization,
-  { body, ...request }: ApiRequest,
+  { revision, advertiserIds = [] }: Platform,
+  { headers: authorization, secret, scope }: Authorization,
+  { body, headers, ...request }: Request,
+  about: Pick<Call, 'doing' | 'creates' | 'facts'>,
 ): Call {
-  const headers = {
+  const all = {
     accept: 'application/json',
     'accept-encoding': 'identity',
-    'x-service-revision': platform.revision,
-    [header]: value,
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+    ...inLowerCase(callHeaders({ revision, advertiserIds })),
+    ...inLowerCase(authorization),
+    ...inLowerCase(headers ?? {}),
   };
-  const call = { ...request, scope, secrets: [value.slice(value.lastIndexOf(' ') + 1)] };
-  if (body === undefined) return { ...call, headers };
-  return {
-    ...call,
-    headers: { ...headers, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  };
+  const call = { ...request, ...about, headers: all, revision, scope, secrets: [secret] };
+  return body === undefined ? call : { ...call, body: JSON.stringify(body) };
+}
+
+function inLowerCase(headers: Headers): Headers {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
 /** @throws the error of an answer that has none of these statuses, or that is over the cap */
 export function requireSuccess(answer: Answer, ...success: readonly number[]): Answer {
-  if (!isSuccess(answer)) throw refused(answer);
-  if (!success.includes(answer.status))
-    throw unreadable(answer, `the status ${answer.status} instead of ${success.join(' or ')}`);
+  const isExpected = success.includes(answer.status);
+  if (!isExpected && !isSuccess(answer)) throw refused(answer);
+  if (!isExpected) throw unreadable(answer, `the status ${answer.status} instead of ${success.join(' or ')}`);
   if (answer.truncated) throw unreadable(answer, 'a body larger than any that the contract shows');
   return answer;
 }
@@ -81,7 +79,7 @@ export async function send(platform: Connection, call: Call, cap = ANSWER_CAP): 
 }
 
 async function exchange(platform: Connection, call: Call, cap: number): Promise<Answer> {
-  const url = endpoint(platform.baseUrl, call.path);
+  const url = endpoint(call.base ?? platform.baseUrl, call.path);
   url.search = new URLSearchParams(call.query).toString();
   const timeouts = { ...TIMEOUTS, ...(call.creates && CREATE_TIMEOUTS), ...platform.timeouts };
   const total = AbortSignal.timeout(timeouts.total);

@@ -6,8 +6,8 @@ import type { TokenRef } from '../workflow/state-parts.ts';
 
 /** The authorization of API calls, as cached in the account's token secret. */
 const CachedToken = z.object({
-  header: z.string(),
-  value: z.string(),
+  headers: z.record(z.string(), z.string()),
+  secret: z.string(),
   expires_at: z.string(),
   /** Client and platform: the token of another client or platform is not used. */
   issued_for: z.string(),

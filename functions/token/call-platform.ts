@@ -12,6 +12,8 @@ import type { Authorization, Platform } from '../platform/connection.ts';
 import { safeAgent } from '../platform/safe-agent.ts';
 import { count } from '../workflow/count.ts';
 import { type ExportError, OutOfTime, PlatformUnavailable, RateLimited } from '../workflow/errors.ts';
+import { ALL } from '../workflow/request/report.ts';
+import type { ExportRequest } from '../workflow/request/request.ts';
 import type { PlatformSettings } from '../workflow/settings.ts';
 import type { StoredPages, TokenRef } from '../workflow/state-parts.ts';
 import type { AuthorizedWindow } from '../workflow/states.ts';
@@ -72,16 +74,23 @@ export async function callPlatform<W extends Caller, T extends object>(
   call: (platform: Platform, authorization: Authorization) => Promise<T>,
 ): Promise<{ readonly window: W; readonly answer?: T }> {
   if (isOutOfTime(window.begun_at, now())) throw outOfTime(window);
-  const connection = { ...platform(window.request.revision), log };
-  const token = await readToken(window.request.account, window.token);
+  const { request } = window;
+  const connection = { ...platform(request.revision), advertiserIds: advertisersOf(request), log };
+  const token = await readToken(request.account, window.token);
   try {
-    const answer = await call(connection, { ...token, scope: scopeOf(window.request) });
+    const answer = await call(connection, { ...token, scope: scopeOf(request) });
     return { window: { ...window, throttled: 0, token: { ...window.token, unproven: false } }, answer };
   } catch (error) {
     if (error instanceof PlatformUnavailable && asksToWait(error))
       return { window: waitAsTold(window, error) };
     throw error;
   }
+}
+
+/** The advertisers that a request names. */
+function advertisersOf(request: ExportRequest): readonly string[] {
+  if (request.kind === 'list' || (request.kind === 'report' && request.advertiser_ids === ALL)) return [];
+  return request.kind === 'purchases' ? [request.advertiser_id] : [...request.advertiser_ids];
 }
 
 /** True if a failure says that the host is busy, or when it serves again. */

@@ -17,7 +17,7 @@ const value = z
 const OAuthCredential = z.object({
   client_id: value,
   client_secret: value,
-  /** Stored by a login (contract 5.2). */
+  /** Stored by a login. */
   refresh_token: z.optional(value),
 });
 export type OAuthCredential = z.infer<typeof OAuthCredential>;

@@ -128,7 +128,9 @@ export class UrlExpired extends named('UrlExpired') {}
 /** The platform did not answer, or answered 408 or 5xx. Nothing was created. */
 export class PlatformUnavailable extends named('PlatformUnavailable') {}
 
-/** The answer to POST /reports was lost, so a report may exist. The call is repeated at most once. */
+/**
+ * The answer to the creation of a report was lost, so a report may exist. The call is repeated at most once.
+ */
 export class AnswerLost extends named('AnswerLost') {}
 
 /** The answer is not what the contract promises: HTML, broken JSON, no id. */

@@ -1,4 +1,5 @@
-import { type DateRange, daysBetween, isCalendarDate, isTimeZone, MAX_WINDOW_DAYS } from './request/dates.ts';
+import { LIMITS } from '../contract.ts';
+import { type DateRange, daysBetween, isCalendarDate, isTimeZone } from './request/dates.ts';
 import { isInstant } from './request/fields.ts';
 import type { ExportRequest } from './request/request.ts';
 
@@ -22,7 +23,7 @@ export function latestTime(now: Date): Date {
 export function isPossibleRange(
   { start_date, end_date }: DateRange,
   kind: ExportRequest['kind'],
-  maxDays = MAX_WINDOW_DAYS,
+  maxDays = LIMITS.days,
 ): boolean {
   if (!isCalendarDate(start_date) || !isCalendarDate(end_date)) return false;
   const days = daysBetween(start_date, end_date);

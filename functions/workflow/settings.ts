@@ -6,9 +6,9 @@ export const Settings = z.object({
   STEP: z.string(),
   /** May have a path. */
   PLATFORM_BASE_URL: z.url(),
-  /** The pinned X-Service-Revision (contract 9.4). A request may name another one. */
+  /** The pinned revision of the platform's API. A request may name another one. */
   PLATFORM_REVISION: z.string(),
-  /** A JSON object of form parameters that a refresh adds to RFC 6749's. Contract 4.1 does not show them. */
+  /** A JSON object of form parameters that a refresh adds to RFC 6749's. The contract does not show them. */
   REFRESH_PARAMETERS: z.optional(z.string()),
   /** The secrets are `<prefix>/<account>/credential` and `<prefix>/<account>/token`. */
   SECRET_PREFIX: z.string(),

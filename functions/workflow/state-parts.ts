@@ -54,9 +54,11 @@ export type Advertisers = z.infer<typeof Advertisers>;
 export const ReportRef = z.object({
   id: z.string(),
   created_at: z.string(),
-  /** Counts 404, READY without a URL, and READY no longer. The second one gives the report up. */
+  /** Counts 404, ready without a URL, and ready no longer. The second one gives the report up. */
   useless_answers: z.number(),
-  /** `said` continues "the report …", such as `is PROCESSING`. Absent before the first poll. */
+  /**
+   * `said` continues "the report …", such as `is` and the platform's status. Absent before the first poll.
+   */
   last_answer: z.optional(z.object({ said: z.string(), request_id: z.optional(z.string()) })),
   /** Not polled any more. A report that is only slow is still polled, like its replacement. */
   given_up: z.boolean(),

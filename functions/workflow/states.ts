@@ -24,7 +24,7 @@ import {
  *     GetToken         TokenRequest          → the same with `token`, for the export and for each window
  *     ListAdvertisers  PlanOfAll             → ExportPlan with `advertisers`, or PlanOfAll with a `listing`
  *     CreateReport     ReportWindow          → ReportWindow
- *     CheckReport      ReportWindow          → ReadyWindow once a report is READY, else ReportWindow
+ *     CheckReport      ReportWindow          → ReadyWindow once a report is ready, else ReportWindow
  *     SaveReport       ReadyWindow           → SavedWindow, ReadyWindow with a `checkpoint`, or ReportWindow
  *     QueryPurchases   PurchasesWindow       → SavedWindow
  *     ExportList       ListWindow            → SavedWindow, or ListWindow with a `list`
@@ -127,7 +127,7 @@ export const WindowState = z.object({
    * `pending` poll · `ready` save, or resume the copy · `saved` curate · `curated` publish
    */
   status: z.enum(['planned', 'pending', 'ready', 'saved', 'curated']),
-  /** Seconds that the next Wait takes; at least 10 (contract 4.4). */
+  /** Seconds that the next Wait takes; at least MIN_WAIT. */
   wait_seconds: z.number(),
   /** Answers in a row that asked to wait: 429, and 5xx with Retry-After. */
   throttled: z.number(),
@@ -135,7 +135,7 @@ export const WindowState = z.object({
   throttled_in_all: z.optional(z.number()),
   /** Oldest first. */
   reports: z.array(ReportRef),
-  /** The READY one of `reports`. */
+  /** The one of `reports` that is ready. */
   ready_id: z.optional(z.string()),
   token: z.optional(TokenRef),
   object: z.optional(StoredObject),
@@ -151,7 +151,7 @@ export const WindowState = z.object({
   begun_at: z.optional(z.string()),
   /** Refused tokens so far. */
   renewals: z.optional(z.number()),
-  /** Lost or unreadable answers to POST /reports. Each may have left a report behind. */
+  /** Lost or unreadable answers to the creation of a report. Each may have left a report behind. */
   lost_answers: z.optional(z.number()),
   /** The execution's redrives when a step last compared them (see waitAfterRedrive). Absent: 0. */
   redrive_count: z.optional(z.number()),

@@ -47,7 +47,7 @@ export function fieldsOfState(state: unknown): LogFields {
     account: request?.account,
     export: request?.name,
     window: window && `${window.start_date}/${window.end_date}`,
-    // With several reports, no line names one until one is READY. Each call logs its own.
+    // With several reports, no line names one until one is ready. Each call logs its own.
     report_id: ready_id ?? (others.length > 0 ? undefined : report?.id),
   };
 }

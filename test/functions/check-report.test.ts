@@ -36,7 +36,7 @@ describe('CheckReport', () => {
     const ready_id = window.reports[0]?.id;
     const state = await checkReport({ ...window, status: 'ready', ready_id, caught }, access);
     expect(state).toMatchObject({ status: 'planned', wait_seconds: 10, reports: [{ given_up: true }] });
-    expect(state.reports[0]?.last_answer).toEqual({ said: 'is READY, but its URL was refused' });
+    expect(state.reports[0]?.last_answer).toEqual({ said: 'was ready, but its URL was refused' });
     expect(state).not.toHaveProperty('caught');
     expect(state).not.toHaveProperty('ready_id');
     expect(callsTo(sandbox, 'report')).toEqual([]);

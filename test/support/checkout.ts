@@ -17,12 +17,19 @@ export interface Checkout {
 /** The config of this project. */
 export const CONFIG = Object(readContext()[CONFIG_KEY]);
 
-/** @param onEnd removes the copy. Default: at the end of the test */
-export async function createCheckout(onEnd?: (remove: () => void) => void): Promise<Checkout> {
+/**
+ * @param onEnd removes the copy. Default: at the end of the test
+ * @param replaced paths of files of the copy, with the files that are there instead
+ */
+export async function createCheckout(
+  onEnd?: (remove: () => void) => void,
+  replaced: Readonly<Record<string, URL>> = {},
+): Promise<Checkout> {
   const directory = temporaryDirectory(onEnd);
   for (const folder of ['infra', 'functions'])
     cpSync(join(ROOT, folder), join(directory, folder), { recursive: true });
   for (const file of ['package.json', 'tsconfig.json']) cpSync(join(ROOT, file), join(directory, file));
+  for (const [path, file] of Object.entries(replaced)) cpSync(file, join(directory, path));
   symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'));
   const { href } = pathToFileURL(join(directory, 'infra/operate/cli/program.ts'));
   const { runCommandLine } = await import(href);

@@ -1,4 +1,4 @@
-import { bearer as bearerOf, type Platform } from '../../functions/platform/connection.ts';
+import { authorizationOf, type Platform } from '../../functions/platform/connection.ts';
 import { safeAgent } from '../../functions/platform/safe-agent.ts';
 import { keepLog, stoppedClock } from './steps.ts';
 
@@ -23,7 +23,7 @@ export function accessTo(baseUrl: string) {
 }
 
 export const TOKEN = 'token-of-the-test';
-export const bearer = bearerOf(TOKEN);
+export const bearer = authorizationOf(TOKEN, 'client');
 
 /** Returns the error that a promise rejects with. Throws if it is not of this class. */
 export async function errorOf<E extends Error>(

@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import { bearer } from '../../functions/platform/connection.ts';
+import { authorizationOf } from '../../functions/platform/connection.ts';
 import { requestToken } from '../../functions/platform/oauth.ts';
 import { safeAgent } from '../../functions/platform/safe-agent.ts';
 import type { PlatformAccess } from '../../functions/token/call-platform.ts';
@@ -64,7 +64,7 @@ export async function startStep(options: SandboxOptions = {}) {
     now: clock.now,
     log,
     platform: (revision = sandbox.revision) => ({ ...endpoint, revision }),
-    readToken: async () => bearer(accessToken),
+    readToken: async () => authorizationOf(accessToken, client.client_id),
   };
   return { sandbox, clock, access, objects, lines, window: windowOf(sandbox.advertiserIds) };
 }

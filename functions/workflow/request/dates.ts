@@ -1,9 +1,8 @@
-/** Calendar dates in the platform's form: YYYY-MM-DD, with an exclusive end of a range (contract 2.2). */
+import { LIMITS } from '../../contract.ts';
+
+/** Calendar dates, YYYY-MM-DD, with an exclusive end of a range. */
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-
-/** The longest range that one report may span (contract 8). */
-export const MAX_WINDOW_DAYS = 45;
 
 /** `end_date` is exclusive. */
 export interface DateRange {
@@ -97,13 +96,13 @@ export function dateIn(timeZone: string, instant: Date): string {
 }
 
 /**
- * Splits a range into adjacent windows of at most 45 days, the newest first. 400 days make nine: one of 40
- * days and eight of 45.
+ * Splits a range into adjacent windows, the newest first. Each but the newest has as many days as a report
+ * may have, and the newest has the rest.
  */
 export function splitIntoWindows({ start_date, end_date }: DateRange): DateRange[] {
   const windows: DateRange[] = [];
   for (let start = start_date; start < end_date; ) {
-    const limit = addDays(start, MAX_WINDOW_DAYS);
+    const limit = addDays(start, LIMITS.days);
     const end = limit < end_date ? limit : end_date;
     windows.unshift({ start_date: start, end_date: end });
     start = end;

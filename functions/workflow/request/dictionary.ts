@@ -13,7 +13,7 @@ export interface Metric extends Dimension {
   readonly adds_up: boolean;
 }
 
-// The contract's (2.2), then names that are common elsewhere.
+// Names that the contract shows (2.2), then names that are common elsewhere.
 const METRICS: readonly Metric[] = [
   additive('spend', 'money', 'the money spent on ads'),
   additive('impressions', 'count', 'how often ads were shown'),

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { ADVERTISER_ID } from '../../contract.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import {
   type DateRange,
@@ -35,7 +36,14 @@ export const word = z
   .string()
   .check(z.regex(/^[A-Za-z0-9_.:-]{1,100}$/, 'must be a word of letters, digits and _.:-'));
 const instant = (error = 'must be an ISO 8601 instant') => z.string(error).check(z.refine(isInstant, error));
-export const uuid = z.string().check(z.guid('must be a UUID'));
+export const advertiserId = z
+  .string()
+  .check(
+    z.regex(
+      new RegExp(`^(${ADVERTISER_ID.form.source})$`, ADVERTISER_ID.form.flags),
+      `must be a ${ADVERTISER_ID.name}`,
+    ),
+  );
 
 /** No export and no table may have the name of the ledger. */
 const exportName = name.check(
@@ -89,7 +97,7 @@ export const accept_empty = z.optional(z.boolean());
 export const path = z.string().check(z.regex(/^[^.]+(\.[^.]+)*$/, 'must be a path, such as data.items'));
 
 /**
- * Fields of the platform's body that the contract does not name.
+ * Fields that a request adds for its platform.
  *
  * @param own fields that the request has itself
  */

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { LISTS } from '../../contract.ts';
 import { addDays } from './dates.ts';
 import {
   accept_empty,
@@ -12,23 +13,9 @@ import {
   today,
 } from './fields.ts';
 
-/** Items per page: the contract's maximum, for the fewest requests (contract 8). */
-export const PAGE_LIMIT = 5_000;
+/** `maxLimit` items per page make the fewest requests. */
+const { maxLimit = 1, parameters = [] } = LISTS ?? {};
 
-/** Resources with a scope `<resource>:read` (contract 5.3). */
-export const RESOURCES: readonly string[] = [
-  'account',
-  'advertisers',
-  'audiences',
-  'campaigns',
-  'creatives',
-  'impression_tracking',
-];
-
-/** Query parameters that each page sets. */
-const RESERVED = ['limit', 'offset'];
-
-/** A list (contract 4.6, 8). */
 export const ListInput = z.strictObject({
   ...commonFields,
   kind: z.literal('list'),
@@ -37,14 +24,14 @@ export const ListInput = z.strictObject({
     .check(
       z.regex(/^[a-z0-9][a-z0-9_-]{0,63}$/i, 'must be one segment of a path, such as campaigns or audiences'),
     ),
-  limit: z._default(z.int().check(z.minimum(1), z.maximum(PAGE_LIMIT)), PAGE_LIMIT),
+  limit: z._default(z.int().check(z.minimum(1), z.maximum(maxLimit)), maxLimit),
   /** Query parameters, which are texts. */
   filters: z._default(
     z.record(
       z.string().check(
         z.minLength(1),
         z.refine(
-          (name) => !RESERVED.includes(name),
+          (name) => !parameters.includes(name),
           'is set by the export itself (limit is a field of the request)',
         ),
       ),

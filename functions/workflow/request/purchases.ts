@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import {
+  advertiserId,
   commonFields,
   type Dated,
   type Normalized,
@@ -7,18 +8,17 @@ import {
   optionsBeside,
   rangeFields,
   resolveRange,
-  uuid,
 } from './fields.ts';
 
 /** The contract names no limit for a purchase query. This one catches a mistyped year. */
 export const MAX_PURCHASE_DAYS = 4_500;
 
-/** A purchase query (contract 2.4). `options` are added to its body. */
+/** A purchase query. `options` are added to its body. */
 export const PurchasesInput = z.strictObject({
   ...commonFields,
   kind: z.literal('purchases'),
   ...rangeFields,
-  advertiser_id: uuid,
+  advertiser_id: advertiserId,
   options: optionsBeside(['advertiser_id', 'start_date', 'end_date']),
 });
 

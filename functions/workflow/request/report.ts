@@ -1,9 +1,10 @@
 import * as z from 'zod/mini';
+import { ADVERTISER_ID, LIMITS, LISTS, RENAMED_DIMENSIONS } from '../../contract.ts';
 import { isObject, type JsonObject } from '../json.ts';
-import { MAX_WINDOW_DAYS } from './dates.ts';
 import { DICTIONARY, findDimension, findMetric } from './dictionary.ts';
 import {
   accept_empty,
+  advertiserId,
   commonFields,
   type Dated,
   type Normalized,
@@ -14,7 +15,6 @@ import {
   rangeFields,
   resolveRange,
   table,
-  uuid,
   word,
 } from './fields.ts';
 import { hintAt } from './issues.ts';
@@ -37,26 +37,38 @@ const MAX_NAMES = 100;
 /** Names that a warning shows; the rest are counted. */
 const MAX_NAMES_SHOWN = 10;
 
-/** Renamed on the current platform (contract 9.5). */
-const RENAMED_DIMENSIONS: ReadonlyMap<string, string> = new Map([
-  ['conv_integration_id', 'event_source_id'],
-  ['conv_integration_os', 'event_source_platform'],
-]);
-
 const dimension = word.check(
-  z.refine((name) => !RENAMED_DIMENSIONS.has(name), {
-    error: ({ input }) => `${input} is now called ${RENAMED_DIMENSIONS.get(String(input))}`,
+  z.refine((name) => !Object.hasOwn(RENAMED_DIMENSIONS, name), {
+    error: ({ input }) => `${input} is now called ${RENAMED_DIMENSIONS[String(input)]}`,
   }),
 );
 
 /** The word for all advertisers that the platform lists. */
 export const ALL = 'all';
 
+/** False if the platform has no list of advertisers, or if a report cannot have all that it lists. */
+const HAS_ALL = LISTS !== undefined && LIMITS.advertisers === Number.POSITIVE_INFINITY;
+const ID_LIST = `a list of ${ADVERTISER_ID.name}s`;
+
+const advertiserIds = z.union(
+  [
+    z.literal(ALL).check(z.refine(() => HAS_ALL, `must be ${ID_LIST}`)),
+    listOf(advertiserId, LIMITS.advertisers),
+  ],
+  {
+    error: ({ input }) => {
+      if (input === undefined) return 'is missing';
+      return HAS_ALL ? `must be "all" or ${ID_LIST}` : `must be ${ID_LIST}`;
+    },
+  },
+);
+
 /** A list without repetitions, whatever else is wrong with it. */
 function listOf(item: z.ZodMiniType<string>, max = Number.POSITIVE_INFINITY) {
   return z.array(item).check(
     z.minLength(1, 'must not be empty'),
-    z.maxLength(max, `must not have more than ${max}`),
+    // Not z.maxLength, whose fault a union replaces by its own.
+    z.refine((list) => list.length <= max, `must not have more than ${max}`),
     z.refine((list) => repeated(list).length === 0, {
       error: ({ input }) =>
         `must not repeat ${repeated(input as unknown[])
@@ -72,7 +84,7 @@ function repeated(list: readonly unknown[]): string[] {
   return [...new Set(texts.filter((text, index) => texts.indexOf(text) !== index))];
 }
 
-/** Fields of the POST body that the request has itself (contract 2.2). */
+/** Fields of a request that its options cannot replace. */
 const BODY_FIELDS = [
   'start_date',
   'end_date',
@@ -85,21 +97,19 @@ const BODY_FIELDS = [
 
 const FORMAT = /^[A-Za-z0-9]{1,16}$/;
 
-/** Formats of files whose rows can be read into a table. The contract's list is not complete (2.6). */
+/** Formats of files whose rows can be read into a table. The platform may have others. */
 export function canRead(format: string): boolean {
   return /^(csv|json|ndjson|jsonl)$/i.test(format);
 }
 
 const SHARE = 'must be more than 0 and less than 1';
 
-/** The input of a person or a schedule. Field names are the platform's if it has them (contract 2.2). */
+/** The input of a person or a schedule. */
 export const ReportInput = z.strictObject({
   ...commonFields,
   kind: z._default(z.literal('report'), 'report'),
   ...rangeFields,
-  advertiser_ids: z.union([z.literal(ALL), listOf(uuid)], {
-    error: ({ input }) => (input === undefined ? 'is missing' : 'must be "all" or a list of UUIDs'),
-  }),
+  advertiser_ids: advertiserIds,
   metrics: listOf(word, MAX_NAMES),
   dimensions: z.optional(listOf(dimension, MAX_NAMES)),
   granularity: z._default(word, 'DAY'),
@@ -134,7 +144,7 @@ export function normalizeReport(input: ReportInput, now: Date): Normalized<Repor
   return { request, warnings };
 }
 
-/** The contract's lists are not complete (2.6), so only the platform can refuse a name. */
+/** The contract does not list all names, so only the platform can refuse one. */
 function warnOfUnknown(
   field: 'metrics' | 'dimensions',
   names: readonly string[],
@@ -166,7 +176,7 @@ function warnOfFormat(format: string): string[] {
 export function reportFaults(fields: JsonObject): string[] {
   const isUnread = fields.table === false && fields.warn_below !== undefined;
   return [
-    ...rangeFaults(fields, 1, maxWindows(fields) * MAX_WINDOW_DAYS),
+    ...rangeFaults(fields, 1, maxWindows(fields) * LIMITS.days),
     ...reconcileFaults(fields),
     ...(isUnread ? ['warn_below: needs a table'] : []),
   ];

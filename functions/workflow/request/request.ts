@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { LISTS, PURCHASES } from '../../contract.ts';
 import { count } from '../count.ts';
 import { InvalidInput } from '../errors.ts';
 import { isObject, type JsonObject } from '../json.ts';
@@ -85,16 +86,21 @@ function check(input: unknown, now: Date): Checked {
 
 function checkKind(input: JsonObject, now: Date): Checked {
   const { kind = 'report', ...rest } = input;
-  if (kind === 'purchases') {
-    // The contract does not say whether end_date is exclusive (contract 2.4), so a range may have 0 days.
+  if (kind === 'purchases' && PURCHASES) {
+    // The contract does not say whether the end of a query is exclusive, so a range may have 0 days.
     const faults = rangeFaults(input, 0, MAX_PURCHASE_DAYS);
     return checkWith(PurchasesInput, input, faults, normalizePurchases, now);
   }
-  if (kind === 'list') return checkWith(ListInput, input, [], normalizeList, now);
+  if (kind === 'list' && LISTS) return checkWith(ListInput, input, [], normalizeList, now);
   // An unknown kind is checked as a report, to name its other faults too.
-  const kindFaults = kind === 'report' ? [] : ['kind: must be "report", "purchases" or "list"'];
+  const kindFaults = kind === 'report' ? [] : [`kind: must be ${KINDS}`];
   return checkWith(ReportInput, rest, [...kindFaults, ...reportFaults(input)], normalizeReport, now);
 }
+
+/** The kinds of exports that the platform has. */
+const KINDS = ['"report"', ...(PURCHASES ? ['"purchases"'] : []), ...(LISTS ? ['"list"'] : [])]
+  .join(', ')
+  .replace(/, (?=[^,]*$)/, ' or ');
 
 /** @param faults that the schema cannot find */
 function checkWith<S extends z.ZodMiniObject>(

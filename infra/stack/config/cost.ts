@@ -73,7 +73,7 @@ const WINDOW_STATES = {
 /**
  * The state transitions of an export in which everything succeeds at the first try, and what it costs.
  *
- * @param readyAfter seconds from the creation of a report until it is READY
+ * @param readyAfter seconds from the creation of a report until it is ready
  * @param raised `memory_mb` of the config
  */
 export function costOf(

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { handler as checkReport } from '../../../functions/check-report.ts';
-import { waitAfterRedrive } from '../../../functions/decisions/report-answer.ts';
+import { noteAnswer, readReport, waitAfterRedrive } from '../../../functions/decisions/report-answer.ts';
 import { handler as saveReport } from '../../../functions/save-report.ts';
 import type { WindowState } from '../../../functions/workflow/states.ts';
 import { lambdaNow, window as stateOfWindow } from '../../support/any-step.ts';
-import { keepLog } from '../../support/steps.ts';
+import { keepLog, reportRef } from '../../support/steps.ts';
 
 describe('P3, 30: a step that GETs a report', () => {
   const report = { id: 'r1', created_at: '2026-11-21T05:59:00Z', useless_answers: 0, given_up: false };
@@ -28,5 +28,25 @@ describe('P3, 30: a step that GETs a report', () => {
     const step = waitAfterRedrive(async ({ status }: WindowState) => `ran as ${status}`);
     const state = { ...pending, ...(seen !== undefined && { redrive_count: seen }) };
     expect(await step(state, { redriveCount, log: keepLog().log })).toBe('ran as pending');
+  });
+});
+
+describe('a status that the contract calls failed', () => {
+  const failed = { id: 'r1', status: 'CANCELLED', meaning: 'failed' } as const;
+
+  it.each([
+    ['with its reason', { reason: 'too many rows' }, 'is CANCELLED: too many rows'],
+    ['without one', {}, 'is CANCELLED'],
+  ])('is said %s', (_, reason, said) => {
+    expect(readReport({ ...failed, ...reason })).toMatchObject({ answer: 'failed', said, isOdd: true });
+  });
+
+  it('gives this report up at once, and no other', () => {
+    const { answer, said } = readReport(failed);
+    const reports = noteAnswer([reportRef('r1'), reportRef('r2')], 'r1', { said }, answer);
+    expect(reports).toMatchObject([
+      { id: 'r1', given_up: true, useless_answers: 0, last_answer: { said } },
+      { id: 'r2', given_up: false },
+    ]);
   });
 });

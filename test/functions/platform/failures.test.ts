@@ -11,7 +11,8 @@ import { refused, silent } from '../../../functions/platform/failures.ts';
 const GET: Call = {
   method: 'GET',
   path: '/reports/r',
-  headers: { 'x-service-revision': '2026-09-01' },
+  headers: {},
+  revision: '2026-09-01',
   secrets: ['s3cret'],
   doing: 'polling report r',
   facts: { report_id: 'r' },

@@ -5,21 +5,16 @@ const [one, two, three] = ['11111111', '22222222', '33333333'].map(
   (start) => `${start}-5d4a-4b7e-9c61-0a1b2c3d4e5f`,
 ) as [string, string, string];
 const ids = [one, two, three];
-const body = {
-  attribution_window: '7d_click',
-  filters: { event_source_platform: ['ios'] },
-  start_date: '2026-10-01',
-  end_date: '2026-10-08',
-  advertiser_ids: 'all',
+const window = { start_date: '2026-10-01', end_date: '2026-10-08' };
+const request = {
+  options: { attribution_window: '7d_click', filters: { event_source_platform: ['ios'] } },
   metrics: ['spend', 'number_of_purchases'],
   dimensions: ['campaign_id'],
-  granularity: 'DAY',
-  format: 'JSON',
 };
 
 function refusal(status: number, error: object, fields: object = {}) {
   const text = JSON.stringify({ error: { request_id: one, doc_url: 'https://x.example/metrics', ...error } });
-  return refusedAdvertisers({ status, text }, { ...body, ...fields }, ids);
+  return refusedAdvertisers({ status, text }, { ...request, ...fields }, window, ids);
 }
 
 test.each([
@@ -70,7 +65,7 @@ test.each([
 test('54: a 403 names very many advertisers', () => {
   const many = Array.from({ length: 500 }, (_, at) => one.replace(/....$/, String(1000 + at)));
   const text = JSON.stringify({ error: { message: `Not yours: ${many.join(', ')}` } });
-  expect(refusedAdvertisers({ status: 403, text }, body, [...many, two])).toEqual(many);
+  expect(refusedAdvertisers({ status: 403, text }, request, window, [...many, two])).toEqual(many);
 });
 
 test.each([

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
-import { bearer as bearerOf } from '../../../functions/platform/connection.ts';
+import { authorizationOf } from '../../../functions/platform/connection.ts';
 import { requestToken } from '../../../functions/platform/oauth.ts';
 import { queryPurchases } from '../../../functions/platform/purchases.ts';
 import { createReport, getReport } from '../../../functions/platform/reports.ts';
@@ -80,15 +80,17 @@ const servers: Record<string, Answer> = {
 
 type Call = (url: string) => Promise<unknown>;
 const at = (url: string) => platformAt(url, { timeouts: { total: 100 } });
-const bearer = bearerOf(TOKEN);
+const bearer = authorizationOf(TOKEN, client.client_id);
 const { request, window } = windowOf([]);
 const purchases = { ...window, kind: 'purchases', advertiser_id: 'a', options: {} };
 
 const calls: Record<string, Call> = {
   createReport: (url) => createReport(at(url), bearer, request, window),
   getReport: (url) => getReport(at(url), bearer, 'r'),
-  'getReport with a key': (url) => getReport(at(url), { header: 'x-api-key', value: TOKEN }, 'r'),
-  'a token that no header can carry': (url) => getReport(at(url), bearerOf(`${TOKEN}\n`), 'r'),
+  'getReport with a key': (url) =>
+    getReport(at(url), { headers: { 'x-api-key': TOKEN }, secret: TOKEN }, 'r'),
+  'a token that no header can carry': (url) =>
+    getReport(at(url), authorizationOf(`${TOKEN}\n`, client.client_id), 'r'),
   'requestToken for a code': (url) =>
     requestToken(at(url), client, { code: `code-${CANARY}`, redirect_uri: 'http://127.0.0.1/' }),
   'requestToken for a login': (url) => requestToken(at(url), client, { refresh_token: `refresh-${CANARY}` }),

@@ -27,7 +27,9 @@ describe('5.7: GetToken with an API key', () => {
     const { dependencies, window, versions, lines, issued } = start('2026-11-21T06:00:00Z', 'purchases');
     const state = await getToken(window, dependencies);
     const again = await getToken(state, dependencies);
-    expect(versions).toMatchObject([{ 'reporting:read': { header: 'x-api-key', value: 'canary-key' } }]);
+    expect(versions).toMatchObject([
+      { 'reporting:read': { headers: { 'X-API-Key': 'canary-key' }, secret: 'canary-key' } },
+    ]);
     expect(again.token).toMatchObject({ version: 'v1', expires_at: SUNSET });
     expect(again.warnings).toEqual([expect.stringContaining(': 41 days are left')]);
     expect(lines).toContainEqual(expect.objectContaining({ level: 'warn', message: again.warnings[0] }));

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { errorOf, startAccount, TOKEN } from '../../support/secrets.ts';
 
 const REPORTING = {
-  header: 'authorization',
-  value: 'Bearer canary-token',
+  headers: { authorization: 'Bearer canary-token' },
+  secret: 'canary-token',
   expires_at: '2026-11-21T07:00:00.000Z',
   issued_for: 'client',
 };
@@ -38,7 +38,7 @@ describe('the token cache', () => {
 describe('readToken', () => {
   it('reads the named version and scope, even if the token was renewed since', async () => {
     const { tokens } = await startAccount();
-    const list = { ...REPORTING, value: 'canary-list' };
+    const list = { ...REPORTING, secret: 'canary-list' };
     const version = await tokens.write('acme', { 'reporting:read': REPORTING, 'campaigns:read': list });
     await tokens.write('acme', { 'reporting:read': list });
     expect(await tokens.readToken('acme', { version, scope: 'reporting:read' })).toEqual(REPORTING);

@@ -1,11 +1,12 @@
 import { readFile, realpath } from 'node:fs/promises';
 import { createSecrets } from '../../../../functions/aws/secrets.ts';
+import { SCOPES } from '../../../../functions/contract.ts';
 import { TOKEN_SECONDS } from '../../../../functions/decisions/waits.ts';
 import type { Connection } from '../../../../functions/platform/connection.ts';
 import { safeAgent } from '../../../../functions/platform/safe-agent.ts';
 import { type CredentialStore, createCredentialStore } from '../../../../functions/token/credential.ts';
 import { underLease } from '../../../../functions/token/lease.ts';
-import { REPORTING, scopeOf } from '../../../../functions/token/scope.ts';
+import { scopeOf } from '../../../../functions/token/scope.ts';
 import { CredentialUnusable } from '../../../../functions/workflow/errors.ts';
 import type { Log } from '../../../../functions/workflow/step.ts';
 import { replaceFile } from '../../../lab/local/secrets-manager.ts';
@@ -47,7 +48,7 @@ export function neededScopes(account: string): string[] {
     const request = { kind: String(kind), resource: String(resource), advertiser_ids };
     return scopeOf(request)?.split(' ') ?? [];
   });
-  return [...new Set([REPORTING, ...scopes])];
+  return [...new Set([...(SCOPES.reports?.split(' ') ?? []), ...scopes])];
 }
 
 /** @param options without faults */

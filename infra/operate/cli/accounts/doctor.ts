@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { Command } from 'commander';
-import { type Authorization, bearer, type Connection } from '../../../../functions/platform/connection.ts';
+import { SCOPES } from '../../../../functions/contract.ts';
+import {
+  type Authorization,
+  authorizationOf,
+  type Platform,
+} from '../../../../functions/platform/connection.ts';
 import { createTokenRequest } from '../../../../functions/platform/oauth.ts';
 import { getReport } from '../../../../functions/platform/reports.ts';
 import { type ApiKeyCredential, apiKeyWarning, useApiKey } from '../../../../functions/token/api-key.ts';
@@ -11,7 +16,6 @@ import {
   type OAuthCredential,
   readCredential,
 } from '../../../../functions/token/credential.ts';
-import { REPORTING } from '../../../../functions/token/scope.ts';
 import {
   CredentialUnusable,
   LoginRequired,
@@ -85,6 +89,8 @@ function readNeeds(account: string, { revision }: DoctorOptions) {
   return {
     revisions: revision === undefined ? [...new Set([config.revision, ...own])] : [revision],
     scopes: neededScopes(account),
+    /** Some APIs want one in each call. */
+    advertiserIds: exports.flatMap(({ advertiser_ids: ids }) => (Array.isArray(ids) ? ids.map(String) : [])),
     refreshParameters: config.refresh_parameters ?? {},
   };
 }
@@ -124,7 +130,9 @@ export async function* diagnose(
     ? checkToken(account, credential, needs)
     : checkApiKey(account, credential, now);
   if (!authorization) return;
-  for (const revision of needs.revisions) yield checkRevision(account.platform, authorization, revision);
+  const { advertiserIds, revisions } = needs;
+  for (const revision of revisions)
+    yield checkRevision({ ...account.platform, advertiserIds, revision }, authorization);
 }
 
 /** @throws an error that does not come from the store */
@@ -141,7 +149,7 @@ async function* checkApiKey(
   now: Date,
 ): AsyncGenerator<Check, Authorization | undefined> {
   try {
-    const authorization = useApiKey(credential, { account: account.name, scope: REPORTING }, now);
+    const authorization = useApiKey(credential, { account: account.name, scope: SCOPES.reports }, now);
     yield say('token', 'unknown', apiKeyWarning(account.name, now));
     return authorization;
   } catch (error) {
@@ -171,7 +179,7 @@ async function* checkToken(
   if ('status' in token) return void (yield token);
   yield say('token', 'ok', `issued for ${token.expiresIn} s`);
   yield checkScopes(token.scope, needed, hasLogin);
-  return bearer(token.accessToken);
+  return authorizationOf(token.accessToken, credential.client_id);
 }
 
 function describeTokenFault(error: unknown, account: Account): Check {
@@ -203,7 +211,7 @@ function checkScopes(granted: string | undefined, needed: readonly string[], isL
 const ANSWERS: Readonly<Record<string, readonly [Check['check'], Check['status'], todo: string]>> = {
   400: ['revision', 'fault', 'Pin a published revision.'],
   401: ['token', 'fault', 'Check that base_url is the platform that issued the token.'],
-  403: ['scopes', 'fault', 'Give the credential the scope reporting:read.'],
+  403: ['scopes', 'fault', `Give the credential the scope ${SCOPES.reports ?? 'that reports need'}.`],
 };
 
 /**
@@ -211,13 +219,10 @@ const ANSWERS: Readonly<Record<string, readonly [Check['check'], Check['status']
  * platform checks the revision after authentication and before everything else (contract 5.6, 9.2), so any
  * answer other than 400 and 401 means that it knows the revision.
  */
-async function checkRevision(
-  platform: Connection,
-  authorization: Authorization,
-  revision: string,
-): Promise<Check> {
+async function checkRevision(platform: Platform, authorization: Authorization): Promise<Check> {
+  const { revision } = platform;
   try {
-    await getReport({ ...platform, revision }, authorization, randomUUID());
+    await getReport(platform, authorization, randomUUID());
   } catch (error) {
     if (!isPlatformFailure(error)) throw error;
     const answer = String(error.facts.status);

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { Command } from 'commander';
+import { TOKEN_FORMS } from '../../../../functions/contract.ts';
 import { consentUrl, requestToken } from '../../../../functions/platform/oauth.ts';
 import {
   credentialWarnings,
@@ -106,7 +107,7 @@ export async function authorize(
   const asked = { client_id: client.client_id, redirect_uri: redirectUri, scope, state };
   showUrl(consentUrl(account.platform, asked).href);
   const code = readCode(await readLine(input, signal), state);
-  const form = { grant_type: 'authorization_code', code, redirect_uri: redirectUri };
+  const form = TOKEN_FORMS.code(code, redirectUri);
   // The lease comes first, because nobody could store a login while an execution replaces the refresh token.
   return account
     .underLease(() => exchangeAndStore(account, client, form))
@@ -141,7 +142,11 @@ export async function readClient(account: Account): Promise<OAuthCredential> {
 }
 
 /** @returns the granted scopes */
-async function exchangeAndStore(account: Account, client: OAuthCredential, form: Record<string, string>) {
+async function exchangeAndStore(
+  account: Account,
+  client: OAuthCredential,
+  form: Readonly<Record<string, string>>,
+) {
   const { scope, refreshToken } = await requestToken(account.platform, client, form).catch((error) => {
     if (!(error instanceof ExportError)) throw error;
     throw new CommandFailed(

@@ -6,7 +6,12 @@ import { type Check, diagnose, type Needs } from '../../../../../infra/operate/c
 import { runCommand } from '../../../../support/cli.ts';
 import { heldLease, type Platform, startDeployedAccount, startPlatform } from '../support.ts';
 
-const NEEDS: Needs = { revisions: [EXAMPLE_REVISION], scopes: ['reporting:read'], refreshParameters: {} };
+const NEEDS: Needs = {
+  revisions: [EXAMPLE_REVISION],
+  scopes: ['reporting:read'],
+  advertiserIds: [],
+  refreshParameters: {},
+};
 
 interface Examination {
   readonly needs?: Partial<Needs>;
