@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { CONFIG_KEY } from '../../../infra/config/config.ts';
@@ -72,7 +72,10 @@ describe('--config', () => {
 it('missing looks at the days of the longest run of an export', async () => {
   const runs = [{ period: 'yesterday' }, { period: 'last_60_days' }];
   const exports = [{ ...CONFIG.exports[0], accounts: ['acme'], runs }];
-  const missing = ['missing', 'daily-campaigns', '--local', '--json'];
+  const out = temporaryDirectory();
+  // A run that delivered nothing yet.
+  await mkdir(join(out, 'bucket/exports'), { recursive: true });
+  const missing = ['missing', 'daily-campaigns', '--local', '--out', out, '--json'];
   const { stdout } = await checkout.run({ ...CONFIG, exports }, missing);
   expect(JSON.parse(stdout)).toMatchObject({ days: 60 });
 });
