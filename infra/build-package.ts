@@ -36,7 +36,10 @@ buildSync({
   logLevel: 'error',
 });
 // In a file of its own: esbuild may load a chunk before the module that a file imports first.
-writeFileSync(join(DIST, 'index.js'), "import './node-version.js';\nexport * from './construct.js';\n");
+writeFileSync(
+  join(DIST, 'index.js'),
+  "import '../infra/node-version.js';\nexport * from './construct.js';\n",
+);
 writeFileSync(LAMBDA_LOCK, readLambdaLock());
 cpSync(join(ROOT, 'infra/operate/page/page.css'), join(DIST, 'page.css'));
 writeFileSync(join(DIST, 'licences.txt'), readLicences());
