@@ -14,7 +14,7 @@ import { isObject, type JsonObject } from '../workflow/json.ts';
 import { addDays, describeDays } from '../workflow/request/dates.ts';
 import type { ReportRequest } from '../workflow/request/request.ts';
 import type { Window } from '../workflow/state-parts.ts';
-import { type Answer, cleanSentence, requestIdOf } from './answer.ts';
+import { type Answer, cleanIn, cleanSentence, requestIdOf } from './answer.ts';
 import { type Authorization, isSegment, type Platform } from './connection.ts';
 import { parseAnswer, readFacts, unreadable } from './failures.ts';
 import { refusedAdvertisers } from './refused-advertisers.ts';
@@ -59,7 +59,7 @@ const Polled = z.object({
   id: Id,
   status: z.string().check(z.minLength(1, 'empty')),
   url: z.nullish(z.string()),
-  reason: z.optional(z.json()),
+  reason: z.optional(z.unknown()),
 });
 
 /** The body that creates a report. */
@@ -130,8 +130,14 @@ export async function getReport(
 
 function reasonOf(reason: unknown, secrets: readonly string[]): string | undefined {
   if (reason === undefined || reason === null || reason === '') return undefined;
-  const text = typeof reason === 'string' ? reason : JSON.stringify(reason);
-  return cleanSentence(text, secrets).slice(0, MAX_REASON);
+  // Within JSON, a token or a URL may be written in another way, so each text is cleaned before.
+  try {
+    const text = typeof reason === 'string' ? reason : JSON.stringify(reason, cleanIn(secrets));
+    return cleanSentence(text, secrets).slice(0, MAX_REASON);
+  } catch {
+    // Nested too deep for the stack.
+    return undefined;
+  }
 }
 
 /** The id goes into state and manifest, so it may not hold the token. */
