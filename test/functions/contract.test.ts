@@ -48,6 +48,18 @@ it.each([
   expect(lint(code)).not.toContain('contract');
 });
 
+it('another contract may name the ad account and the revision in its poll', () => {
+  const pollRequest: typeof Contract.pollRequest = (id, { advertiserIds: [account], revision }) => ({
+    method: 'GET',
+    path: `/${revision}/ad_accounts/${account}/reports`,
+    query: { token: id },
+  });
+  expect(pollRequest('t', { revision: '2026-01-01', advertiserIds: ['549'] })).toMatchObject({
+    path: '/2026-01-01/ad_accounts/549/reports',
+    query: { token: 't' },
+  });
+});
+
 it('the contract of another platform has each word that ours has', () => {
   const contract: typeof Contract = otherContract;
   expect(contract).toHaveProperty('STATUSES');
