@@ -132,7 +132,7 @@ export function readReport({ body }: Polled): ReportFacts {
   return { id: body.id, status: body.status, url: body.download_url };
 }
 
-/** The meaning of each status (contract 3). A report with any other one is polled until it counts as stuck. */
+/** The meaning of each status (contract 3). Any other one is waited for until the report counts as stuck. */
 export const STATUSES: Readonly<Record<string, Meaning>> = {
   CREATED: 'generating',
   PROCESSING: 'generating',
