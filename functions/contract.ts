@@ -1,13 +1,13 @@
 /**
  * The contract with the platform: its limits, requests and answers, and every word of them. "Contract 4.4" is
- * a section of *Advertising Platform API: Authentication, Reporting and Pagination*; CONTRACT.md says in our
- * words what the product does with each. For another API of this shape, write another file in place of this
- * one: see CONTRACT.md.
+ * a section of *Advertising Platform API: Authentication, Reporting and Pagination*. CONTRACT.md says what
+ * the product does with each section. For another API of this shape, write another file in place of this one:
+ * see CONTRACT.md.
  *
- * It has values, functions from values to requests, and functions from answers to facts, and imports nothing.
- * Who sends, checks, retries, waits, stores and copies takes its words from here. `account`,
+ * This file imports nothing. It has values, functions from values to requests, and functions from answers to
+ * facts. The code that sends, checks, retries, waits, stores and copies takes its words from here. `account`,
  * `advertiser_ids`, `metrics`, `dimensions`, `start_date`, `end_date`, `granularity`, `format` and `revision`
- * of a request, a state or a manifest are words of the product, and stay what they are.
+ * of a request, a state or a manifest are words of the product, and stay the same for every platform.
  */
 
 // Limits
@@ -17,9 +17,9 @@ export const LIMITS: Limits = {
   days: 45,
   /** Advertisers of one report. The contract names no limit (2.2). */
   advertisers: Number.POSITIVE_INFINITY,
-  /** Between two polls of a report (contract 4.4). */
+  /** The least time between two polls of a report (contract 4.4). */
   pollSeconds: 10,
-  /** A report that is not ready by then is created again (contract 3). */
+  /** A report that is not ready after this time is created again (contract 3). */
   stuckMinutes: 30,
   /** The life of a download's URL (contract 2.3). */
   urlHours: 24,
@@ -27,7 +27,7 @@ export const LIMITS: Limits = {
   tokenSeconds: 3600,
 };
 
-/** An advertiser's id (contract 2.2), and what a message calls it. */
+/** The form of an advertiser's id (contract 2.2), and its name in messages. */
 export const ADVERTISER_ID: AdvertiserId = {
   form: /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/i,
   name: 'UUID',
@@ -41,17 +41,17 @@ export const RENAMED_DIMENSIONS: Readonly<Record<string, string>> = {
 
 // Tokens
 
-/** Where tokens are requested (contract 4.1). */
+/** The address of token requests (contract 4.1). */
 export function tokenEndpoint(baseUrl: string): Endpoint {
   return { base: baseUrl, path: '/oauth2/token' };
 }
 
-/** How the client shows who it is (contract 4.1): by HTTP Basic, or by its id and secret in the form. */
+/** The client's id and secret are sent as HTTP Basic (contract 4.1), or else in the form. */
 export const CLIENT_BY: 'basic' | 'form' = 'basic';
 
 /**
- * The form of each grant (contract 4.1). A refresh is not shown, so it is RFC 6749's. The answer is OAuth's
- * too (contract 2.1).
+ * The form of each grant (contract 4.1). The contract does not show a refresh, so its form is RFC 6749's. The
+ * answer (contract 2.1) has OAuth's fields for every platform, so they are not here.
  */
 export const TOKEN_FORMS: TokenForms = {
   clientCredentials: (scope) => ({ grant_type: 'client_credentials', ...(scope && { scope }) }),
@@ -60,8 +60,8 @@ export const TOKEN_FORMS: TokenForms = {
 };
 
 /** The page on which a user consents (contract 4.2). */
-export function consentPage({ baseUrl, ...asked }: Consent): Endpoint {
-  return { base: baseUrl, path: '/oauth2/auth', query: { response_type: 'code', ...asked } };
+export function consentPage({ baseUrl, ...parameters }: Consent): Page {
+  return { base: baseUrl, path: '/oauth2/auth', query: { response_type: 'code', ...parameters } };
 }
 
 /** The scopes that exports need (contract 5.3). Undefined: a token without a named scope has all of them. */
@@ -85,7 +85,7 @@ export function tokenHeaders({ token }: IssuedToken): Headers {
   return { Authorization: `Bearer ${token}` };
 }
 
-/** The header of the revision, for a message about a 400 (contract 9.2). */
+/** The header that a message about a 400 names (contract 9.2). Undefined: the platform has no revisions. */
 export const REVISION_HEADER: string | undefined = 'X-Service-Revision';
 
 /** The headers of every call but a token's (contract 9.1, 9.3). */
@@ -98,29 +98,41 @@ export function callHeaders({ revision }: Caller): Headers {
 /** Creates a report (contract 2.2, 4.3). The end of its range is exclusive. */
 export function reportRequest(report: Report): Request {
   const { options, start_date, end_date, advertiser_ids, metrics, dimensions, granularity, format } = report;
-  const what = { advertiser_ids, metrics, ...(dimensions && { dimensions }), granularity, format };
-  return { method: 'POST', path: '/reports', body: { ...options, start_date, end_date, ...what } };
+  return {
+    method: 'POST',
+    path: '/reports',
+    body: {
+      ...options,
+      start_date,
+      end_date,
+      advertiser_ids,
+      metrics,
+      ...(dimensions && { dimensions }),
+      granularity,
+      format,
+    },
+  };
 }
 
-/** The statuses of an answer that names a report which exists now (contract 4.3). */
-export const CREATED: readonly number[] = [201];
+/** The HTTP statuses of an answer that names the new report (contract 4.3). */
+export const CREATE_STATUSES: readonly number[] = [201];
 
 /** The id of the report that was created (contract 2.3). */
 export function readCreated({ body }: Answer): unknown {
   return body.id;
 }
 
-/** Polls a report (contract 4.4). */
-export function pollRequest(id: string): Request {
+/** Polls a report (contract 4.4). Another platform may want the caller's ad account too. */
+export function pollRequest(id: string, _caller: Caller): Request {
   return { method: 'GET', path: `/reports/${encodeURIComponent(id)}` };
 }
 
-/** What a poll says (contract 2.3). */
+/** The facts in the answer of a poll (contract 2.3). */
 export function readReport({ body }: Polled): ReportFacts {
   return { id: body.id, status: body.status, url: body.download_url };
 }
 
-/** What each status means (contract 3). Any other is waited for, until the report counts as stuck. */
+/** The meaning of each status (contract 3). Any other one is waited for until the report counts as stuck. */
 export const STATUSES: Readonly<Record<string, Meaning>> = {
   CREATED: 'generating',
   PROCESSING: 'generating',
@@ -159,7 +171,7 @@ export const LISTS: Lists | undefined = {
 
 // Errors
 
-/** What an answer that is no success says (contract 7.1). */
+/** The facts in the answer of a refusal or a failure (contract 7.1). */
 export function readError({ body: { error } }: Answer): ErrorFacts {
   return {
     type: error?.type,
@@ -170,7 +182,7 @@ export function readError({ body: { error } }: Answer): ErrorFacts {
   };
 }
 
-/** Has the request id where no envelope has one. The contract does not show it. */
+/** The header of the request id, for answers whose body has none. The contract does not show it. */
 export const REQUEST_ID_HEADER: string = 'X-Request-Id';
 
 /**
@@ -187,7 +199,10 @@ export const REFUSED_FIELDS: RefusedFields = {
 export type Meaning = 'generating' | 'ready' | 'failed';
 export type Headers = Readonly<Record<string, string>>;
 
-/** The JSON of an answer. Nothing of it is checked: a field may have any value, or none. */
+/**
+ * The JSON of an answer. Nothing of it is checked: a field may have any value, or none. To compare a field or
+ * to search in it, make a text of it: `String(body.code) === '4'`.
+ */
 export interface Fields {
   readonly [name: string]: Fields | undefined;
 }
@@ -198,17 +213,19 @@ export interface Answer {
 }
 
 export interface Polled {
-  /** The report that was polled, for answers that do not name it. */
+  /** The id of the report that was polled, for answers that do not have it. */
   readonly id: string;
   readonly body: Fields;
 }
 
 export interface ReportFacts {
+  /** A text, or a whole number. It has to be the id that was polled. */
   readonly id: unknown;
+  /** A text. */
   readonly status: unknown;
-  /** The pre-signed URL of a report that is ready. */
+  /** The pre-signed URL of a report that is ready, as a text. */
   readonly url?: unknown;
-  /** Why it failed. */
+  /** The reason of a failure: a text, or any JSON about it. */
   readonly reason?: unknown;
 }
 
@@ -236,7 +253,11 @@ export interface Endpoint {
   /** base_url, or another address. */
   readonly base: string;
   readonly path: string;
-  readonly query?: Readonly<Record<string, string>>;
+}
+
+/** A page for the user's browser. */
+export interface Page extends Endpoint {
+  readonly query: Readonly<Record<string, string>>;
 }
 
 export interface Limits {

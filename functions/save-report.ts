@@ -21,8 +21,8 @@ const STOP_BEFORE_MS = 60_000;
 
 /**
  * Calls that left a checkpoint, over all reports of the window. Its 12 h hold 51 calls of 14 min. More calls
- * mean that the host breaks off after every few parts, and each break costs a call and 10 s of waiting: 60 ×
- * 10 s = 10 min.
+ * mean that the host breaks off after every few parts, and each break costs a call and MIN_WAIT: 60 × 10 s =
+ * 10 min.
  */
 export const MAX_CALLS = 60;
 
@@ -47,7 +47,8 @@ export async function saveReport(
     getReport(...platform, report.id),
   );
   if (!found) return window;
-  const { answer, said } = readReport(found);
+  const { answer, said, isOdd } = readReport(found);
+  if (isOdd) dependencies.log.warn(`the report ${said}`, { report_id: report.id });
   if (typeof answer === 'string') return watchAgain(window, { said, request_id: found.requestId }, answer);
 
   const checkpoint = findCheckpoint(window);

@@ -53,6 +53,10 @@ export function headerOf({ headers }: Pick<Head, 'headers'>, name: string): stri
   return [headers[name.toLowerCase()]].flat()[0];
 }
 
+/** The query of a URL, in a text that may be cut, encoded, or without the beginning of the URL. */
+const QUERY_OF_URL = /(https?:\/\/[^\s"'<>?]*)\?[^\s"'<>]*/gi;
+const PARAMETERS = /(?:[?&#]|%3F|%26|%23)[\w.~+;-]{1,100}(?:=|%3D)[^\s"'<>]*/gi;
+
 /** Cleans the platform's text for a message: no secret, URL query (a signature) or control character. */
 function clean(text: string, secrets: readonly string[]): string {
   const redacted = secrets.reduce(
@@ -62,13 +66,23 @@ function clean(text: string, secrets: readonly string[]): string {
   // Cut after the replacement, which must see whole secrets, and before the pattern, which is quadratic.
   return redacted
     .slice(0, DETAIL_CAP)
-    .replace(/(https?:\/\/[^\s"'<>?]*)\?[^\s"'<>]*/gi, '$1')
+    .replace(QUERY_OF_URL, '$1')
+    .replace(PARAMETERS, '')
     .replace(/\p{Cc}+/gu, ' ');
 }
 
 /** Cleans text, and cuts it to the length of a sentence. */
 export function cleanSentence(text: string, secrets: readonly string[]): string {
   return clean(text, secrets).slice(0, SENTENCE_CAP);
+}
+
+/** Cleans the strings and field names of a JSON value, as a function for JSON.parse and JSON.stringify. */
+export function cleanIn(secrets: readonly string[]): (name: string, value: unknown) => unknown {
+  return (_name, value) => {
+    if (typeof value === 'string') return clean(value, secrets);
+    if (!isObject(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [clean(name, secrets), inner]));
+  };
 }
 
 /** The platform's words about a refusal. */
@@ -105,13 +119,8 @@ export function errorFacts(answer: Head & { readonly text?: string }): ErrorFact
 
 /** Parses the body of an error and cleans its strings and field names; empty if it is not a JSON object. */
 export function errorBody({ text = '', call: { secrets } }: Head & { readonly text?: string }): JsonObject {
-  const cleanValue = (_key: string, value: unknown) => {
-    if (typeof value === 'string') return clean(value, secrets);
-    if (!isObject(value)) return value;
-    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [clean(name, secrets), inner]));
-  };
   try {
-    return fieldsOf(JSON.parse(text, cleanValue));
+    return fieldsOf(JSON.parse(text, cleanIn(secrets)));
   } catch {
     // Not JSON, or nested too deep for the stack.
     return {};

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import {
-  CREATED,
+  CREATE_STATUSES,
   type Fields,
   type Meaning,
   pollRequest,
@@ -14,11 +14,11 @@ import { isObject, type JsonObject } from '../workflow/json.ts';
 import { addDays, describeDays } from '../workflow/request/dates.ts';
 import type { ReportRequest } from '../workflow/request/request.ts';
 import type { Window } from '../workflow/state-parts.ts';
-import { type Answer, cleanSentence, requestIdOf } from './answer.ts';
+import { type Answer, cleanIn, cleanSentence, requestIdOf } from './answer.ts';
 import { type Authorization, isSegment, type Platform } from './connection.ts';
 import { parseAnswer, readFacts, unreadable } from './failures.ts';
 import { refusedAdvertisers } from './refused-advertisers.ts';
-import { apiCall, requireSuccess, send } from './request.ts';
+import { apiCall, callerOf, requireSuccess, send } from './request.ts';
 
 /** What a GET says of a report. */
 export interface ReportRecord {
@@ -59,7 +59,7 @@ const Polled = z.object({
   id: Id,
   status: z.string().check(z.minLength(1, 'empty')),
   url: z.nullish(z.string()),
-  reason: z.optional(z.json()),
+  reason: z.optional(z.unknown()),
 });
 
 /** The body that creates a report. */
@@ -97,7 +97,7 @@ export async function createReport(
   const refused = refusedAdvertisers(first, request, window, all);
   const accepted = all.filter((id) => !refused.includes(id));
   const answer = refused.length > 0 && accepted.length > 0 ? await post(accepted) : first;
-  const body = parseAnswer(requireSuccess(answer, ...CREATED), Body);
+  const body = parseAnswer(requireSuccess(answer, ...CREATE_STATUSES), Body);
   const { id } = readFacts(answer, { id: readCreated({ status: answer.status, body }) }, Created);
   return { id: requireHarmless(id, answer), refused };
 }
@@ -110,7 +110,10 @@ export async function getReport(
 ): Promise<ReportRecord> {
   if (!isSegment(id)) throw new TypeError(`${JSON.stringify(id)} cannot be a segment of a path`);
   const about = { doing: `polling report ${id}`, facts: { report_id: id } };
-  const answer = await send(platform, apiCall(platform, authorization, pollRequest(id), about));
+  const answer = await send(
+    platform,
+    apiCall(platform, authorization, pollRequest(id, callerOf(platform)), about),
+  );
   if (answer.status === 404) return { id, status: undefined, requestId: requestIdOf(answer) };
   const body = parseAnswer(requireSuccess(answer, 200), Body);
   const record = readFacts(answer, { ...readReport({ id, body }) }, Polled);
@@ -130,8 +133,14 @@ export async function getReport(
 
 function reasonOf(reason: unknown, secrets: readonly string[]): string | undefined {
   if (reason === undefined || reason === null || reason === '') return undefined;
-  const text = typeof reason === 'string' ? reason : JSON.stringify(reason);
-  return cleanSentence(text, secrets).slice(0, MAX_REASON);
+  // Within JSON, a token or a URL may be written in another way, so each text is cleaned before.
+  try {
+    const text = typeof reason === 'string' ? reason : JSON.stringify(reason, cleanIn(secrets));
+    return cleanSentence(text, secrets).slice(0, MAX_REASON);
+  } catch {
+    // Nested too deep for the stack.
+    return undefined;
+  }
 }
 
 /** The id goes into state and manifest, so it may not hold the token. */

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { Dispatcher } from 'undici';
-import { callHeaders, type Headers, type Request } from '../contract.ts';
+import { type Caller, callHeaders, type Headers, type Request } from '../contract.ts';
 import { ExportError } from '../workflow/errors.ts';
 import { type Answer, type Call, type Head, isSuccess, requestIdOf } from './answer.ts';
 import {
@@ -18,9 +18,13 @@ import { refused, silent, unreadable } from './failures.ts';
 /** Bytes. A report record or an error envelope is under 10 kB. */
 const ANSWER_CAP = 1024 * 1024;
 
+export function callerOf({ revision, advertiserIds = [] }: Platform): Caller {
+  return { revision, advertiserIds };
+}
+
 /** Adds the headers of every API call. */
 export function apiCall(
-  { revision, advertiserIds = [] }: Platform,
+  platform: Platform,
   { headers: authorization, secret, scope }: Authorization,
   { body, headers, ...request }: Request,
   about: Pick<Call, 'doing' | 'creates' | 'facts'>,
@@ -29,11 +33,11 @@ export function apiCall(
     accept: 'application/json',
     'accept-encoding': 'identity',
     ...(body !== undefined && { 'content-type': 'application/json' }),
-    ...inLowerCase(callHeaders({ revision, advertiserIds })),
+    ...inLowerCase(callHeaders(callerOf(platform))),
     ...inLowerCase(authorization),
     ...inLowerCase(headers ?? {}),
   };
-  const call = { ...request, ...about, headers: all, revision, scope, secrets: [secret] };
+  const call = { ...request, ...about, headers: all, revision: platform.revision, scope, secrets: [secret] };
   return body === undefined ? call : { ...call, body: JSON.stringify(body) };
 }
 

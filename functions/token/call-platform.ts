@@ -32,7 +32,7 @@ export interface PlatformAccess extends Pick<Common, 'log' | 'now'> {
 
 /**
  * The connection to the platform of the settings. Each call opens a new connection (`pipelining: 0`): calls
- * are 10 s or more apart, and an idle connection may be dead after the function was frozen; nobody could tell
+ * are MIN_WAIT or more apart, and an idle connection may be dead after the function was frozen; nobody could tell
  * whether a POST arrived.
  */
 export function createConnection(settings: Pick<PlatformSettings, 'PLATFORM_BASE_URL' | 'ALLOW_LOOPBACK'>) {

@@ -27,7 +27,11 @@ it.each([
   ['a path in a template', 'export const path = `/reports`;'],
   ['an address of OAuth', "export const path = '/oauth2/token';"],
   ['a field of an answer', 'export const url = (body: Record<string, string>) => body.download_url;'],
+  ['a field that is taken apart', 'export const urlOf = ({ download_url: url }: Body) => url;'],
+  ['a field as a variable', 'export const urlOf = ({ download_url }: Body) => download_url;'],
   ['a status', "export const isReady = (status: string) => status === 'READY';"],
+  ['a status as a type', "export type Status = 'READY' | 'other';"],
+  ['a path as a pattern', 'export const reports = /^\\/reports\\//;'],
   ['a header', "export const headers = { 'x-service-revision': '2026-09-01' };"],
   ['a scope', "export const scope = 'reporting:read';"],
   ['a grant', "export const form = { grant_type: 'client_credentials' };"],
@@ -38,9 +42,22 @@ it.each([
 
 it.each([
   ['a file that ends like a path', "export { getReport } from './platform/reports.ts';"],
+  ['a name that ends like a status', 'export const ALREADY = settings.ALREADY;'],
   ['a word of the product', "export const fields = ['advertiser_ids', 'start_date', 'revision', 'format'];"],
 ])('lint accepts %s', (_, code) => {
   expect(lint(code)).not.toContain('contract');
+});
+
+it('another contract may name the ad account and the revision in its poll', () => {
+  const pollRequest: typeof Contract.pollRequest = (id, { advertiserIds: [account], revision }) => ({
+    method: 'GET',
+    path: `/${revision}/ad_accounts/${account}/reports`,
+    query: { token: id },
+  });
+  expect(pollRequest('t', { revision: '2026-01-01', advertiserIds: ['549'] })).toMatchObject({
+    path: '/2026-01-01/ad_accounts/549/reports',
+    query: { token: 't' },
+  });
 });
 
 it('the contract of another platform has each word that ours has', () => {

@@ -53,6 +53,16 @@ describe('SaveReport', () => {
     expect(copies).toEqual([]);
   });
 
+  it('logs a status that the contract does not name', async () => {
+    const { window, dependencies, lines } = await startReady({
+      faults: ['report nth=2 set.status=QUEUED omit=download_url'],
+    });
+    await saveReport(window, dependencies);
+    const message = 'the report has the status QUEUED, which the contract does not name';
+    const fields = { report_id: window.ready_id };
+    expect(lines).toContainEqual({ level: 'warn', message, fields });
+  });
+
   const left = { upload_id: 'u1', etag: '"one"', content_type: 'application/json', stored_bytes: 200 };
 
   it('16: keeps the checkpoint of a copy that broke off or takes longer than one call', async () => {

@@ -126,12 +126,31 @@ describe('a platform with other words, whose contract replaces one file', () => 
     expect(result.happened).toContain(`report rep.1 is FAILED: ${reason}`);
   });
 
+  it('replaces a report that fails once it was ready, and keeps no secret of its reason', async () => {
+    const signed = 'storage.example/1.gz?X-Amz-Signature=leaked';
+    const urls = [signed, `https:\\/\\/${signed}`, encodeURIComponent(`https://${signed}`)];
+    const failure = { failsWhenReady: { said: 'The token Atza|"1" has ended.', urls } };
+    platform.plan(failure, failure, failure);
+    const { status, stdout, stderr, result } = await run();
+    expect(status).toBe(1);
+    expect(result).toMatchObject({ error: 'ReportStuck', report_ids: ['rep.1', 'rep.2', 'rep.3'] });
+    expect(result.happened).toContain('report rep.1 is FAILED: {"said":"The token [redacted] has ended."');
+    expect(stdout + stderr).not.toMatch(/leaked|Atza/);
+  });
+
   it('checks a login without creating a report', async () => {
     const { status, result } = await command('doctor', { '--account': 'acme' });
     const checks = ['secret', 'token', 'revision'].map((check) => ({ check, status: 'ok' }));
     expect(result.checks.filter(({ check }: { check: string }) => check !== 'scopes')).toMatchObject(checks);
     expect(status).toBe(0);
     expect(created()).toEqual([]);
+  });
+
+  it('blames no revision for a 400, because the platform has none', async () => {
+    platform.unknownId = 400;
+    const { status, result } = await command('doctor', { '--account': 'acme' });
+    expect(result.checks).toContainEqual(expect.objectContaining({ check: 'revision', status: 'unknown' }));
+    expect(status).toBe(0);
   });
 
   it.each([

@@ -132,6 +132,7 @@ test.each([
 
 test.each([
   ['no status', { id: 'r' }, 'status: is missing'],
+  ['a number as a status', { id: 'r', status: 2 }, 'status: must be of type string'],
   ['a number as a URL', { id: 'r', status: 'READY', download_url: 7 }, 'url: must be of type string'],
   ['no id', { status: 'READY' }, 'id: neither a string nor an exact integer'],
 ])('11: %s from GET /reports/{id} is an unreadable answer', async (_what, body, reason) => {

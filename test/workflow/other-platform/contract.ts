@@ -45,7 +45,7 @@ export const TOKEN_FORMS: Ours.TokenForms = {
   code: (code, redirect_uri) => ({ grant_type: 'authorization_code', code, redirect_uri }),
 };
 
-export function consentPage({ baseUrl: _, ...asked }: Ours.Consent): Ours.Endpoint {
+export function consentPage({ baseUrl: _, ...asked }: Ours.Consent): Ours.Page {
   return { base: 'https://www.amazon.com', path: '/ap/oa', query: { response_type: 'code', ...asked } };
 }
 
@@ -87,7 +87,7 @@ export function reportRequest(report: Ours.Report): Ours.Request {
 }
 
 /** 425 refuses a report because there is the same one already, and names it. */
-export const CREATED: readonly number[] = [200, 425];
+export const CREATE_STATUSES: readonly number[] = [200, 425];
 
 export function readCreated({ status, body }: Ours.Answer): unknown {
   return status === 425 ? /duplicate of *: *(\S+)/.exec(String(body.detail))?.[1] : body.reportId;

@@ -7,6 +7,8 @@ import { json, type Listening, listen, type Seen } from '../../support/listen.ts
 export interface Trouble {
   /** The report ends as FAILED, for this reason. */
   readonly fails?: string;
+  /** The report is COMPLETED once, and FAILED from then on, for this reason. */
+  readonly failsWhenReady?: unknown;
   /** The report is created, and the connection breaks before the answer. */
   readonly losesAnswer?: true;
   /** The first poll of the report ends every token. */
@@ -34,6 +36,8 @@ export interface Received extends Seen {
 export interface OtherPlatform extends AsyncDisposable {
   readonly baseUrl: string;
   readonly received: Received[];
+  /** The status for a report that does not exist. At first 404. */
+  unknownId: 400 | 404;
   /** How often the file of a report was asked for. */
   downloadsOf(id: string): number | undefined;
   /** The trouble of the reports that are created from now on, in this order. */
@@ -71,7 +75,7 @@ export async function startOtherPlatform(): Promise<OtherPlatform> {
     if (seen.method === 'POST' && seen.path === '/reporting/reports') return create(call, response);
     const id = /^\/reporting\/reports\/([^/]+)$/.exec(seen.path)?.[1];
     const report = reports.find((each) => each.id === id);
-    if (seen.method !== 'GET' || !report) return refuse(response, 404, 'NOT_FOUND');
+    if (seen.method !== 'GET' || !report) return refuse(response, other.unknownId, 'NOT_FOUND');
     poll(report, response);
   });
 
@@ -83,7 +87,8 @@ export async function startOtherPlatform(): Promise<OtherPlatform> {
       headers.authorization === undefined &&
       isDeepStrictEqual(form, { grant_type: 'refresh_token', ...CLIENT });
     if (!isRight) return json(response, 400, { error: 'invalid_client' });
-    const access_token = `Atza|${++issued}`;
+    // JSON writes a quote in another way.
+    const access_token = `Atza|"${++issued}"`;
     tokens.add(access_token);
     json(response, 200, {
       access_token,
@@ -100,7 +105,7 @@ export async function startOtherPlatform(): Promise<OtherPlatform> {
     const days = (Date.parse(endDate) - Date.parse(startDate)) / DAY_MS + 1;
     const isKnown = configuration.format === 'GZIP_JSON' && configuration.timeUnit === 'DAILY';
     if (!(days >= 1 && days <= 31) || !isKnown) return refuse(response, 400, 'BAD_REQUEST');
-    const same = reports.find((report) => report.body === body && report.trouble.fails === undefined);
+    const same = reports.find((report) => report.body === body && !hasFailed(report));
     if (same)
       return json(response, 425, { code: '425', detail: `The Request is a duplicate of : ${same.id}` });
     const [trouble = {}, ...later] = planned;
@@ -121,13 +126,16 @@ export async function startOtherPlatform(): Promise<OtherPlatform> {
     if (report.polls === 1) return json(response, 200, { reportId, status: 'PENDING' });
     if (trouble.fails !== undefined)
       return json(response, 200, { reportId, status: 'FAILED', failureReason: trouble.fails });
+    if (trouble.failsWhenReady !== undefined && report.polls > 2)
+      return json(response, 200, { reportId, status: 'FAILED', failureReason: trouble.failsWhenReady });
     const url = `${storage.url}/${reportId}.json.gz?X-Amz-Signature=${reportId}`;
     json(response, 200, { reportId, status: 'COMPLETED', url });
   }
 
-  return {
+  const other: OtherPlatform = {
     baseUrl: platform.url,
     received,
+    unknownId: 404,
     downloadsOf: (id) => reports.find((report) => report.id === id)?.downloads,
     plan(...troubles) {
       planned = [...troubles];
@@ -137,6 +145,11 @@ export async function startOtherPlatform(): Promise<OtherPlatform> {
       await storage[Symbol.asyncDispose]();
     },
   };
+  return other;
+}
+
+function hasFailed({ trouble: { fails, failsWhenReady } }: Report): boolean {
+  return fails !== undefined || failsWhenReady !== undefined;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Command } from 'commander';
-import { SCOPES } from '../../../../functions/contract.ts';
+import { REVISION_HEADER, SCOPES } from '../../../../functions/contract.ts';
 import {
   type Authorization,
   authorizationOf,
@@ -209,7 +209,10 @@ function checkScopes(granted: string | undefined, needed: readonly string[], isL
 
 /** The advice for an answer to a request, by its status. */
 const ANSWERS: Readonly<Record<string, readonly [Check['check'], Check['status'], todo: string]>> = {
-  400: ['revision', 'fault', 'Pin a published revision.'],
+  400:
+    REVISION_HEADER === undefined
+      ? ['revision', 'unknown', 'The platform may refuse the form of the id. Start an export.']
+      : ['revision', 'fault', 'Pin a published revision.'],
   401: ['token', 'fault', 'Check that base_url is the platform that issued the token.'],
   403: ['scopes', 'fault', `Give the credential the scope ${SCOPES.reports ?? 'that reports need'}.`],
 };
