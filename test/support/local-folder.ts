@@ -91,7 +91,8 @@ export function split(command: string): string[] {
 export async function paste({ args, cli }: Folder, command: string): Promise<void> {
   const words = split(command);
   const speed = args.slice(args.indexOf('--speed')).slice(0, 2);
-  const { status, stderr } = await cli([...words, ...(words[0] === 'rebuild' ? [] : speed)]);
+  const exports = words[0] === 'run' || words[0] === 'resume';
+  const { status, stderr } = await cli([...words, ...(exports ? speed : [])]);
   expect([status, stderr]).toEqual([0, expect.anything()]);
 }
 

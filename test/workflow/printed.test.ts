@@ -1,7 +1,9 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { AdvertiserGaps } from '../../infra/operate/days/advertisers.ts';
 import type { MissingDays } from '../../infra/operate/days/days.ts';
+import { writeParquet } from '../support/ledger-rows.ts';
 import {
   BOTH_WEEKS,
   type Folder,
@@ -23,8 +25,8 @@ async function differences(folder: Folder): Promise<readonly object[]> {
   return JSON.parse(stdout).exports.flatMap((one: { differences: object[] }) => one.differences);
 }
 
-async function lacking(folder: Folder): Promise<Pick<MissingDays, 'ranges' | 'runs'>> {
-  return json<MissingDays>(folder, ['missing', 'daily', ...folder.place]);
+async function lacking(folder: Folder): Promise<MissingDays & AdvertiserGaps> {
+  return json(folder, ['missing', 'daily', ...folder.place]);
 }
 
 describe('the command that check prints', () => {
@@ -78,6 +80,105 @@ it.each([
   await paste(folder, command);
   expect(await lacking(folder)).toMatchObject({ ranges: [], runs: [] });
 });
+
+const ALL_ADVERTISERS = { advertiser_ids: 'all' };
+
+/** The platform lists only the first advertiser, until the faults of the sandbox are cleared. */
+function hideAdvertisers({ sandbox: { faults, advertiserIds } }: Folder): void {
+  const [id] = advertiserIds;
+  faults.add({ on: 'list', times: Number.POSITIVE_INFINITY, body: '{"data":[]}' });
+  faults.add({ on: 'list', body: JSON.stringify({ data: [{ id }] }) });
+}
+
+/** The platform refuses the last advertiser in the next report. */
+function refuseAdvertiser({ sandbox: { faults, advertiserIds } }: Folder): void {
+  const detail = {
+    validation: [{ field: 'advertiser_ids', message: `${advertiserIds.at(-1)} is not granted` }],
+  };
+  faults.add({ on: 'create', status: 403, body: JSON.stringify({ error: { status: 403, detail } }) });
+}
+
+describe('missing prints a command that exports days', () => {
+  it('with new advertisers', async () => {
+    const folder = await openFolder(ALL_ADVERTISERS);
+    hideAdvertisers(folder);
+    await folder.run({ ...ALL_ADVERTISERS, ...WEEK });
+    folder.sandbox.faults.clear();
+    await folder.run({ ...ALL_ADVERTISERS, ...NEXT_WEEK });
+    const others = folder.sandbox.advertiserIds.slice(1).toSorted();
+    expect(await lacking(folder)).toMatchObject({ ranges: [], newcomers: { advertiser_ids: others } });
+    const { stdout } = await folder.cli(['missing', 'daily', ...folder.place]);
+    await paste(folder, commandsIn(stdout)[0] ?? '');
+    const missing = await lacking(folder);
+    expect(missing.ranges).toEqual([]);
+    expect(missing).not.toHaveProperty('newcomers');
+  });
+
+  it('with advertisers that the platform had refused', async () => {
+    const folder = await openFolder(ALL_ADVERTISERS);
+    refuseAdvertiser(folder);
+    await folder.run({ ...ALL_ADVERTISERS, ...WEEK });
+    const advertiser_ids = folder.sandbox.advertiserIds.slice(-1);
+    expect(await lacking(folder)).toMatchObject({ ranges: [], refused: { advertiser_ids } });
+    const { stdout } = await folder.cli(['missing', 'daily', ...folder.place]);
+    await paste(folder, commandsIn(stdout)[0] ?? '');
+    const missing = await lacking(folder);
+    expect(missing.ranges).toEqual([]);
+    expect(missing).not.toHaveProperty('refused');
+  });
+});
+
+it('rebuild prints the command that exports days again whose file and rows are gone', async () => {
+  const folder = await openFolder();
+  await folder.run(WEEK);
+  await folder.remove('report.json');
+  await folder.remove('tables/daily/');
+  const { status, stdout } = await folder.cli(['rebuild', 'daily', ...folder.place]);
+  expect({ status, stdout }).toMatchObject({ status: 1, stdout: expect.stringContaining('left out') });
+  for (const command of new Set(commandsIn(stdout))) await paste(folder, command);
+  expect(await lacking(folder)).toMatchObject({ counts: { there: 7 }, ranges: [] });
+  await paste(folder, `npm run export -- rebuild daily ${folder.place.join(' ')}`);
+});
+
+describe('close prints', () => {
+  const MONTH = { start_date: '2025-10-01', end_date: '2025-11-01' };
+  const close = async (folder: Folder) => {
+    const { status, stdout } = await folder.cli(['close', '2025-10', ...folder.place]);
+    return { status, stdout, commands: commandsIn(stdout) };
+  };
+
+  it('the command that reads unverified days again, and closes the month after it', async () => {
+    const folder = await openFolder();
+    await folder.run(MONTH);
+    await backdateLedger(folder);
+    const { stdout, commands } = await close(folder);
+    expect(stdout).toContain('31 days unverified');
+    await paste(folder, commands[0] ?? '');
+    expect((await close(folder)).stdout).toContain('2025-10 is closed.');
+  });
+
+  it('the commands that close a month anyway, and again', async () => {
+    const folder = await openFolder();
+    await folder.run(MONTH);
+    const refused = await close(folder);
+    expect(refused).toMatchObject({ status: 1, stdout: expect.stringContaining('31 days changing') });
+    await paste(folder, refused.commands.find((command) => command.includes('--anyway')) ?? '');
+    await backdateLedger(folder);
+    await folder.run(MONTH);
+    const before = await close(folder);
+    expect(before.stdout).toContain('was closed before.');
+    await paste(folder, before.commands[0] ?? '');
+  });
+});
+
+/** The reports of October were created and copied a week before they were. */
+async function backdateLedger({ out, keys }: Folder): Promise<void> {
+  const [key = ''] = await keys('sandbox.daily.2025-10.parquet');
+  const ledger = join(out, key);
+  const earlier = ['report_created_at', 'copied_at'].map((name) => `${name} - INTERVAL 7 DAY AS ${name}`);
+  await writeParquet(`${ledger}.new`, `SELECT * REPLACE (${earlier.join()}) FROM '${ledger}'`);
+  await rename(`${ledger}.new`, ledger);
+}
 
 it('a run of two accounts prints the command that finishes it for the one that failed', async () => {
   const folder = await openFolder({}, [{ account: 'acme' }, { account: 'globex' }]);

@@ -51,7 +51,8 @@ export function rebuildCommand(
   return commandFor(['rebuild', name], { account, from, to, 'accept-empty': acceptEmpty }, folder);
 }
 
-function commandLine(args: readonly string[]): string {
+/** @param args the words and options of a command */
+export function commandLine(args: readonly string[]): string {
   return [PROGRAM, ...args.map(quote)].join(' ');
 }
 

@@ -17,7 +17,10 @@ import { DELIVERED, FAILED, INTERRUPTED, NOT_IN_TABLE } from '../exit-status.ts'
 import { alignColumns, printDocument, printLines } from '../layout.ts';
 
 /** The folder of a local run; empty for the deployed stack. */
-type Place = Partial<Folder>;
+interface Place extends Partial<Folder> {
+  /** The command that finishes a local run that was not delivered. Default: `resume` of its execution. */
+  readonly finish?: string | undefined;
+}
 
 const STATUS = { delivered: DELIVERED, failed: FAILED, interrupted: INTERRUPTED } as const;
 
@@ -44,8 +47,8 @@ export function describeOutcome(outcome: Outcome, place: Place): string[] {
 }
 
 /** The command that finishes an execution. */
-function nextAfter({ execution }: Outcome, place: Place): string {
-  return commandFor(['resume', execution], {}, place);
+function nextAfter({ execution }: Outcome, { finish, ...folder }: Place): string {
+  return finish ?? commandFor(['resume', execution], {}, folder);
 }
 
 /** The object, as a URI or a path. */

@@ -1,15 +1,13 @@
 import { Command } from 'commander';
-import { type Run, readRuns } from '../../../../functions/days/runs.ts';
 import { requestHash } from '../../../../functions/decisions/request-hash.ts';
 import { isObject, type JsonObject } from '../../../../functions/workflow/json.ts';
 import { isOfAccounts, joinRequests, requestsIn } from '../../../../functions/workflow/request/accounts.ts';
 import { parseRequest } from '../../../../functions/workflow/request/request.ts';
 import type { AccountEnd } from '../../../../functions/workflow/states.ts';
 import { requestOf } from '../../../stack/config/exports.ts';
-import { listExports } from '../../days/exports.ts';
+import { findLocalRuns } from '../../days/local-runs.ts';
 import { createStepFunctions, findExecution, hasEnded, readEnd } from '../../executions/deployed.ts';
 import type { Outcome } from '../../executions/outcome.ts';
-import { openToRead } from '../../place/bucket.ts';
 import { loadConfig } from '../../place/config.ts';
 import { UsageError } from '../../place/errors.ts';
 import { inputOf } from '../../place/request.ts';
@@ -29,8 +27,8 @@ export function createCommand(): Command {
     .addHelpText('after', examples('resume daily-campaigns-20261001-20261101-20261121T041500123Z'))
     .action(async (execution: string, options: CommonOptions & { readonly speed: number }) => {
       if (!options.local) return printOutcome(await resume(execution), options);
-      const { outcome } = await resumeLocal(execution, options);
-      printOutcome(outcome, options);
+      const { outcome, finish } = await resumeLocal(execution, options);
+      printOutcome(outcome, { ...options, finish });
     });
 }
 
@@ -74,15 +72,6 @@ async function resumeLocal(execution: string, options: CommonOptions & { readonl
   const isOfSeveral = runs.some(({ parent }) => parent === execution);
   const request = { ...joinAs(requests, isOfSeveral), resumes: { execution, began_at: first.began_at } };
   return runLocal(undefined, { ...options, request });
-}
-
-async function findLocalRuns(execution: string, out: string): Promise<Run[]> {
-  await using bucket = await openToRead({ local: true, out });
-  const now = new Date();
-  const all = await Promise.all((await listExports(out)).map((id) => readRuns(bucket, id, now)));
-  return all
-    .flatMap(({ records }) => records)
-    .filter((run) => run.execution === execution || run.parent === execution);
 }
 
 function joinAs(requests: readonly JsonObject[], ofAccounts: boolean): JsonObject {

@@ -10,7 +10,8 @@ import { newestChange } from '../../../lab/local/s3/store.ts';
 import { showProgress } from '../../../lab/local/step-functions/progress.ts';
 import { startSandbox } from '../../../lab/sandbox/sandbox.ts';
 import { PROGRAM } from '../../../package.ts';
-import { commandFor, quote } from '../../days/next-command.ts';
+import { findLocalRuns } from '../../days/local-runs.ts';
+import { commandFor, commandLine, exportDaysCommand, quote } from '../../days/next-command.ts';
 import { adviseLocally, outcomeOf } from '../../executions/outcome.ts';
 import { configFile, loadConfig } from '../../place/config.ts';
 import { UsageError } from '../../place/errors.ts';
@@ -25,7 +26,7 @@ import { executionName } from './request.ts';
 /**
  * Runs the workflow on this machine, against the platform that the options name or against a sandbox.
  *
- * @returns its outcome, and the command that queries what was delivered
+ * @returns its outcome, and the command that queries what was delivered or that finishes the run
  * @throws UsageError with every fault of the command line, the request and the config, before anything is
  * started
  */
@@ -81,12 +82,25 @@ async function runOnce(name: string | undefined, given: LocalRunOptions, clock: 
     ({ type, state }) => type === 'StateExited' && state === 'ExportAccounts',
   );
   const accounts = exited && (exited.output as AccountsResult).accounts;
-  const next = commandFor(['resume', execution.name], {}, { local: true, out: options.out });
-  const outcome = outcomeOf({ name: execution.name, ...result, accounts }, next);
+  // Then everything is delivered, and only the event was not sent.
+  const isPublished = execution.history.events.some(
+    ({ type, state }) => type === 'StateEntered' && state === 'AnnounceExport',
+  );
+  const finish = isPublished
+    ? exportDaysCommand(request, request, { local: true, out: options.out }, true)
+    : await findFinish(execution.name, options.out);
+  const outcome = outcomeOf({ name: execution.name, ...result, accounts }, finish);
   if (outcome.outcome === 'delivered')
     return { outcome, query: firstQuery(request, { out: options.out, bucket: local.bucket }) };
-  if (!('error' in outcome)) return { outcome };
-  return { outcome: adviseLocally(outcome, { ...options, account: request.account }) };
+  if (!('error' in outcome)) return { outcome, finish };
+  return { outcome: adviseLocally(outcome, { ...options, account: request.account }), finish };
+}
+
+/** Finishes a run. One that ended before PlanExport wrote it has nothing to finish: its command starts it. */
+async function findFinish(execution: string, out: string): Promise<string> {
+  const runs = await findLocalRuns(execution, out);
+  if (runs.length === 0) return commandLine(process.argv.slice(2));
+  return commandFor(['resume', execution], {}, { local: true, out });
 }
 
 /** A minute: two runs, one after the other, show restated days. With --daily, a day is one. */

@@ -38,8 +38,8 @@ export function createCommand(): Command {
 /** The last lines of a local run are a query and the page of the folder. With --json, they go to stderr. */
 async function run(name: string | undefined, options: RunOptions): Promise<void> {
   if (!options.local) return printOutcome(await runDeployed(name, options), options);
-  const { outcome, query } = await runLocal(name, options);
-  printOutcome(outcome, options);
+  const { outcome, query, finish } = await runLocal(name, options);
+  printOutcome(outcome, { ...options, finish });
   const page = outcome.outcome === 'interrupted' ? [] : await writePageOf(options.out);
   const lines = query === undefined ? page : ['Query it:', query, ...page];
   printLines(lines, options.json ? process.stderr : process.stdout);

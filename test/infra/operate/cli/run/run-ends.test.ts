@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Interrupted } from '../../../../../infra/operate/executions/outcome.ts';
@@ -71,6 +71,21 @@ describe('a failed run', () => {
     expect(await objectsIn(out, '_manifest.json')).toHaveLength(2);
     const again = await runCommand([...next.split(' ').slice(4), '--json']);
     expect(again).toMatchObject({ status: 2, stdout: expect.stringContaining('did not finish') });
+  });
+
+  it('prints its command again if it ended before PlanExport wrote the run', async () => {
+    const { args, out } = await startCommandRun(ONE_WINDOW);
+    // A file in the place of the folder of runs.
+    const folder = join(out, 'ad-report-export-exportsbucket', PREFIX);
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, '_runs'), '');
+    const words = args.filter((arg) => arg !== '--json');
+    const { status, stderr } = await runCommand(words);
+    expect({ status, stderr }).toMatchObject({ status: 1, stderr: expect.stringContaining('/_runs/') });
+    const [, next = ''] = /^Then: (.*)$/m.exec(stderr) ?? [];
+    expect(next).toBe(`npm run export -- ${words.join(' ')}`);
+    await rm(join(folder, '_runs'));
+    expect(await paste(next)).toMatchObject({ outcome: 'delivered', windows: [{}] });
   });
 
   it('P6: has one failure report, and no secret anywhere', async () => {
