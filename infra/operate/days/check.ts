@@ -152,18 +152,20 @@ async function compareDays(
       const inFile = file?.days.get(day);
       if (inFile) checked.add(day);
       const inTable = sums.get(day);
-      const own = facts.get(`${day} ${report_id} ${Date.parse(created_at)}`) ?? [];
-      const inLedger = toSums({ sums: Object.fromEntries(own.map((fact) => [fact.metric, fact.value])) });
+      const ofReport = facts.get(`${day} ${report_id} ${Date.parse(created_at)}`) ?? [];
+      const inLedger = toSums({
+        sums: Object.fromEntries(ofReport.map((fact) => [fact.metric, fact.value])),
+      });
       // Leaves out columns that the table got later, or has no more.
       const compared = ['rows', ...Object.keys(written.sums)];
       for (const metric of compared.filter((name) => columns.has(name))) {
         const table = inTable ? (inTable[metric] ?? null) : '0';
         const [ledger, platform] = [inLedger[metric] ?? null, totals.get(`${day} ${metric}`)];
-        const said = { file: inFile?.[metric], table, ledger, platform };
-        const found = compare(rangeOf(day), metric, said);
-        differences.push(...found);
+        const values = { file: inFile?.[metric], table, ledger, platform };
+        const ofMetric = compare(rangeOf(day), metric, values);
+        differences.push(...ofMetric);
         // The file may differ in other days of its window, which newer reports show.
-        if (found.length + ofWindow.length > 0) differing.add(day);
+        if (ofMetric.length + ofWindow.length > 0) differing.add(day);
       }
     }
   }
@@ -237,10 +239,10 @@ async function sumMonth({ found, schema, bucket, database, folder }: Work, { mon
  */
 async function readFile(work: Work, { manifest, ...window }: StoredDelivery) {
   const { bucket, folder } = work;
-  const said = Object.entries({ checksum: manifest.checksum.value, ...toSums(manifest) });
+  const inManifest = Object.entries({ checksum: manifest.checksum.value, ...toSums(manifest) });
   const read = (total: Sums, days: readonly DayFacts[] = []) => ({
     days: new Map(days.map((each) => [each.day, toSums(each)])),
-    differences: said.flatMap(([metric, value]) =>
+    differences: inManifest.flatMap(([metric, value]) =>
       compare(window, metric, { file: total[metric], manifest: value }),
     ),
   });
