@@ -1,8 +1,8 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { isForgotten, type Run, readRuns } from './days/runs.ts';
-import { runCommand } from './decisions/newcomers.ts';
 import { collectOutcomes, countUndelivered, problemOf, type WindowOutcome } from './decisions/outcomes.ts';
+import { runCommand } from './decisions/run-command.ts';
 import { aboveTolerance, addByMetric, type ComparedDay, sayNoTotal } from './decisions/total.ts';
 import { NOT_READ, shortenTexts } from './decisions/warnings.ts';
 import { type ReconciledWindow, readComparedDays } from './tables/reconcile.ts';

@@ -1,6 +1,4 @@
 import { count } from '../workflow/count.ts';
-import type { ExportId } from '../workflow/keys.ts';
-import type { DateRange } from '../workflow/request/dates.ts';
 import type { CountedAdvertisers } from '../workflow/state-parts.ts';
 
 /** Ids in a state. An object has all. */
@@ -23,15 +21,4 @@ export function nameRefused(refused: CountedAdvertisers): string {
 function nameIds({ count: many, advertiser_ids }: CountedAdvertisers): string {
   const more = many > advertiser_ids.length ? ` and ${many - advertiser_ids.length} more` : '';
   return `${advertiser_ids.join(', ')}${more}`;
-}
-
-/**
- * The command that exports a configured export.
- *
- * @param program the setting PROGRAM
- * @param range default: the days of its first run
- */
-export function runCommand(program: string, { account, name }: ExportId, range?: DateRange): string {
-  const days = range ? ` --from ${range.start_date} --to ${range.end_date}` : '';
-  return `${program} run ${name} --account ${account}${days}`;
 }

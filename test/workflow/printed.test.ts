@@ -34,6 +34,7 @@ describe('the command that check prints', () => {
     ['rebuild', 'the ledger was removed', (folder: Folder) => folder.remove('sandbox.daily.2025-10.parquet')],
     ['rebuild', 'the table was removed', (folder: Folder) => folder.remove('sandbox.2025-10.parquet')],
     ['run', 'a file was changed', changeFile],
+    ['run', 'the table and the file were removed', removeTableAndFile],
   ])('is %s if %s, and then all agrees', async (command, _, change) => {
     const folder = await openFolder();
     await folder.run(BOTH_WEEKS);
@@ -51,6 +52,11 @@ describe('the command that check prints', () => {
 async function changeFile({ out, keys }: Folder): Promise<void> {
   const [key = ''] = await keys('report.json');
   await writeFile(join(out, key), '[{"date":"2025-10-01","spend":1}]');
+}
+
+async function removeTableAndFile(folder: Folder): Promise<void> {
+  await folder.remove('report.json');
+  await folder.remove('tables/daily/');
 }
 
 it('status prints the command that shows the days, and the one that finishes the run', async () => {

@@ -34,7 +34,7 @@ export interface Difference extends DateRange {
   readonly metric: string;
   /** By two of `file`, `manifest`, `table`, `ledger` and `platform`. Null if the source has none. */
   readonly values: Readonly<Record<string, string | null>>;
-  /** The command that mends it: `rebuild` adds what is absent, and `run` brings a new report. */
+  /** The command that mends it: `rebuild` adds what a file has, and `run` brings a new report. */
   readonly mend: 'rebuild' | 'run';
 }
 
@@ -69,7 +69,7 @@ interface Work {
 async function checkExport(checking: Omit<Work, 'database' | 'folder'>, asked: Asked, now: Date) {
   const { found, schema, bucket } = checking;
   const { account, name } = found.request;
-  const { days, months, damaged, start_date, end_date } = await judgeExport(bucket, found);
+  const { days, months, damaged, without_file, start_date, end_date } = await judgeExport(bucket, found);
   const range = { start_date, end_date };
   await using scratch = await mkdtempDisposable(join(tmpdir(), 'check-'));
   const folder = scratch.path;
@@ -83,7 +83,9 @@ async function checkExport(checking: Omit<Work, 'database' | 'folder'>, asked: A
   const sums = new Map(summed.flatMap((each) => each ?? []));
   const { checked, differing, differences } = await compareDays(work, readable, sums, range);
   for (const { day } of days.filter(({ state }) => state === 'behind')) {
-    differences.push(...compare(rangeOf(day), 'report', { manifest: 'delivered', table: null }));
+    const mend = without_file.has(day) ? 'run' : 'rebuild';
+    const values = { manifest: 'delivered', table: null };
+    differences.push({ ...rangeOf(day), metric: 'report', values, mend });
     differing.add(day);
   }
   differences.sort((one, other) => one.start_date.localeCompare(other.start_date));
@@ -150,18 +152,20 @@ async function compareDays(
       const inFile = file?.days.get(day);
       if (inFile) checked.add(day);
       const inTable = sums.get(day);
-      const own = facts.get(`${day} ${report_id} ${Date.parse(created_at)}`) ?? [];
-      const inLedger = toSums({ sums: Object.fromEntries(own.map((fact) => [fact.metric, fact.value])) });
+      const ofReport = facts.get(`${day} ${report_id} ${Date.parse(created_at)}`) ?? [];
+      const inLedger = toSums({
+        sums: Object.fromEntries(ofReport.map((fact) => [fact.metric, fact.value])),
+      });
       // Leaves out columns that the table got later, or has no more.
       const compared = ['rows', ...Object.keys(written.sums)];
       for (const metric of compared.filter((name) => columns.has(name))) {
         const table = inTable ? (inTable[metric] ?? null) : '0';
         const [ledger, platform] = [inLedger[metric] ?? null, totals.get(`${day} ${metric}`)];
-        const said = { file: inFile?.[metric], table, ledger, platform };
-        const found = compare(rangeOf(day), metric, said);
-        differences.push(...found);
+        const values = { file: inFile?.[metric], table, ledger, platform };
+        const ofMetric = compare(rangeOf(day), metric, values);
+        differences.push(...ofMetric);
         // The file may differ in other days of its window, which newer reports show.
-        if (found.length + ofWindow.length > 0) differing.add(day);
+        if (ofMetric.length + ofWindow.length > 0) differing.add(day);
       }
     }
   }
@@ -178,8 +182,7 @@ function compare(
   const [[first, expected = null] = [''], ...others] = known;
   return others.flatMap(([source, value = null]) => {
     if (value === expected) return [];
-    const isAbsent = value === null && (source === 'ledger' || metric === 'report');
-    const mend = isAbsent ? 'rebuild' : 'run';
+    const mend = value === null && source === 'ledger' ? 'rebuild' : 'run';
     return [{ start_date, end_date, metric, values: { [first]: expected, [source]: value }, mend }];
   });
 }
@@ -236,10 +239,10 @@ async function sumMonth({ found, schema, bucket, database, folder }: Work, { mon
  */
 async function readFile(work: Work, { manifest, ...window }: StoredDelivery) {
   const { bucket, folder } = work;
-  const said = Object.entries({ checksum: manifest.checksum.value, ...toSums(manifest) });
+  const inManifest = Object.entries({ checksum: manifest.checksum.value, ...toSums(manifest) });
   const read = (total: Sums, days: readonly DayFacts[] = []) => ({
     days: new Map(days.map((each) => [each.day, toSums(each)])),
-    differences: said.flatMap(([metric, value]) =>
+    differences: inManifest.flatMap(([metric, value]) =>
       compare(window, metric, { file: total[metric], manifest: value }),
     ),
   });

@@ -160,10 +160,18 @@ async function readExport(
   // Nothing starts the runs of a folder.
   const due = local ? undefined : entry && readDue(entry, now);
   const { records: runs } = await readRuns(bucket, request, now);
-  const range = daysToLookAt({ request, due, keys, runs, asked: days, now });
-  const records = await readRecords(bucket, request, now, widen(range, runs), keys);
+  const looking = { request, due, keys, runs, now };
+  const range = daysToLookAt({ ...looking, asked: days });
+  const readIn = (some: DateRange) => readRecords(bucket, request, now, widen(some, runs), keys);
+  const records = await readIn(range);
+  // Whatever days a person asks for, a day has one state.
+  const readTarget = async () => {
+    const isUsual = [days.from, days.to, days.all].every((one) => one === undefined);
+    const recent = isUsual ? records : await readIn(daysToLookAt({ ...looking, asked: {} }));
+    return lastTarget(recent) ?? targetOf(await lastPlatform(out));
+  };
   const target = local
-    ? (lastTarget(records) ?? targetOf(await lastPlatform(out)))
+    ? await readTarget()
     : { platform: platformName(config.base_url), revision: config.revision };
   const input = entry ? requestOf(entry) : inputOf(request);
   const table = config.tables ? tableOf(request) : undefined;

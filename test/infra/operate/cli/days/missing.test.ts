@@ -102,6 +102,19 @@ it('says what a run that did not finish left, and which command finishes it, unt
   ]);
 });
 
+it('a day of an earlier revision is older, whatever days a person asks for', async () => {
+  const folder = await openFolder();
+  await deliver(folder, { days: [1, 7], created: 1, revision: '2026-06-01' });
+  await deliver(folder, { days: [8, 14], created: 2 });
+  await rebuild(['daily', '--local', '--out', folder.out]);
+  const options = ['missing', 'daily', '--local', '--out', folder.out, '--json'];
+  const range = { start_date: '2026-10-01', end_date: '2026-10-08', state: 'older' };
+  for (const asked of [[], ['--from', range.start_date, '--to', range.end_date]]) {
+    const { stdout } = await runCommand([...options, ...asked]);
+    expect(JSON.parse(stdout)).toMatchObject({ ranges: [range] });
+  }
+});
+
 it('tells a day that is behind because its file was removed, and prints the run that brings it again', async () => {
   const folder = await openFolder();
   await deliver(folder, { days: [1, 2], created: 1 });
