@@ -160,18 +160,11 @@ async function readExport(
   // Nothing starts the runs of a folder.
   const due = local ? undefined : entry && readDue(entry, now);
   const { records: runs } = await readRuns(bucket, request, now);
-  const looking = { request, due, keys, runs, now };
-  const range = daysToLookAt({ ...looking, asked: days });
-  const readIn = (some: DateRange) => readRecords(bucket, request, now, widen(some, runs), keys);
-  const records = await readIn(range);
-  // Whatever days a person asks for, a day has one state.
-  const readTarget = async () => {
-    const isUsual = [days.from, days.to, days.all].every((one) => one === undefined);
-    const recent = isUsual ? records : await readIn(daysToLookAt({ ...looking, asked: {} }));
-    return lastTarget(recent) ?? targetOf(await lastPlatform(out));
-  };
+  const range = daysToLookAt({ request, due, keys, runs, asked: days, now });
+  const records = await readRecords(bucket, request, now, widen(range, runs), keys);
+  // The next run of a folder goes to the platform of the last one.
   const target = local
-    ? await readTarget()
+    ? targetOf(await lastPlatform(out))
     : { platform: platformName(config.base_url), revision: config.revision };
   const input = entry ? requestOf(entry) : inputOf(request);
   const table = config.tables ? tableOf(request) : undefined;
@@ -222,10 +215,6 @@ async function readLastAsked(
   });
   const asked = runs.map(({ began_at: at, request }) => ({ at, request }));
   return { request: latest([...delivered, ...asked])?.request, damaged };
-}
-
-function lastTarget({ deliveries }: ExportRecords): RequestTarget | undefined {
-  return latest(deliveries.map(({ manifest }) => ({ at: manifest.published_at, manifest })))?.manifest;
 }
 
 /** A run that did not finish may have asked for days that are not looked at. */

@@ -67,7 +67,9 @@ function folderFaults(
 ): string[] {
   const target = targetOf(options);
   const delivered = others.filter(({ records }) => records.deliveries.length > 0);
-  const platforms = new Set(delivered.map((other) => other.target.platform));
+  const platforms = new Set(
+    delivered.flatMap(({ records }) => records.deliveries.map(({ manifest }) => manifest.platform)),
+  );
   if (platforms.size > 0 && !platforms.has(target.platform))
     return [
       `--out ${out} has the files of ${[...platforms].join(' and ')}, and this run would export from ` +
