@@ -26,9 +26,9 @@ it.each(
 });
 
 it('the README has at most 150 lines of 120 characters, tables aside', () => {
-  const lines = linesOf('README.md');
+  const lines = linesOf('README.md').filter((line) => !line.startsWith('|'));
   expect(lines.length).toBeLessThanOrEqual(150);
-  expect(lines.filter((line) => line.length > 120 && !line.startsWith('|'))).toEqual([]);
+  expect(lines.filter((line) => line.length > 120)).toEqual([]);
 });
 
 it('workflows use actions by their commit, because whoever owns a tag can move it', () => {
@@ -67,8 +67,9 @@ describe.each(DOCUMENTS)('%s', (path) => {
   });
 });
 
-it('the changelog begins with the version of package.json', () => {
+it('the changelog begins with what is unreleased, or with the version of package.json', () => {
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
-  const newest = linesOf('CHANGELOG.md').find((line) => /^## \d/.test(line));
-  expect(newest).toMatch(new RegExp(`^## ${version.replaceAll('.', '\\.')} - \\d{4}-\\d{2}-\\d{2}$`));
+  const newest = linesOf('CHANGELOG.md').find((line) => line.startsWith('## '));
+  const released = new RegExp(`^## ${version.replaceAll('.', '\\.')} - \\d{4}-\\d{2}-\\d{2}$`);
+  expect(newest === '## Unreleased' || released.test(newest ?? '')).toBe(true);
 });
