@@ -7,7 +7,7 @@ import { ListInput } from '../../../../functions/workflow/request/list.ts';
 import { PurchasesInput } from '../../../../functions/workflow/request/purchases.ts';
 import { ReportInput } from '../../../../functions/workflow/request/report.ts';
 import { metricType } from '../../../../functions/workflow/table.ts';
-import { CONFIG_KEY, ConfigFile } from '../../../../infra/stack/config/config.ts';
+import { CONFIG_KEY, ConfigFile, parseConfig } from '../../../../infra/stack/config/config.ts';
 import { costOf, PRICES, SECONDS_PER_REPORT } from '../../../../infra/stack/config/cost.ts';
 import { Account, ExportOfAccounts } from '../../../../infra/stack/config/exports.ts';
 import { readContext } from '../../../../infra/stack/config/read-config.ts';
@@ -17,6 +17,7 @@ import { synthesizeStack } from '../../../support/stack.ts';
 
 const REQUESTS = readFileSync(new URL('../../../../functions/REQUESTS.md', import.meta.url), 'utf8');
 const COMMANDS = readFileSync(new URL('../../../../infra/COMMANDS.md', import.meta.url), 'utf8');
+const HOWTO = readFileSync(new URL('../../../../infra/HOWTO.md', import.meta.url), 'utf8');
 const CONFIG = readFileSync(new URL('../../../../infra/CONFIG.md', import.meta.url), 'utf8');
 
 /**
@@ -66,16 +67,17 @@ describe('the reference has', () => {
     expect([...common, ...(list ?? [])].sort()).toEqual(ofList?.sort());
   });
 
-  it('each setting', () => {
-    const [settings] = tablesOf(CONFIG, '# The config').map(namesIn);
-    const fieldsOf = (path: string, shape: object) => Object.keys(shape).map((name) => `${path}.${name}`);
-    const names = [
-      ...Object.keys(ConfigFile.shape),
-      ...fieldsOf('accounts.NAME', Account.shape),
-      ...fieldsOf('exports[]', ExportOfAccounts.shape),
-      ...fieldsOf('exports[].runs[]', Run.shape),
-    ].filter((name) => name !== 'exports[].account');
-    expect(settings?.sort()).toEqual(names.sort());
+  it.each([
+    ['The stack', ConfigFile.shape],
+    ['An account', Account.shape],
+    ['An export', ExportOfAccounts.shape],
+    ['A run', Run.shape],
+  ])('each setting, with a meaning of at most 25 words: %s', (heading, shape) => {
+    const [rows = []] = tablesOf(CONFIG, `\n### ${heading}`);
+    const names = Object.keys(shape).filter((name) => name !== 'account');
+    expect(namesIn(rows).sort()).toEqual(names.sort());
+    const long = rows.filter(([, , meaning = '']) => meaning.trim().split(/\s+/).length > 25);
+    expect(long.map(([name]) => name)).toEqual([]);
   });
 
   it('each error', () => {
@@ -118,6 +120,26 @@ describe('the reference has', () => {
         expect.stringContaining(`66 MB a day: ${cents(0.066 * 365 * PRICES.storedGigabyte)} a month`),
       ],
     ]);
+  });
+
+  it('what 20 accounts cost, with the storage of their reports', () => {
+    const accounts = Array.from({ length: 20 }, (_, number) => [`account-${number}`, { advertiser_ids: 'all' }]);
+    const runs = [{ period: 'last_28_days', schedule: 'cron(0 6 * * ? *)', ready_by: '09:00' }];
+    const exports = [{ name: 'daily', metrics: ['spend'], runs }];
+    const { total } = monthlyCost(synthesizeStack({ accounts: Object.fromEntries(accounts), exports }));
+    const daily = 20 * costOf('report', 1, SECONDS_PER_REPORT).dollars + costOfAccounts(20).dollars;
+    const storage = (days: number) => 20 * 0.066 * days * PRICES.storedGigabyte;
+    const [rows = []] = tablesOf(HOWTO, '\n## What 20 accounts cost');
+    const dollars = [total, 30 * daily, storage(365), storage(90 + 7)].map((sum) => sum.toFixed(2));
+    expect(rows.map(([, sum = '']) => sum.trim())).toEqual(dollars);
+  });
+
+  it('the request with which Airflow starts the shipped export', () => {
+    const [, python = ''] = /state_machine_input=(\{.*?\n {4}\}),/s.exec(HOWTO) ?? [];
+    const { scheduled_at, ...request } = JSON.parse(python.replace(/,(\s*\})$/, '$1'));
+    const configured = parseConfig(readContext()[CONFIG_KEY]).exports.find(({ name }) => name === request.name);
+    expect(scheduled_at).toContain('data_interval_end');
+    expect(request).toEqual(configured?.runs[0]?.request);
   });
 
   it('metrics of the dictionary with their units and types, and all dimensions', () => {

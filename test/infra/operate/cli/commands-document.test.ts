@@ -1,0 +1,56 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { runCommand } from '../../../support/cli.ts';
+
+const COMMANDS = readFileSync(new URL('../../../../infra/COMMANDS.md', import.meta.url), 'utf8');
+
+/** The options that the document names for all commands, or for all but two. */
+const COMMON = ['--help', '--config', '--stack', '--region'];
+
+interface Options {
+  readonly anywhere: readonly string[];
+  readonly local: readonly string[];
+}
+
+/** The options of each command by the document's table. A row may add to those of another command. */
+function documentedOptions(): Map<string, Options> {
+  const [, section = ''] = COMMANDS.split('\n## Options\n');
+  const [, table = ''] = section.split('\n|---|---|---|\n');
+  const [rows = ''] = table.split('\n\n');
+  const found = new Map<string, Options>();
+  for (const row of rows.split('\n')) {
+    const [names = '', anywhere = '', local = ''] = row.split('|').slice(1, -1);
+    const [, base = ''] = /those of `(\w+)`/.exec(anywhere) ?? [];
+    const options = {
+      anywhere: [...(found.get(base)?.anywhere ?? []), ...optionsIn(anywhere)].sort(),
+      local: optionsIn(local).sort(),
+    };
+    for (const [, name = ''] of names.matchAll(/`(\w+)`/g)) found.set(name, options);
+  }
+  return found;
+}
+
+function optionsIn(text: string): string[] {
+  return [...text.matchAll(/--[a-z][a-z-]+/g)].map(([option]) => option);
+}
+
+/** The options in the lines of a help that name one. */
+function optionsOfHelp(help = ''): string[] {
+  const named = help.split('\n').flatMap((line) => /^ {2}(?:-\w, )?(--[a-z-]+)/.exec(line)?.[1] ?? []);
+  return named.filter((option) => !COMMON.includes(option)).sort();
+}
+
+it.each([...documentedOptions()])('the document has each option of %s, and no other', async (name, options) => {
+  const { stdout } = await runCommand([name, '--help']);
+  const [general, ofLocal] = stdout.split('\nWith --local:\n');
+  expect(optionsOfHelp(general)).toEqual(options.anywhere);
+  expect(optionsOfHelp(ofLocal)).toEqual(options.local);
+});
+
+it('the table of options has each command', async () => {
+  const { stdout } = await runCommand(['--help']);
+  const [, list = ''] = stdout.split('\nCommands:\n');
+  const names = [...list.matchAll(/^ {2}(\w+) +[A-Z]/gm)].map(([, name]) => name);
+  expect(names).toContain('run');
+  expect([...documentedOptions().keys()].sort()).toEqual(names.sort());
+});
