@@ -2,14 +2,17 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { DAY_STATES } from '../../../../functions/days/judge.ts';
 import { errors } from '../../../../functions/workflow/errors.ts';
+import { manifestKey } from '../../../../functions/workflow/keys.ts';
 import { DICTIONARY, findMetric } from '../../../../functions/workflow/request/dictionary.ts';
 import { ListInput } from '../../../../functions/workflow/request/list.ts';
 import { PurchasesInput } from '../../../../functions/workflow/request/purchases.ts';
 import { ReportInput } from '../../../../functions/workflow/request/report.ts';
+import { parseRequest, splitRequest } from '../../../../functions/workflow/request/request.ts';
+import type { Window } from '../../../../functions/workflow/state-parts.ts';
 import { metricType } from '../../../../functions/workflow/table.ts';
 import { CONFIG_KEY, ConfigFile, parseConfig } from '../../../../infra/stack/config/config.ts';
 import { costOf, PRICES, SECONDS_PER_REPORT } from '../../../../infra/stack/config/cost.ts';
-import { Account, ExportOfAccounts } from '../../../../infra/stack/config/exports.ts';
+import { Account, type ConfiguredExport, ExportOfAccounts } from '../../../../infra/stack/config/exports.ts';
 import { readContext } from '../../../../infra/stack/config/read-config.ts';
 import { Run } from '../../../../infra/stack/config/schedule.ts';
 import { costOfAccounts, monthlyCost } from '../../../support/monthly-cost.ts';
@@ -140,6 +143,17 @@ describe('the reference has', () => {
     const configured = parseConfig(readContext()[CONFIG_KEY]).exports.find(({ name }) => name === request.name);
     expect(scheduled_at).toContain('data_interval_end');
     expect(request).toEqual(configured?.runs[0]?.request);
+  });
+
+  it('the key for which Airflow waits after a run of the shipped export', () => {
+    const [, pattern = ''] = /bucket_key="([^"]+)"/.exec(HOWTO) ?? [];
+    const [before = '', after = ''] = pattern.replace('{{ data_interval_end | ds }}', '2026-11-21').split('*');
+    const [{ runs }] = parseConfig(readContext()[CONFIG_KEY]).exports as [ConfiguredExport];
+    const { request } = parseRequest(runs[0]?.request, new Date('2026-11-21T05:00:00Z'));
+    const [window] = splitRequest(request);
+    const key = manifestKey(request, window as Window);
+    expect(key).toMatch(/^exports\/account=acme\/export=daily-campaigns\//);
+    expect([key.startsWith(before), key.endsWith(after)]).toEqual([true, true]);
   });
 
   it('metrics of the dictionary with their units and types, and all dimensions', () => {
