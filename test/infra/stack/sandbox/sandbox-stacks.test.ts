@@ -43,8 +43,8 @@ function only(stack: Stack, type: string) {
 
 /** The environment of a step's function in the main stack. */
 function settingsOf(step: string): Readonly<Record<string, unknown>> {
-  const found = resourcesOf(main, 'AWS::Lambda::Function').get(`Functions${step}`);
-  return found?.Properties.Environment.Variables;
+  const resource = resourcesOf(main, 'AWS::Lambda::Function').get(`Functions${step}`);
+  return resource?.Properties.Environment.Variables;
 }
 
 /** What cdk-nag says after the synth. */
