@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
-import { findMetric } from '../../../functions/workflow/request/dictionary.ts';
-import { addDays, dateIn, earliest, latestDate } from '../../../functions/workflow/request/dates.ts';
 import { metricsOf } from '../../../functions/tables/stage-report.ts';
+import { addDays, dateIn, earliest, latestDate } from '../../../functions/workflow/request/dates.ts';
+import { findMetric } from '../../../functions/workflow/request/dictionary.ts';
 import type { AskedDays } from '../days/days-to-look-at.ts';
 import { type ExportPlace, findExports } from '../days/exports.ts';
 import type { ReadableBucket } from '../place/bucket.ts';
@@ -93,7 +93,9 @@ export async function checkMart(
   if (!schema) throw new UsageError([`${name} is no report that has a table`]);
   if (account !== undefined && !known.some(({ request }) => request.account === account))
     throw new UsageError([`there is no export ${account}/${name}`]);
-  const additive = metricsOf(schema.columns).filter(({ name: metric }) => findMetric(metric)?.adds_up !== false);
+  const additive = metricsOf(schema.columns).filter(
+    ({ name: metric }) => findMetric(metric)?.adds_up !== false,
+  );
   const metrics = additive.map((column) => column.name);
   const mart = await readMart(result, metrics);
   const accounts = known.map(({ request }) => request.account);
@@ -142,4 +144,3 @@ function refuseSeveralCurrencies(
     `the mart adds amounts of several currencies up (${[...several].sort().join(', ')}) in ${amounts.join(', ')}: give it a column account, or compare one --account`,
   ]);
 }
-

@@ -145,8 +145,11 @@ function addNewer(open: OpenDays, unit: Unit, since: string): void {
 
 /** Days that are not compared. */
 class OpenDays {
-  readonly #days: { readonly date: string; readonly account: string; readonly state: 'missing' | 'behind' }[] =
-    [];
+  readonly #days: {
+    readonly date: string;
+    readonly account: string;
+    readonly state: 'missing' | 'behind';
+  }[] = [];
 
   add(
     date: string,

@@ -99,10 +99,10 @@ function isAll(day: DayDifference, { metrics }: GuessContext, sums: Sums): boole
 }
 
 function guessFactor({ metrics, table, agrees }: DayDifference): Guess | undefined {
-  const valueOf = (metric: string) => table.get(metric) ?? 0n;
-  if (metrics.some((metric) => valueOf(metric) === 0n)) return undefined;
+  const shownOf = (metric: string) => table.get(metric) ?? 0n;
+  if (metrics.some((metric) => shownOf(metric) === 0n)) return undefined;
   for (let factor = 2; factor <= MAX_FACTOR; factor += 1) {
-    const isFactor = metrics.every((metric) => agrees(metric, valueOf(metric) * BigInt(factor)));
+    const isFactor = metrics.every((metric) => agrees(metric, shownOf(metric) * BigInt(factor)));
     if (isFactor) return { kind: 'factor', factor };
   }
   return undefined;

@@ -147,7 +147,7 @@ async function addRows(pieces: MartResult['rows'], layout: Layout): Promise<read
     }
   if (faults.length > MAX_FAULTS) {
     const rest = count(faults.length - MAX_FAULTS, 'fault');
-    throw new UsageError([...faults.slice(0, MAX_FAULTS), `${rest} more like these`]);
+    throw new UsageError([...faults.slice(0, MAX_FAULTS), `${rest} more`]);
   }
   refuse(faults);
   return [...days.values()];

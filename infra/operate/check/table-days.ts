@@ -9,10 +9,10 @@ import { literal } from '../../../functions/tables/sql.ts';
 import { windowOf } from '../../../functions/workflow/keys.ts';
 import { earliest } from '../../../functions/workflow/request/dates.ts';
 import { HISTORY } from '../../stack/catalog/ledger.ts';
-import type { ReadableBucket } from '../place/bucket.ts';
-import { type FoundExport, PARALLEL } from '../days/exports.ts';
 import { judgeExport } from '../days/days.ts';
+import { type FoundExport, PARALLEL } from '../days/exports.ts';
 import { openLedger } from '../days/ledger-days.ts';
+import type { ReadableBucket } from '../place/bucket.ts';
 import { parseAmount } from './amounts.ts';
 
 /** Sums by metric, see {@link parseAmount}. */

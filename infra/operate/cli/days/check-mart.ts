@@ -50,7 +50,9 @@ function findFaults({ sql, file, database, tolerance, from, to }: MartOptions): 
     ...(file !== undefined && !isFile(file) ? [`--file ${file} is no file`] : []),
     ...(database !== undefined && !isFile(database) ? [`--database ${database} is no file`] : []),
     ...(isShare ? [] : [`--tolerance ${tolerance} is no share: it must be from 0 to below 1, such as 0.01`]),
-    ...(from !== undefined && to !== undefined && to <= from ? [`--to ${to} is not after --from ${from}`] : []),
+    ...(from !== undefined && to !== undefined && to <= from
+      ? [`--to ${to} is not after --from ${from}`]
+      : []),
   ];
 }
 
@@ -77,9 +79,12 @@ export function describeMartCheck(checked: MartCheck): string[] {
       return [...values, ...(guess ? [`    ${describeGuess(guess)}`] : [])];
     }),
     ...not_compared.map(
-      (days) => `  not compared: ${describeDays(days)} of ${days.account}, which the table ${LACKS[days.state]}`,
+      (days) =>
+        `  not compared: ${describeDays(days)} of ${days.account}, which the table ${LACKS[days.state]}`,
     ),
-    ...(left_out.length > 0 ? [`  left out, because they are no metrics that add up: ${left_out.join(', ')}`] : []),
+    ...(left_out.length > 0
+      ? [`  left out, because they are no metrics that add up: ${left_out.join(', ')}`]
+      : []),
     ...(unknown_accounts.length > 0
       ? [`  accounts that do not have this export: ${unknown_accounts.join(', ')}`]
       : []),

@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander';
 import { describeDays } from '../../../../functions/workflow/request/dates.ts';
-import { type CheckedExport, checkExports, type Difference } from '../../days/check.ts';
+import { type CheckedExport, checkExports } from '../../check/check-table.ts';
+import { type Difference, TRUST } from '../../check/sources.ts';
 import { describeDamage } from '../../days/damage.ts';
 import type { AskedDays } from '../../days/days-to-look-at.ts';
 import type { ExportPlace } from '../../days/exports.ts';
@@ -58,7 +59,7 @@ function describeCheck(checked: CheckedExport): string[] {
       const days = counts.flatMap(([word, many]) => (many > 0 ? [`${many} ${word}`] : []));
       return `${account}/${name}  ${month}  days: ${days.join(', ')}`;
     }),
-    ...differences.map((each) => `  ${describeDifference(each)}`),
+    ...differences.map((difference) => `  ${describeDifference(difference)}`),
     ...commands.map((command) => `  ${command}`),
     ...damaged.map((key) => `  ${describeDamage(key)}`),
   ];
@@ -66,6 +67,7 @@ function describeCheck(checked: CheckedExport): string[] {
 
 /** Such as `2026-10-03  spend: file 12.5, table 13`. */
 function describeDifference({ metric, values, ...range }: Difference): string {
-  const said = Object.entries(values).map(([source, value]) => `${source} ${value ?? 'none'}`);
-  return `${describeDays(range)}  ${metric}: ${said.join(', ')}`;
+  const sources = TRUST.filter((source) => values[source] !== undefined);
+  const words = sources.map((source) => `${source} ${values[source] ?? 'none'}`);
+  return `${describeDays(range)}  ${metric}: ${words.join(', ')}`;
 }
