@@ -112,7 +112,9 @@ export async function checkMart(
   const exports = await findExports(name, options, bucket, now, looked);
   const days = await readTableDays(exports, bucket, now);
   const { currencies } = schema;
-  const compared = compareMart({ mart, accounts: days, account, currencies, from: first, to, tolerance });
+  const doubles = new Set(additive.filter(({ type }) => type === 'double').map((column) => column.name));
+  const question = { mart, accounts: days, account, doubles, currencies, from: first, to, tolerance };
+  const compared = compareMart(question);
   const damaged = days
     .filter((entry) => account === undefined || entry.account === account)
     .flatMap((entry) => entry.damaged);

@@ -17,6 +17,8 @@ export interface MartQuestion {
   readonly accounts: readonly AccountDays[];
   /** Only this account is compared. */
   readonly account?: string | undefined;
+  /** Metrics of the table that are floating-point numbers. Their sums have twelve digits. */
+  readonly doubles: ReadonlySet<string>;
   /** Of the amounts, by account. */
   readonly currencies: Readonly<Record<string, string>>;
   /** The first day. */
@@ -26,6 +28,9 @@ export interface MartQuestion {
   /** The share of the table's value by which a sum may differ. */
   readonly tolerance: number;
 }
+
+/** As a share of a number. */
+const HALF_OF_TWELFTH_DIGIT = 5e-12;
 
 /** A value that differs. Amounts are texts, because they may have more digits than a JSON number. */
 export interface DifferentValue {
@@ -180,14 +185,14 @@ class OpenDays {
   }
 }
 
-function compareDay(unit: Unit, date: string, { mart, tolerance }: MartQuestion): DayDifference {
+function compareDay(unit: Unit, date: string, { mart, doubles, tolerance }: MartQuestion): DayDifference {
   const rows = unit.days.get(date);
   const table = tableSums(unit.members, date);
   const agrees = (metric: string, value: bigint) => {
     const sum = rows?.sums.get(metric);
     const distance = (sum?.units ?? 0n) - value;
-    const size = Math.abs(Number(distance));
-    return size <= Math.abs(Number(value)) * tolerance + (sum?.rounding ?? 0);
+    const share = tolerance + (doubles.has(metric) ? HALF_OF_TWELFTH_DIGIT : 0);
+    return Math.abs(Number(distance)) <= Math.abs(Number(value)) * share + (sum?.rounding ?? 0);
   };
   const metrics = mart.metrics.filter((metric) => !agrees(metric, table.get(metric) ?? 0n));
   return { date, rows, table, metrics, agrees };

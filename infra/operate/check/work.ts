@@ -29,7 +29,10 @@ export function roundSum(value: unknown): string {
 export function toSums({
   rows,
   sums = {},
-}: { readonly rows?: unknown; readonly sums?: Row | undefined }): Sums {
+}: {
+  readonly rows?: unknown;
+  readonly sums?: Row | undefined;
+}): Sums {
   const all = Object.entries({ ...(rows !== undefined && { rows }), ...sums });
   return Object.fromEntries(all.map(([metric, value]) => [metric, value === null ? null : roundSum(value)]));
 }

@@ -101,7 +101,8 @@ function refuseIf(condition: string, message: string): string {
 function decimalsOf(value: string): string {
   const all = Array.from({ length: MAX_DECIMALS + 1 }, (_, decimals) => decimals);
   const cases = all.map(
-    (decimals) => `WHEN abs(${value} - round(${value}, ${decimals})) <= ${NOISE} * abs(${value}) THEN ${decimals}`,
+    (decimals) =>
+      `WHEN abs(${value} - round(${value}, ${decimals})) <= ${NOISE} * abs(${value}) THEN ${decimals}`,
   );
   return `CASE WHEN ${value} IS NULL THEN 0 ${cases.join(' ')} ELSE ${MAX_DECIMALS + 1} END`;
 }

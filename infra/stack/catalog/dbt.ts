@@ -25,7 +25,9 @@ export function createDbtProject(tables: readonly DocumentedTable[], facts: DbtF
   const reports = tables.filter(({ kind }) => kind === 'report');
   const ledger = tables.find(({ kind }) => kind === 'ledger');
   const models = [
-    ...tables.filter(({ kind }) => kind !== 'ledger').map((table) => stagingModel(table, ledger !== undefined)),
+    ...tables
+      .filter(({ kind }) => kind !== 'ledger')
+      .map((table) => stagingModel(table, ledger !== undefined)),
     ...campaignReport(reports, `${project}__campaign_report`),
   ];
   const { name: rule, meaning, breaches } = ONE_REPORT;

@@ -25,7 +25,10 @@ function tableDay(values: Values | undefined, state: DayState = 'there', before?
       sums: sumsOf(ofReport),
     };
   };
-  const versions = [...(before ? [version('r-1', 1, before)] : []), ...(values ? [version('r-2', 2, values)] : [])];
+  const versions = [
+    ...(before ? [version('r-1', 1, before)] : []),
+    ...(values ? [version('r-2', 2, values)] : []),
+  ];
   return { state, shown: values && sumsOf(values), versions };
 }
 
@@ -57,7 +60,8 @@ function compare(
   const hasAccounts = rows.some(({ account }) => account !== undefined);
   const mart = { days, hasAccounts, metrics, left_out: [] };
   const from = dateOf(Math.min(...rows.map(({ day }) => day)));
-  return compareMart({ mart, accounts, currencies: {}, from, tolerance: 0, ...question });
+  const doubles = new Set<string>();
+  return compareMart({ mart, accounts, doubles, currencies: {}, from, tolerance: 0, ...question });
 }
 
 const spend = (value: number) => ({ spend: value });
@@ -161,17 +165,25 @@ describe('the values that are compared', () => {
 
   it('differ with both of them and the difference', () => {
     const [day] = compare([{ day: 1, values: { spend: 97.5, clicks: 10 } }], table).different;
-    expect(day?.differences).toEqual([
-      { metric: 'spend', mart: '97.5', table: '100', difference: '-2.5' },
-    ]);
+    expect(day?.differences).toEqual([{ metric: 'spend', mart: '97.5', table: '100', difference: '-2.5' }]);
   });
 
   it.each([
     { tolerance: 0.01, value: 99, agree: 1 },
     { tolerance: 0.01, value: 98.99, agree: 0 },
     { tolerance: 0, value: 99.9999999999, agree: 0 },
-  ])('with the tolerance $tolerance, $value agrees with 100 or not: $agree', ({ tolerance, value, agree }) => {
+  ])('with the tolerance $tolerance, $value agrees with 100 or not: $agree', ({
+    tolerance,
+    value,
+    agree,
+  }) => {
     expect(compare([{ day: 1, values: spend(value) }], table, { tolerance })).toMatchObject({ agree });
+  });
+
+  it('of floating-point numbers may differ behind the twelfth digit', () => {
+    const doubles = new Set(['spend']);
+    const digits = (value: number) => compare([{ day: 1, values: spend(value) }], table, { doubles }).agree;
+    expect({ behind: digits(100.0000000004), before: digits(100.000001) }).toEqual({ behind: 1, before: 0 });
   });
 
   it('may differ by what the mart rounds', () => {
@@ -200,7 +212,10 @@ describe('the guess of a kind', () => {
   };
 
   it('is a factor if each metric that differs has it', () => {
-    expect(guessOf({ spend: 20, clicks: 8 }, { spend: 10, clicks: 4 })).toEqual({ kind: 'factor', factor: 2 });
+    expect(guessOf({ spend: 20, clicks: 8 }, { spend: 10, clicks: 4 })).toEqual({
+      kind: 'factor',
+      factor: 2,
+    });
   });
 
   it('is no factor if one metric has another', () => {

@@ -34,7 +34,10 @@ describe('check --sql', () => {
 
   it('says in words what differs, with both values and the kind', async () => {
     const { text } = await openTable();
-    const { status, stdout } = await text('--sql', `SELECT date, 2 * spend AS spend FROM daily WHERE day(date) = 2`);
+    const { status, stdout } = await text(
+      '--sql',
+      `SELECT date, 2 * spend AS spend FROM daily WHERE day(date) = 2`,
+    );
     expect({ status, lines: stdout.trimEnd().split('\n') }).toEqual({
       status: 1,
       lines: [
@@ -95,7 +98,9 @@ describe('check --sql', () => {
     );
     expect(await check('--sql', SQL, '--config', config)).toMatchObject({
       status: 2,
-      faults: [expect.stringMatching(/^the mart adds amounts of several currencies up \(EUR, USD\) in spend:/)],
+      faults: [
+        expect.stringMatching(/^the mart adds amounts of several currencies up \(EUR, USD\) in spend:/),
+      ],
     });
   });
 
@@ -137,20 +142,31 @@ describe('check --sql runs nothing but a query', () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  it.each(['CREATE TABLE t AS SELECT 1', 'SET threads = 1', 'PRAGMA database_list', 'EXPLAIN SELECT 1', 'LOAD json'])(
-    'and refuses %s',
-    async (statement) => {
-      const { check } = await openTable();
-      expect(await check('--sql', statement)).toMatchObject({ status: 2, outcome: 'failed' });
-    },
-  );
+  it.each([
+    'CREATE TABLE t AS SELECT 1',
+    'SET threads = 1',
+    'PRAGMA database_list',
+    'EXPLAIN SELECT 1',
+    'LOAD json',
+  ])('and refuses %s', async (statement) => {
+    const { check } = await openTable();
+    expect(await check('--sql', statement)).toMatchObject({ status: 2, outcome: 'failed' });
+  });
 });
 
 describe('the options about a mart', () => {
   it('have every fault named at once, before anything is read', async () => {
     const options = ['--file', 'gone.csv', '--database', 'gone.duckdb', '--tolerance', '1'];
     const dates = ['--from', '2026-10-02', '--to', '2026-10-01'];
-    const { status, stderr } = await runCommand(['check', 'daily', '--local', '--out', 'gone', ...options, ...dates]);
+    const { status, stderr } = await runCommand([
+      'check',
+      'daily',
+      '--local',
+      '--out',
+      'gone',
+      ...options,
+      ...dates,
+    ]);
     expect({ status, lines: stderr.trimEnd().split('\n') }).toEqual({
       status: 2,
       lines: [
@@ -171,7 +187,14 @@ describe('the options about a mart', () => {
   });
 
   it.each(['-0.1', '1', 'x', '', 'NaN'])('take no tolerance %j', async (tolerance) => {
-    const { status, stderr } = await runCommand(['check', 'daily', '--local', '--sql', SQL, `--tolerance=${tolerance}`]);
+    const { status, stderr } = await runCommand([
+      'check',
+      'daily',
+      '--local',
+      '--sql',
+      SQL,
+      `--tolerance=${tolerance}`,
+    ]);
     expect({ status, stderr }).toMatchObject({ status: 2, stderr: expect.stringContaining('is no share') });
   });
 
@@ -198,6 +221,9 @@ describe('the options about a mart', () => {
     const { check } = await openTable();
     const file = join(temporaryDirectory(), 'mart.csv');
     writeFileSync(file, content);
-    expect(await check('--file', file)).toMatchObject({ status: 2, faults: [expect.stringContaining(message)] });
+    expect(await check('--file', file)).toMatchObject({
+      status: 2,
+      faults: [expect.stringContaining(message)],
+    });
   });
 });

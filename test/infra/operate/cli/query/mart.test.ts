@@ -65,7 +65,7 @@ describe('one query', () => {
   it.each([
     ['WITH a AS (SELECT 1) SELECT * FROM a', 'WITH a AS (SELECT 1) SELECT * FROM a'],
     ['  (SELECT 1) UNION (SELECT 2) ; ', '  (SELECT 1) UNION (SELECT 2) '],
-    ["/* ; */ SELECT ';)' AS \"a;b\" -- ; the end", "/* ; */ SELECT ';)' AS \"a;b\" -- ; the end"],
+    ['/* ; */ SELECT \';)\' AS "a;b" -- ; the end', '/* ; */ SELECT \';)\' AS "a;b" -- ; the end'],
     ["SELECT 'it''s;' AS a", "SELECT 'it''s;' AS a"],
   ])('may be %j', (sql, expected) => {
     expect(checkOneQuery(sql)).toBe(expected);
