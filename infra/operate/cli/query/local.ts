@@ -23,7 +23,7 @@ import { openToRead } from '../../place/bucket.ts';
 import { loadConfig } from '../../place/config.ts';
 import { CommandFailed, toPrintable, UsageError } from '../../place/errors.ts';
 import { createNoRunsError, hasRuns } from '../../place/local-runs.ts';
-import { NO_QUERY } from './one-query.ts';
+import { checkFirstWord, NO_QUERY } from './one-query.ts';
 import type { QueryResult, Value } from './result.ts';
 
 /** DuckDB must not download anything. What it needs is built in. */
@@ -35,6 +35,12 @@ const HOW_TO_GET_TABLES =
 
 /** The query has a fault. After any other error, an object may be damaged. */
 const FAULTY = /^(Parser|Binder|Catalog) Error/;
+
+/** A query begins with one of them. Preparing other statements, such as EXPORT, may already write. */
+const FIRST_WORDS = ['select', 'with', 'from', 'values'];
+
+/** The ledger, and the views that are made of it. */
+const OF_LEDGER = new RegExp(`${LEDGER}|_days\\b|_restatements\\b`, 'i');
 
 /** DuckDB cannot read a value or a file: a run may have replaced it during the query. */
 const UNREADABLE = /^(Invalid|Invalid Input|IO) Error/;
@@ -68,15 +74,18 @@ export async function runLocalQuery(
   const { connection, close } = await openDatabase(database);
   const named = readsAll ? [] : tablesNamedIn(sql, tables);
   const read = named.length > 0 ? named : [...tables.values()];
-  const ledger = tables.get(catalogName(LEDGER));
+  // A query that needs no ledger runs although the ledger is damaged.
+  const needsLedger = !isQueryOnly || OF_LEDGER.test(sql);
+  const ledger = needsLedger ? tables.get(catalogName(LEDGER)) : undefined;
   try {
     await checkCount(connection, sql);
+    if (isQueryOnly) checkFirstWord(sql, FIRST_WORDS);
     // Only the state of a day needs the requests, and they have to be read.
     const isOfDays = out !== undefined && /_days\b/i.test(sql);
     const requests = isOfDays ? await readRequests(out) : new Map();
     const options = { today: today(), config: loadConfig() };
     await createViews(connection, read, ledger, options, (table) => requests.get(table) ?? {});
-    if (isQueryOnly) await checkQuery(connection, sql);
+    if (isQueryOnly) await checkType(connection, sql);
     // A streamed result that fails halfway looks complete, so DuckDB holds the whole of it.
     const result = await connection.run(sql);
     const types = result.columnTypes();
@@ -168,8 +177,8 @@ async function openInstance(file: string | undefined): Promise<DuckDBInstance> {
   }
 }
 
-/** Preparing a statement does not run it. @throws UsageError if it is no query */
-async function checkQuery(connection: DuckDBConnection, sql: string): Promise<void> {
+/** A query may begin with WITH and be another statement, such as INSERT. @throws UsageError */
+async function checkType(connection: DuckDBConnection, sql: string): Promise<void> {
   const prepared = await connection.prepare(sql);
   const { statementType } = prepared;
   prepared.destroySync();

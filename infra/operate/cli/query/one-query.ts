@@ -12,13 +12,23 @@ const QUOTED = /--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|'(?:[^']|'')*(?:'|$)|"(?:[^"]|""
  * @throws UsageError
  */
 export function checkOneQuery(sql: string): string {
-  // Of the same length, so that places stay.
-  const bare = sql.replace(QUOTED, (quoted) => ' '.repeat(quoted.length));
+  const bare = blankQuoted(sql);
   const end = bare.search(/;\s*$/);
   const statement = end < 0 ? bare : bare.slice(0, end);
-  const isQuery = /^[\s(]*(select|with)\b/i.test(statement);
-  if (!isQuery || statement.includes(';') || !isBalanced(statement)) throw new UsageError([NO_QUERY]);
+  checkFirstWord(statement, ['select', 'with']);
+  if (statement.includes(';') || !isBalanced(statement)) throw new UsageError([NO_QUERY]);
   return end < 0 ? sql : sql.slice(0, end);
+}
+
+/** @throws UsageError if the statement does not begin with one of the words, in lower case */
+export function checkFirstWord(sql: string, words: readonly string[]): void {
+  const [, word = ''] = /^[\s(]*(\w+)/.exec(blankQuoted(sql)) ?? [];
+  if (!words.includes(word.toLowerCase())) throw new UsageError([NO_QUERY]);
+}
+
+/** Of the same length, so that places stay. */
+function blankQuoted(sql: string): string {
+  return sql.replace(QUOTED, (quoted) => ' '.repeat(quoted.length));
 }
 
 /** No parenthesis ends before it began. */

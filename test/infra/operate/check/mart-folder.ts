@@ -44,7 +44,7 @@ export async function createMartFolder(onEnd: (close: () => Promise<void>) => vo
   const rows = rowsOf('acme', restated, 1);
   await deliver(folder, { days: restated, created: 2, request: REQUEST, rows });
   await rebuild(place);
-  const currencies = join(temporaryDirectory(), 'currencies.json');
+  const currencies = join(folder.out, 'currencies.json');
   const accounts = { acme: { currency: 'EUR' }, globex: { currency: 'USD' } };
   const config = { base_url: 'https://api.platform.example/v1', revision: '2026-09-01', accounts };
   await writeFile(currencies, JSON.stringify(config));
