@@ -123,7 +123,7 @@ export async function checkMart(
   const { metrics: ofMart, left_out } = mart;
   return {
     version: '1',
-    outcome: isDifferent ? 'differs' : agree === 0 ? 'nothing_compared' : 'ok',
+    outcome: outcomeOf(isDifferent, agree),
     name,
     ...(account !== undefined && { account }),
     metrics: ofMart,
@@ -131,6 +131,11 @@ export async function checkMart(
     ...compared,
     damaged,
   };
+}
+
+function outcomeOf(isDifferent: boolean, agree: number): MartCheck['outcome'] {
+  if (isDifferent) return 'differs';
+  return agree === 0 ? 'nothing_compared' : 'ok';
 }
 
 /** A sum of amounts of several currencies is no amount. */

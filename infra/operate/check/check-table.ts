@@ -30,18 +30,18 @@ type Asked = ExportPlace & AskedDays;
  * @throws UsageError if the export has no table of days; AccessRefused, ServiceUnavailable
  */
 export async function checkExports(name: string, asked: Asked, bucket: ReadableBucket, now: Date) {
-  const found = await findExports(name, asked, bucket, now, asked);
-  const [table] = found.flatMap((entry) => (entry.table?.kind === 'report' ? [entry.table.table] : []));
-  const schema = table && (await findSchema(table, asked.local ? found : undefined));
+  const exports = await findExports(name, asked, bucket, now, asked);
+  const [table] = exports.flatMap((entry) => (entry.table?.kind === 'report' ? [entry.table.table] : []));
+  const schema = table && (await findSchema(table, asked.local ? exports : undefined));
   if (!schema) throw new UsageError([`${name} is no report that has a table`]);
-  const check = (entry: FoundExport) => checkExport({ found: entry, schema, bucket }, asked, now);
-  return pMap(found, check, { concurrency: 1 });
+  const check = (entry: FoundExport) => checkExport({ entry, schema, bucket }, asked, now);
+  return pMap(exports, check, { concurrency: 1 });
 }
 
 async function checkExport(checking: Omit<CheckWork, 'database' | 'folder'>, asked: Asked, now: Date) {
-  const { found, schema, bucket } = checking;
-  const { account, name } = found.request;
-  const judged = await judgeExport(bucket, found);
+  const { entry, schema, bucket } = checking;
+  const { account, name } = entry.request;
+  const judged = await judgeExport(bucket, entry);
   await using scratch = await mkdtempDisposable(join(tmpdir(), 'check-'));
   const folder = scratch.path;
   const since = new Map([[`${account}.${name}`, judged.start_date]]);
@@ -58,10 +58,10 @@ async function checkExport(checking: Omit<CheckWork, 'database' | 'folder'>, ask
     name,
     months: countMonths(judged, checked, compared.days),
     differences,
-    commands: commandsFor(found, differences, asked),
+    commands: commandsFor(entry, differences, asked),
     /** The keys of objects that cannot be read, or tell what cannot be true. */
     damaged: [
-      ...found.records.damaged,
+      ...entry.records.damaged,
       ...judged.damaged,
       ...unreadable.map(({ month = '' }) => monthKey(schema.table, account, month)),
       ...ledger.damaged.map(({ key }) => key),

@@ -38,7 +38,7 @@ export async function readStatements(
 ): Promise<{ readonly statements: Statement[]; readonly checked: ReadonlySet<string> }> {
   const knowledge = await readKnowledge(work, sums);
   const shown = months.flatMap((month) => Object.entries(month.days)).filter(([day]) => covers(range, day));
-  const { deliveries } = work.found.records;
+  const { deliveries } = work.entry.records;
   const byDelivery = Map.groupBy(shown, ([day, report]) => deliveryOf(day, report, deliveries));
   const statements: Statement[] = [];
   const checked = new Set<string>();
@@ -128,10 +128,10 @@ async function readKnowledge(work: CheckWork, table: ReadonlyMap<string, Sums>):
 }
 
 /** Reads the platform's totals that differ from the rows by more than the request tolerates. */
-async function readTotals({ found, database }: CheckWork): Promise<ReadonlyMap<string, string>> {
+async function readTotals({ entry, database }: CheckWork): Promise<ReadonlyMap<string, string>> {
   const sums = `coalesce(COLUMNS('rows_sum|platform_total|difference'), 0)::DOUBLE`;
   const compared = await database.query(`SELECT "date", "metric", ${sums} FROM (${RECONCILIATION})`);
-  const { reconcile_tolerance } = found.request as ReportRequest;
+  const { reconcile_tolerance } = entry.request as ReportRequest;
   const above = aboveTolerance(compared as unknown as ComparedDay[], reconcile_tolerance);
   return new Map(
     above.map(({ date, metric, platform_total }) => [`${date} ${metric}`, roundSum(platform_total)]),

@@ -7,10 +7,10 @@ import { type CheckWork, toSums } from './work.ts';
 
 /** The rows and the sums of a month's object, by date. @returns undefined if its rows cannot be read */
 export async function sumMonth(
-  { found, schema, bucket, database, folder }: CheckWork,
+  { entry, schema, bucket, database, folder }: CheckWork,
   { month = '' }: MonthEntries,
 ) {
-  const key = monthKey(schema.table, found.request.account, month);
+  const key = monthKey(schema.table, entry.request.account, month);
   const path = (await bucket.toFile(key, join(folder, `${month}.parquet`))) ?? '';
   const { columns } = await readObject(database, path);
   const metrics = metricsOf(schema.columns).filter(({ name }) => columns.has(name));

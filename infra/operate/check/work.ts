@@ -6,7 +6,7 @@ import type { ReadableBucket } from '../place/bucket.ts';
 
 /** An export whose table is checked. */
 export interface CheckWork {
-  readonly found: FoundExport;
+  readonly entry: FoundExport;
   readonly schema: TableSchema;
   readonly bucket: ReadableBucket;
   /** With the ledger of this export. */
