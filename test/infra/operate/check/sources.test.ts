@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { compareSources, type SourceValues, type Statement } from '../../../../infra/operate/check/sources.ts';
+import {
+  compareSources,
+  type SourceValues,
+  type Statement,
+} from '../../../../infra/operate/check/sources.ts';
 
 const DAY = { start_date: '2026-10-02', end_date: '2026-10-03' };
 
