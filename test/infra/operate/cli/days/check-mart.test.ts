@@ -104,6 +104,37 @@ describe('check --sql', () => {
     });
   });
 
+  it('names a delivered day that the table does not show yet, and compares the others', async () => {
+    const { check, ...folder } = await openTable();
+    await deliver(folder, { days: [3, 3], created: 11 });
+    expect(await check('--sql', SQL)).toMatchObject({
+      status: 0,
+      end_date: '2026-10-03',
+      agree: 2,
+      not_compared: [
+        { account: 'acme', state: 'behind', start_date: '2026-10-03', end_date: '2026-10-04' },
+      ],
+    });
+  });
+
+  it('without accounts, names a day that one account lacks, and compares the others', async () => {
+    const { check, place, ...folder } = await openTable();
+    await deliver(folder, { account: 'globex', days: [1, 1], created: 5 });
+    await rebuild(place);
+    expect(await check('--sql', SQL)).toMatchObject({
+      status: 0,
+      agree: 1,
+      not_compared: [{ account: 'globex', state: 'missing', start_date: '2026-10-02' }],
+    });
+  });
+
+  it('without accounts, compares a day before an account began', async () => {
+    const { check, place, ...folder } = await openTable();
+    await deliver(folder, { account: 'globex', days: [2, 2], created: 5 });
+    await rebuild(place);
+    expect(await check('--sql', SQL)).toMatchObject({ status: 0, agree: 2, not_compared: [] });
+  });
+
   it('says that nothing was compared if the table has none of the days, and ends with 1', async () => {
     const { check } = await openTable();
     const later = "SELECT DATE '2026-10-09' AS date, 1 AS spend";
