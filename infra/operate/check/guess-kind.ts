@@ -1,4 +1,5 @@
 import { addDays } from '../../../functions/workflow/request/dates.ts';
+import { findMetric } from '../../../functions/workflow/request/dictionary.ts';
 import type { MartDay } from './mart.ts';
 import type { AccountDays, ShownVersion, Sums } from './table-days.ts';
 
@@ -155,8 +156,9 @@ function guessMoreAccounts(day: DayDifference, context: GuessContext): Guess | u
     const more = addition.map(({ days }) => days.get(day.date)?.shown ?? new Map<string, bigint>());
     if (!isAll(day, context, [day.table, ...more].reduce(add, new Map()))) continue;
     const accounts = [...members, ...addition].map(({ account }) => account);
-    const all = new Set(accounts.map((account) => currencies[account]));
-    return { kind: all.size > 1 ? 'several_currencies' : 'more_accounts', accounts };
+    const several = new Set(accounts.flatMap((account) => currencies[account] ?? []));
+    const hasAmounts = context.metrics.some((metric) => findMetric(metric)?.unit === 'money');
+    return { kind: several.size > 1 && hasAmounts ? 'several_currencies' : 'more_accounts', accounts };
   }
   return undefined;
 }

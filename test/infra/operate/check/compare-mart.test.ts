@@ -249,5 +249,6 @@ describe('the guess of a kind', () => {
       compare([{ day: 1, values: spend(11) }], accounts, { account: 'acme', currencies }).different[0]?.guess;
     expect(kindWith({ acme: 'EUR', globex: 'USD' })).toMatchObject({ kind: 'several_currencies' });
     expect(kindWith({ acme: 'EUR', globex: 'EUR' })).toMatchObject({ kind: 'more_accounts' });
+    expect(kindWith({ acme: 'EUR' })).toMatchObject({ kind: 'more_accounts' });
   });
 });
