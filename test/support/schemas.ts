@@ -5,6 +5,7 @@ import { Manifest } from '../../functions/days/manifest.ts';
 import { Readiness } from '../../functions/workflow/ready.ts';
 import { FailureReport } from '../../functions/workflow/state-parts.ts';
 import { ExportResult } from '../../functions/workflow/states.ts';
+import { MartCheck } from '../../infra/operate/check/check-mart.ts';
 
 /** The documents that programs read, by the name of their file in functions/schemas. */
 const DOCUMENTS = {
@@ -12,6 +13,7 @@ const DOCUMENTS = {
   'report-exported': [ExportResult, 'The detail of the event Report Exported, and the result of a run'],
   'failure-report': [FailureReport, 'A _failure.json, and the detail of the event Report Export Failed'],
   readiness: [Readiness, 'The detail of the events Report Late and Report Ready'],
+  'mart-check': [MartCheck, 'The result of check with --sql or --file'],
 } as const;
 export type DocumentName = keyof typeof DOCUMENTS;
 export const DOCUMENT_NAMES = Object.keys(DOCUMENTS) as DocumentName[];

@@ -83,6 +83,8 @@ function writeOwnFiles(dir: string, files: DbtFiles): void {
   const toText = (content: string | object) =>
     typeof content === 'string' ? `-- ${MARK}\n${content}` : `# ${MARK}\n${toYaml(content)}`;
   const texts = Object.entries(files).map(([path, content]) => [path, toText(content)]);
-  const outdated = globSync('{*.yml,models/*.{sql,yml},tests/*.sql}', { cwd: dir }).filter(isOwn);
+  const outdated = globSync('{*.yml,macros/*.sql,models/*.{sql,yml},tests/*.sql}', { cwd: dir }).filter(
+    isOwn,
+  );
   writeFiles(dir, Object.fromEntries(texts), outdated);
 }

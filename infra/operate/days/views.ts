@@ -74,7 +74,8 @@ export async function findUnreadable(
 }
 
 /**
- * Creates a view of each table, and two over the ledger for a report's, unless tables have their names.
+ * Creates a view of each table, and two over the ledger for a report's, unless tables have their names. The
+ * views are temporary, because the database may be one that is only read.
  *
  * @param requestsOf a table: the hash of the configured request of each account
  */
@@ -86,11 +87,17 @@ export async function createViews(
   requestsOf: (table: string) => TableSchema['requests'],
 ): Promise<void> {
   const all = [...new Set([...(ledger ? [ledger] : []), ...tables])];
-  const create = (name: string, sql: string) =>
-    connection.run(`CREATE VIEW IF NOT EXISTS ${identifier(name)} AS ${sql}`);
-  for (const { name, files } of all)
+  const ofPerson = await connection.runAndReadAll(NAMES);
+  const taken = new Set(ofPerson.getRows().map(([name]) => String(name).toLowerCase()));
+  const ours = all.filter(({ name }) => !taken.has(name));
+  const create = async (name: string, sql: string) => {
+    if (taken.has(name)) return;
+    taken.add(name);
+    await connection.run(`CREATE TEMP VIEW ${identifier(name)} AS ${sql}`);
+  };
+  for (const { name, files } of ours)
     await create(name, `SELECT * FROM read_parquet(${files}, union_by_name = true)`);
-  for (const { name, table } of ledger ? all : []) {
+  for (const { name, table } of ledger && ours.includes(ledger) ? ours : []) {
     const reader = await connection.runAndReadAll(`DESCRIBE ${identifier(name)}`);
     const columns = reader.getRows().map(([name, type]) => [String(name), String(type)] as const);
     for (const report of describeReport(table, columns)) {
@@ -99,6 +106,10 @@ export async function createViews(
     }
   }
 }
+
+/** The names that a query finds without a schema, before the temporary views. */
+const NAMES = `SELECT table_name FROM information_schema.tables
+  WHERE table_catalog = current_database() AND table_schema = current_schema()`;
 
 type Described = readonly (readonly [name: string, type: string])[];
 

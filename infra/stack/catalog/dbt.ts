@@ -1,5 +1,6 @@
 import { ADVERTISER_COLUMN, catalogName } from '../../../functions/workflow/table.ts';
 import type { ConfiguredExport } from '../config/exports.ts';
+import { LEDGER_TEST, ledgerTestMacro, ledgerTests } from './dbt-ledger-test.ts';
 import { freshness, loadedAt, ONE_REPORT } from './quality.ts';
 import { commentOf, type DocumentedTable } from './table-words.ts';
 
@@ -22,8 +23,11 @@ export type DbtFiles = Readonly<Record<string, string | object>>;
 export function createDbtProject(tables: readonly DocumentedTable[], facts: DbtFacts): DbtFiles {
   const { project, platform, profile, source } = facts;
   const reports = tables.filter(({ kind }) => kind === 'report');
+  const ledger = tables.find(({ kind }) => kind === 'ledger');
   const models = [
-    ...tables.filter(({ kind }) => kind !== 'ledger').map(stagingModel),
+    ...tables
+      .filter(({ kind }) => kind !== 'ledger')
+      .map((table) => stagingModel(table, ledger !== undefined)),
     ...campaignReport(reports, `${project}__campaign_report`),
   ];
   const { name: rule, meaning, breaches } = ONE_REPORT;
@@ -39,7 +43,8 @@ export function createDbtProject(tables: readonly DocumentedTable[], facts: DbtF
     'models/sources.yml': {
       sources: [{ name: 'exports', ...source, tables: tables.map((table) => describeSource(table, facts)) }],
     },
-    'models/models.yml': { models: models.map(({ name, description }) => ({ name, description })) },
+    'models/models.yml': { models: models.map(({ sql: _, ...model }) => model) },
+    ...(ledger && { [`macros/${LEDGER_TEST}.sql`]: ledgerTestMacro(reports, sourceOf(ledger)) }),
     ...Object.fromEntries(models.map(({ name, sql }) => [`models/${name}.sql`, sql])),
     ...Object.fromEntries(
       reports.map((each) => [`tests/${catalogName(each.table)}_${rule}.sql`, test(each)]),
@@ -74,10 +79,17 @@ function stagingName({ table }: DocumentedTable): string {
   return `stg_${catalogName(table)}`;
 }
 
-function stagingModel(table: DocumentedTable) {
+/** @param hasLedger its sums are tested with it */
+function stagingModel(table: DocumentedTable, hasLedger: boolean) {
   const columns = table.columns.map(({ name }) => `  "${name}"`).join(',\n');
   const sql = `SELECT\n${columns}\nFROM ${sourceOf(table)}\n`;
-  return { name: stagingName(table), description: table.description, sql };
+  const tested = hasLedger && table.kind === 'report' ? ledgerTests(table) : [];
+  return {
+    name: stagingName(table),
+    description: table.description,
+    ...(tested.length > 0 && { columns: tested }),
+    sql,
+  };
 }
 
 /** Columns that packages about advertising share, and the columns of a report from which they are made. */

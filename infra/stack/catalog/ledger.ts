@@ -70,7 +70,7 @@ WHERE "age" = 1`;
  * The values of each report that a day showed, and since when: `shown_at`. When it began to count, there was
  * no newer report that counted.
  */
-const HISTORY = `SELECT * FROM (
+export const HISTORY = `SELECT * FROM (
 ${reportLines()}
 ) JOIN (
   SELECT ${DAY}, "report_id", "report_created_at", coalesce("counts_at", "copied_at") AS "shown_at"

@@ -3,6 +3,7 @@ import {
   DuckDBInstance,
   type DuckDBResult,
   DuckDBTimestampTZValue,
+  StatementType,
 } from '@duckdb/node-api';
 import { dateIn } from '../../../../functions/workflow/request/dates.ts';
 import { catalogName, LEDGER, type TableSchema } from '../../../../functions/workflow/table.ts';
@@ -10,11 +11,19 @@ import { PROGRAM } from '../../../package.ts';
 import { type AsOf, savedQueries } from '../../../stack/catalog/queries.ts';
 import { adviseOnDamage } from '../../days/damage.ts';
 import { findExports } from '../../days/exports.ts';
-import { createViews, describeReport, findTables, findUnreadable, tablesNamedIn } from '../../days/views.ts';
+import {
+  createViews,
+  describeReport,
+  findTables,
+  findUnreadable,
+  type LocalTable,
+  tablesNamedIn,
+} from '../../days/views.ts';
 import { openToRead } from '../../place/bucket.ts';
 import { loadConfig } from '../../place/config.ts';
 import { CommandFailed, toPrintable, UsageError } from '../../place/errors.ts';
 import { createNoRunsError, hasRuns } from '../../place/local-runs.ts';
+import { checkFirstWord, NO_QUERY } from './one-query.ts';
 import type { QueryResult, Value } from './result.ts';
 
 /** DuckDB must not download anything. What it needs is built in. */
@@ -27,32 +36,56 @@ const HOW_TO_GET_TABLES =
 /** The query has a fault. After any other error, an object may be damaged. */
 const FAULTY = /^(Parser|Binder|Catalog) Error/;
 
+/** A query begins with one of them. Preparing other statements, such as EXPORT, may already write. */
+const FIRST_WORDS = ['select', 'with', 'from', 'values'];
+
+/** The ledger, and the views that are made of it. */
+const OF_LEDGER = new RegExp(`${LEDGER}|_days\\b|_restatements\\b`, 'i');
+
 /** DuckDB cannot read a value or a file: a run may have replaced it during the query. */
 const UNREADABLE = /^(Invalid|Invalid Input|IO) Error/;
 
 const REPEAT = 'Correct the query, or repeat it when no run writes the table.';
 
+export interface LocalQuery {
+  /** Reads also tables that the statement does not name. */
+  readonly readsAll?: boolean;
+  /** Refuses a statement that is no query, before it runs. */
+  readonly isQueryOnly?: boolean;
+  /** The DuckDB file of a person, which is only read. Its tables come before those of the folder. */
+  readonly database?: string | undefined;
+}
+
 /**
  * Runs a query with DuckDB on the tables that local runs left in a folder.
  *
- * @param readsAll also tables that the statement does not name
+ * @param out the folder; undefined for the tables of the person's database alone
  * @returns a result that closes the database when its rows end
  * @throws UsageError unless there is one statement
  * @throws CommandFailed with DuckDB's message if the query fails
  */
-export async function runLocalQuery(sql: string, out: string, readsAll = false): Promise<QueryResult> {
-  const tables = findTables(out);
-  if (tables.size === 0 && !hasRuns(out)) throw createNoRunsError(out);
-  const { connection, close } = await openDatabase();
+export async function runLocalQuery(
+  sql: string,
+  out: string | undefined,
+  { readsAll = false, isQueryOnly = false, database }: LocalQuery = {},
+): Promise<QueryResult> {
+  const tables = out === undefined ? new Map<string, LocalTable>() : findTables(out);
+  if (out !== undefined && tables.size === 0 && !hasRuns(out)) throw createNoRunsError(out);
+  const { connection, close } = await openDatabase(database);
   const named = readsAll ? [] : tablesNamedIn(sql, tables);
   const read = named.length > 0 ? named : [...tables.values()];
-  const ledger = tables.get(catalogName(LEDGER));
+  // A query that needs no ledger runs although the ledger is damaged.
+  const needsLedger = !isQueryOnly || OF_LEDGER.test(sql);
+  const ledger = needsLedger ? tables.get(catalogName(LEDGER)) : undefined;
   try {
     await checkCount(connection, sql);
+    if (isQueryOnly) checkFirstWord(sql, FIRST_WORDS);
     // Only the state of a day needs the requests, and they have to be read.
-    const requests = /_days\b/i.test(sql) ? await readRequests(out) : new Map();
+    const isOfDays = out !== undefined && /_days\b/i.test(sql);
+    const requests = isOfDays ? await readRequests(out) : new Map();
     const options = { today: today(), config: loadConfig() };
     await createViews(connection, read, ledger, options, (table) => requests.get(table) ?? {});
+    if (isQueryOnly) await checkType(connection, sql);
     // A streamed result that fails halfway looks complete, so DuckDB holds the whole of it.
     const result = await connection.run(sql);
     const types = result.columnTypes();
@@ -68,7 +101,7 @@ export async function runLocalQuery(sql: string, out: string, readsAll = false):
     const asked = [...new Set([...read, ...(ledger ? [ledger] : [])])];
     const key = FAULTY.test(error.message) ? undefined : await findUnreadable(connection, asked);
     if (key !== undefined) throw new CommandFailed(`${key} cannot be read.`, adviseOnDamage(key));
-    throw describeQueryFailure(error, [...tables.keys()], out);
+    throw describeQueryFailure(error, { names: [...tables.keys()], out, database });
   }
 }
 
@@ -95,7 +128,7 @@ function today(): string {
 export async function readSavedQueries(out: string, dates: AsOf) {
   const tables = [...findTables(out).values()];
   const sql = 'SELECT table_name, column_name, data_type FROM duckdb_columns()';
-  const { rows } = await runLocalQuery(sql, out, true);
+  const { rows } = await runLocalQuery(sql, out, { readsAll: true });
   const columns = Map.groupBy((await Array.fromAsync(rows)).flat(), ([table]) => table);
   const reports = tables.flatMap(({ name, table }) =>
     describeReport(
@@ -116,8 +149,9 @@ async function* readRows(result: DuckDBResult, close: () => void): AsyncGenerato
   }
 }
 
-async function openDatabase() {
-  const database = await DuckDBInstance.create(':memory:', OFFLINE);
+/** @param file of a person: DuckDB then gives its catalog the name that the views in it know */
+async function openDatabase(file?: string) {
+  const database = await openInstance(file);
   const connection = await database.connect();
   // Athena has the current date in UTC.
   await connection.run("SET TimeZone = 'UTC'");
@@ -130,6 +164,27 @@ async function openDatabase() {
   return { connection, close };
 }
 
+/** @throws CommandFailed if DuckDB cannot read the file */
+async function openInstance(file: string | undefined): Promise<DuckDBInstance> {
+  if (file === undefined) return DuckDBInstance.create(':memory:', OFFLINE);
+  try {
+    return await DuckDBInstance.create(file, { ...OFFLINE, access_mode: 'READ_ONLY' });
+  } catch (error) {
+    throw new CommandFailed(
+      `DuckDB cannot read ${toPrintable(file)}: ${toPrintable((error as Error).message)}`,
+      'Close the program that writes the file, such as dbt, or give a DuckDB file that this version reads.',
+    );
+  }
+}
+
+/** A query may begin with WITH and be another statement, such as INSERT. @throws UsageError */
+async function checkType(connection: DuckDBConnection, sql: string): Promise<void> {
+  const prepared = await connection.prepare(sql);
+  const { statementType } = prepared;
+  prepared.destroySync();
+  if (statementType !== StatementType.SELECT) throw new UsageError([NO_QUERY]);
+}
+
 /** DuckDB would run the first of several statements and ignore the others. */
 async function checkCount(connection: DuckDBConnection, sql: string): Promise<void> {
   const { count } = await connection.extractStatements(sql).catch((error: Error) => {
@@ -140,10 +195,22 @@ async function checkCount(connection: DuckDBConnection, sql: string): Promise<vo
   if (count !== 1) throw new UsageError([`give one SQL statement; these are ${count}`]);
 }
 
-function describeQueryFailure({ message }: Error, names: readonly string[], out: string): CommandFailed {
+interface QueriedPlace {
+  readonly names: readonly string[];
+  readonly out: string | undefined;
+  readonly database: string | undefined;
+}
+
+function describeQueryFailure({ message }: Error, { names, out, database }: QueriedPlace): CommandFailed {
   const lines = message.replace(/^Failed to extract statements: /, '').split('\n');
   const happened = lines.map(toPrintable).join('\n');
-  if (names.length === 0) return new CommandFailed(happened, `${out} has no tables. ${HOW_TO_GET_TABLES}`);
-  const correct = `Correct the query. The tables are: ${names.join(', ')}. 'DESCRIBE ${names[0]}' lists the columns of one.`;
-  return new CommandFailed(happened, UNREADABLE.test(message) ? REPEAT : correct);
+  if (UNREADABLE.test(message) && names.length > 0) return new CommandFailed(happened, REPEAT);
+  const list = names.join(', ');
+  if (database !== undefined) {
+    const more = list === '' ? '' : ` and on the tables ${list}`;
+    return new CommandFailed(happened, `Correct the query. It runs on ${database}${more}.`);
+  }
+  if (list === '') return new CommandFailed(happened, `${out} has no tables. ${HOW_TO_GET_TABLES}`);
+  const correct = `Correct the query. The tables are: ${list}. 'DESCRIBE ${names[0]}' lists the columns of one.`;
+  return new CommandFailed(happened, correct);
 }

@@ -34,17 +34,21 @@ function optionsIn(text: string): string[] {
   return [...text.matchAll(/--[a-z][a-z-]+/g)].map(([option]) => option);
 }
 
-/** The options in the lines of a help that name one. */
-function optionsOfHelp(help = ''): string[] {
-  const named = help.split('\n').flatMap((line) => /^ {2}(?:-\w, )?(--[a-z-]+)/.exec(line)?.[1] ?? []);
-  return named.filter((option) => !COMMON.includes(option)).sort();
+/** The options of a help: those of the group `With --local`, and the others. */
+function optionsOfHelp(help: string): Options {
+  const groups = help.split('\n\n').map((group) => ({
+    isLocal: group.startsWith('With --local:'),
+    options: group.split('\n').flatMap((line) => /^ {2}(?:-\w, )?(--[a-z-]+)/.exec(line)?.[1] ?? []),
+  }));
+  const optionsOf = (isLocal: boolean) =>
+    groups.flatMap((group) => (group.isLocal === isLocal ? group.options : []));
+  const isOfCommand = (option: string) => !COMMON.includes(option);
+  return { anywhere: optionsOf(false).filter(isOfCommand).sort(), local: optionsOf(true).sort() };
 }
 
 it.each([...documentedOptions()])('the document has each option of %s, and no other', async (name, options) => {
   const { stdout } = await runCommand([name, '--help']);
-  const [general, ofLocal] = stdout.split('\nWith --local:\n');
-  expect(optionsOfHelp(general)).toEqual(options.anywhere);
-  expect(optionsOfHelp(ofLocal)).toEqual(options.local);
+  expect(optionsOfHelp(stdout)).toEqual(options);
 });
 
 it('the table of options has each command', async () => {

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -80,6 +80,21 @@ describe('dbt', () => {
     expect(readFileSync(join(dir, 'dbt_project.yml'), 'utf8')).toContain('platform: 127.0.0.1\n');
   });
 
+  it('tests each sum of a report with the ledger, by a test that any model can have', async () => {
+    const { read } = await writeProject();
+    const [daily] = parse(read('models/models.yml')).models;
+    const args = { table: 'daily_campaigns', account_column: 'account' };
+    expect(daily.columns).toEqual(
+      ['spend', 'impressions', 'number_of_purchases'].map((name) => ({
+        name,
+        data_tests: [{ agrees_with_ledger: { arguments: args } }],
+      })),
+    );
+    const macro = read('macros/agrees_with_ledger.sql');
+    expect(macro).toContain("FROM {{ source('exports', 'ledger') }}");
+    expect(macro).not.toContain('FROM "ledger"');
+  });
+
   it('refuses a folder with files that is no dbt project, such as this repository', async () => {
     const dir = temporaryDirectory();
     mkdirSync(join(dir, '.git'));
@@ -104,6 +119,8 @@ describe('dbt', () => {
     expect(await runCommand(['dbt', dir, ...place])).toMatchObject({ status: 0 });
     const [source] = parse(readFileSync(join(dir, 'models/sources.yml'), 'utf8')).sources;
     expect(source.tables.map(({ name }: { name: string }) => name)).toEqual(['daily']);
+    expect(existsSync(join(dir, 'macros'))).toBe(false);
+    expect(parse(readFileSync(join(dir, 'models/models.yml'), 'utf8')).models[0].columns).toBeUndefined();
     expect(source.tables[0].config.external_location).toMatch(/^read_parquet\('.*', union_by_name = true\)$/);
   });
 

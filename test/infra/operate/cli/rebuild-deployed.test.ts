@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { catalogTable } from '../../../../functions/aws/catalog-table.ts';
@@ -80,4 +80,20 @@ it('fails for a month that was written with another type than the table has now'
   expect(stderr).toContain(
     'column impressions is double now, but was written as bigint.\nWhat to do: remove ',
   );
+});
+
+it('makes a table with which check --file compares a mart', async () => {
+  const folder = await openFolder();
+  await deliver(folder, { ...delivery, days: [1, 2], created: 5 });
+  await deployTables(folder);
+  await rebuild([name]);
+  const mart = join(temporaryDirectory(), 'mart.csv');
+  writeFileSync(mart, 'date,spend\n2026-10-01,5\n2026-10-02,10\n');
+  const { status, stdout } = await runCommand(['check', name, '--file', mart, '--json']);
+  expect({ status, ...JSON.parse(stdout) }).toMatchObject({
+    status: 1,
+    outcome: 'differs',
+    agree: 1,
+    different: [{ date: '2026-10-02', guess: { kind: 'factor', factor: 2 } }],
+  });
 });
