@@ -111,7 +111,7 @@ it('its search in the logs begins at a time, and reads no line of all years', ()
   }
 });
 
-const WITH_COMMANDS = ['README.md', 'infra/COMMANDS.md', 'infra/RUNBOOK.md'];
+const WITH_COMMANDS = ['README.md', 'infra/COMMANDS.md', 'infra/HOWTO.md', 'infra/RUNBOOK.md'];
 it.each(WITH_COMMANDS)('NAME stands for an export and EXECUTION for an execution in %s', (path) => {
   const text = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
   expect(text.match(/\b(explain|resume|stop) "?\$?NAME.*/g)).toBeNull();

@@ -1,8 +1,13 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { runCommand } from '../../../support/cli.ts';
 
-const COMMANDS = readFileSync(new URL('../../../../infra/COMMANDS.md', import.meta.url), 'utf8');
+const ROOT = new URL('../../../../', import.meta.url);
+const COMMANDS = readFileSync(new URL('infra/COMMANDS.md', ROOT), 'utf8');
+const DOCUMENTS = globSync(['*.md', '.github/**/*.md', '{functions,infra,test}/**/*.md'], {
+  cwd: fileURLToPath(ROOT),
+}).sort();
 
 /** The options that the document names for all commands, or for all but two. */
 const COMMON = ['--help', '--config', '--stack', '--region'];
@@ -57,4 +62,24 @@ it('the table of options has each command', async () => {
   const names = [...list.matchAll(/^ {2}(\w+) +[A-Z]/gm)].map(([, name]) => name);
   expect(names).toContain('run');
   expect([...documentedOptions().keys()].sort()).toEqual(names.sort());
+});
+
+/** The commands that a document says, without the texts in quotes and the comments. */
+function commandsIn(path: string): string[] {
+  const text = readFileSync(new URL(path, ROOT), 'utf8');
+  const said = text.matchAll(/(?:npm run (?:-s )?export --|npx --no-install ad-report-export) ([a-z][^`|\n]*)/g);
+  return [...said].map(([, command = '']) => command.replaceAll(/"[^"]*"|'[^']*'| #.*/g, ''));
+}
+
+it.each(DOCUMENTS)('%s names only commands and options that there are', (path) => {
+  const known = documentedOptions();
+  const unknown = commandsIn(path).filter((command) => {
+    const [name = ''] = command.split(/\W/);
+    const { anywhere = [], local = [] } = known.get(name) ?? known.get(name === 'start' ? 'run' : '') ?? {};
+    const options = [...COMMON, ...anywhere, ...local];
+    return options.length === COMMON.length
+      ? !known.has(name)
+      : optionsIn(command).some((option) => !options.includes(option));
+  });
+  expect(unknown).toEqual([]);
 });

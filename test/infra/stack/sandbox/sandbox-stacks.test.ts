@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
-import { describe, expect, it } from 'vitest';
+import type { CloudAssembly } from 'aws-cdk-lib/cx-api';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { requestHash } from '../../../../functions/decisions/request-hash.ts';
 import { parseRequest } from '../../../../functions/workflow/request/request.ts';
 import SANDBOX_CONFIG from '../../../../infra/init/sandbox.ts';
@@ -20,19 +21,32 @@ import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 const MAIN = 'ad-report-export-sandbox';
 const PLATFORM = `${MAIN}-platform`;
 
-function createApp(flag?: unknown): App {
+function createApp(flag: unknown, outdir = temporaryDirectory()): App {
   const context = { ...readContext(), ...(flag !== undefined && { sandbox: flag }) };
-  return new App({ context, builtinCloudFormationValidation: false, outdir: temporaryDirectory() });
+  return new App({ context, builtinCloudFormationValidation: false, outdir });
 }
 
-const app = createApp('true');
-addSandboxStacks(app, SANDBOX_CONFIG, BUNDLES);
-addPolicyChecks(app);
-const assembly = app.synth();
-const main = assembly.getStackByName(MAIN);
-const platform = assembly.getStackByName(PLATFORM);
+let app: App;
+let assembly: CloudAssembly;
+let main: Stack;
+let platform: Stack;
+const ended = new DisposableStack();
 
-type Stack = typeof main;
+beforeAll(() => {
+  app = createApp(
+    'true',
+    temporaryDirectory((remove) => ended.defer(remove)),
+  );
+  addSandboxStacks(app, SANDBOX_CONFIG, BUNDLES);
+  addPolicyChecks(app);
+  assembly = app.synth();
+  main = assembly.getStackByName(MAIN);
+  platform = assembly.getStackByName(PLATFORM);
+});
+
+afterAll(() => ended.dispose());
+
+type Stack = ReturnType<CloudAssembly['getStackByName']>;
 
 function only(stack: Stack, type: string) {
   const [[id, resource] = [], ...others] = resourcesOf(stack, type);
@@ -242,7 +256,7 @@ describe('a wrong flag or config', () => {
   });
 
   it('of a stack without the sandbox is refused', () => {
-    expect(() => new ExportStack(createApp(), SANDBOX_CONFIG, BUNDLES)).toThrow(
+    expect(() => new ExportStack(createApp(undefined), SANDBOX_CONFIG, BUNDLES)).toThrow(
       'base_url: "sandbox" needs the prop sandbox',
     );
   });
