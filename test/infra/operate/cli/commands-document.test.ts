@@ -51,7 +51,9 @@ function optionsOfHelp(help: string): Options {
   return { anywhere: optionsOf(false).filter(isOfCommand).sort(), local: optionsOf(true).sort() };
 }
 
-it.each([...documentedOptions()])('the document has each option of %s, and no other', async (name, options) => {
+it.each([
+  ...documentedOptions(),
+])('the document has each option of %s, and no other', async (name, options) => {
   const { stdout } = await runCommand([name, '--help']);
   expect(optionsOfHelp(stdout)).toEqual(options);
 });
@@ -67,8 +69,10 @@ it('the table of options has each command', async () => {
 /** The commands that a document says, without the texts in quotes and the comments. */
 function commandsIn(path: string): string[] {
   const text = readFileSync(new URL(path, ROOT), 'utf8');
-  const said = text.matchAll(/(?:npm run (?:-s )?export --|npx --no-install ad-report-export) ([a-z][^`|\n]*)/g);
-  return [...said].map(([, command = '']) => command.replaceAll(/"[^"]*"|'[^']*'| #.*/g, ''));
+  const matches = text.matchAll(
+    /(?:npm run (?:-s )?export --|npx --no-install ad-report-export) ([a-z][^`|\n]*)/g,
+  );
+  return [...matches].map(([, command = '']) => command.replaceAll(/"[^"]*"|'[^']*'| #.*/g, ''));
 }
 
 it.each(DOCUMENTS)('%s names only commands and options that there are', (path) => {

@@ -30,12 +30,15 @@ const CONFIG = readFileSync(new URL('../../../../infra/CONFIG.md', import.meta.u
 function tablesOf(file: string, heading: string): string[][][] {
   const [, text = ''] = file.split(`${heading}\n`);
   const [section = ''] = text.split(/\n##+ /);
-  return section.trimStart().split(/\n\n+/).flatMap((block) => {
-    const items = block.split(/^- /m).slice(1);
-    if (block.startsWith('- ')) return [items.map((item) => item.split(/: /s))];
-    const rows = block.split('\n').slice(2);
-    return block.startsWith('|') ? [rows.map((row) => row.split('|').slice(1, -1))] : [];
-  });
+  return section
+    .trimStart()
+    .split(/\n\n+/)
+    .flatMap((block) => {
+      const items = block.split(/^- /m).slice(1);
+      if (block.startsWith('- ')) return [items.map((item) => item.split(/: /s))];
+      const rows = block.split('\n').slice(2);
+      return block.startsWith('|') ? [rows.map((row) => row.split('|').slice(1, -1))] : [];
+    });
 }
 
 function codeIn(cell = ''): string[] {
@@ -126,7 +129,10 @@ describe('the reference has', () => {
   });
 
   it('what 20 accounts cost, with the storage of their reports', () => {
-    const accounts = Array.from({ length: 20 }, (_, number) => [`account-${number}`, { advertiser_ids: 'all' }]);
+    const accounts = Array.from({ length: 20 }, (_, number) => [
+      `account-${number}`,
+      { advertiser_ids: 'all' },
+    ]);
     const runs = [{ period: 'last_28_days', schedule: 'cron(0 6 * * ? *)', ready_by: '09:00' }];
     const exports = [{ name: 'daily', metrics: ['spend'], runs }];
     const { total } = monthlyCost(synthesizeStack({ accounts: Object.fromEntries(accounts), exports }));
@@ -140,14 +146,18 @@ describe('the reference has', () => {
   it('the request with which Airflow starts the shipped export', () => {
     const [, python = ''] = /state_machine_input=(\{.*?\n {4}\}),/s.exec(HOWTO) ?? [];
     const { scheduled_at, ...request } = JSON.parse(python.replace(/,(\s*\})$/, '$1'));
-    const configured = parseConfig(readContext()[CONFIG_KEY]).exports.find(({ name }) => name === request.name);
+    const configured = parseConfig(readContext()[CONFIG_KEY]).exports.find(
+      ({ name }) => name === request.name,
+    );
     expect(scheduled_at).toContain('data_interval_end');
     expect(request).toEqual(configured?.runs[0]?.request);
   });
 
   it('the key for which Airflow waits after a run of the shipped export', () => {
     const [, pattern = ''] = /bucket_key="([^"]+)"/.exec(HOWTO) ?? [];
-    const [before = '', after = ''] = pattern.replace('{{ data_interval_end | ds }}', '2026-11-21').split('*');
+    const [before = '', after = ''] = pattern
+      .replace('{{ data_interval_end | ds }}', '2026-11-21')
+      .split('*');
     const [{ runs }] = parseConfig(readContext()[CONFIG_KEY]).exports as [ConfiguredExport];
     const { request } = parseRequest(runs[0]?.request, new Date('2026-11-21T05:00:00Z'));
     const [window] = splitRequest(request);
