@@ -266,15 +266,17 @@ describe('a mart from elsewhere', () => {
     });
   });
 
-  it.each(['memory.duckdb', "it's a mart.duckdb", 'temp.duckdb', 'dev.db'])(
-    'is in the DuckDB file %s, also as a view that names its database',
-    async (name) => {
-      const file = join(temporaryDirectory(), name);
-      await writeDatabase(file);
-      const options = ['--database', file, '--sql', 'SELECT * FROM mart_view'];
-      expect(await checkMart(folder, ...options)).toMatchObject({ status: 0, agree: 20 });
-    },
-  );
+  it.each([
+    'memory.duckdb',
+    "it's a mart.duckdb",
+    'temp.duckdb',
+    'dev.db',
+  ])('is in the DuckDB file %s, also as a view that names its database', async (name) => {
+    const file = join(temporaryDirectory(), name);
+    await writeDatabase(file);
+    const options = ['--database', file, '--sql', 'SELECT * FROM mart_view'];
+    expect(await checkMart(folder, ...options)).toMatchObject({ status: 0, agree: 20 });
+  });
 
   it('is in a DuckDB file, and nothing of it can be removed', async () => {
     const file = join(temporaryDirectory(), 'dev.duckdb');

@@ -111,9 +111,7 @@ describe('check --sql', () => {
       status: 0,
       end_date: '2026-10-03',
       agree: 2,
-      not_compared: [
-        { account: 'acme', state: 'behind', start_date: '2026-10-03', end_date: '2026-10-04' },
-      ],
+      not_compared: [{ account: 'acme', state: 'behind', start_date: '2026-10-03', end_date: '2026-10-04' }],
     });
   });
 
