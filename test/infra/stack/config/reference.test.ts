@@ -27,7 +27,7 @@ const CONFIG = readFileSync(new URL('../../../../infra/CONFIG.md', import.meta.u
 function tablesOf(file: string, heading: string): string[][][] {
   const [, text = ''] = file.split(`${heading}\n`);
   const [section = ''] = text.split(/\n##+ /);
-  return section.split(/\n\n+/).flatMap((block) => {
+  return section.trim().split(/\n\n+/).flatMap((block) => {
     const items = block.split(/^- /m).slice(1);
     if (block.startsWith('- ')) return [items.map((item) => item.split(/: /s))];
     const rows = block.split('\n').slice(2);
