@@ -27,12 +27,15 @@ const CONFIG = readFileSync(new URL('../../../../infra/CONFIG.md', import.meta.u
 function tablesOf(file: string, heading: string): string[][][] {
   const [, text = ''] = file.split(`${heading}\n`);
   const [section = ''] = text.split(/\n##+ /);
-  return section.trim().split(/\n\n+/).flatMap((block) => {
-    const items = block.split(/^- /m).slice(1);
-    if (block.startsWith('- ')) return [items.map((item) => item.split(/: /s))];
-    const rows = block.split('\n').slice(2);
-    return block.startsWith('|') ? [rows.map((row) => row.split('|').slice(1, -1))] : [];
-  });
+  return section
+    .trim()
+    .split(/\n\n+/)
+    .flatMap((block) => {
+      const items = block.split(/^- /m).slice(1);
+      if (block.startsWith('- ')) return [items.map((item) => item.split(/: /s))];
+      const rows = block.split('\n').slice(2);
+      return block.startsWith('|') ? [rows.map((row) => row.split('|').slice(1, -1))] : [];
+    });
 }
 
 function codeIn(cell = ''): string[] {
