@@ -1,8 +1,7 @@
 /**
  * The contract with the platform: its limits, requests and answers, and every word of them. "Contract 4.4" is
- * a section of *Advertising Platform API: Authentication, Reporting and Pagination*. CONTRACT.md says what
- * the product does with each section. For another API of this shape, write another file in place of this one:
- * see CONTRACT.md.
+ * a row of CONTRACT.md, which says what the product does with it. For another API of this shape, write
+ * another file in place of this one: see CONTRACT.md.
  *
  * This file imports nothing. It has values, functions from values to requests, and functions from answers to
  * facts. The code that sends, checks, retries, waits, stores and copies takes its words from here. `account`,

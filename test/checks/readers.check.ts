@@ -93,7 +93,7 @@ describe('the recipes of the reference', () => {
   const programs = BLOCKS.filter(({ language }) => language === 'python');
 
   it('are there', () => {
-    expect(programs.map(({ code }) => code.split(/[ .\n]/)[1])).toEqual(['pyarrow', 'pandas', 'polars']);
+    expect(programs.map(({ code }) => code.split(/[ .\n]/)[1])).toEqual(['pandas', 'pyarrow', 'polars']);
   });
 
   it.each(programs)('count each day once: $code', async ({ code }) => {
@@ -103,7 +103,7 @@ describe('the recipes of the reference', () => {
 
   it('count each day once with DuckDB, and join a list', async () => {
     const queries = BLOCKS.filter(({ language }) => language === 'sql');
-    const [, , perDay, perCampaign, list] = queries.map(({ code }) =>
+    const [perDay, perCampaign, list] = queries.map(({ code }) =>
       code.replaceAll("'out/", `'${folder}/out/`),
     );
     const days = await ask(perDay ?? '');

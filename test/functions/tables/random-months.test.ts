@@ -21,7 +21,7 @@ afterAll(async () => {
 });
 
 const REFERENCE = readFileSync(new URL('../../../functions/TABLES.md', import.meta.url), 'utf8');
-const [, RECIPE = ''] = /\*\*Incremental loads\.\*\*.*?```sql\n(.*?)```/s.exec(REFERENCE) ?? [];
+const [, RECIPE = ''] = /\n### Incremental loads\n.*?```sql\n(.*?)```/s.exec(REFERENCE) ?? [];
 
 const START = '2026-09-20';
 

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { type Column, LEDGER } from '../../../../functions/workflow/table.ts';
 import { daysView, restatementsView, savedQueries } from '../../../../infra/stack/catalog/queries.ts';
@@ -88,11 +87,6 @@ it.each([
     ['spend', report, spend],
   ];
   expect(rows).toEqual(report === undefined ? [] : expected);
-});
-
-it('the reference has as-of as it is', () => {
-  const reference = readFileSync(new URL('../../../../functions/TABLES.md', import.meta.url), 'utf8');
-  expect(reference).toContain(`\n${savedQueries([DAILY])['as-of']?.sql}\n`);
 });
 
 it('restatements has each value that changed, but no report that was never shown', async () => {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { DAY_STATES } from '../../../../functions/days/judge.ts';
 import { errors } from '../../../../functions/workflow/errors.ts';
 import { manifestKey } from '../../../../functions/workflow/keys.ts';
+import { parseRequests } from '../../../../functions/workflow/request/accounts.ts';
 import { DICTIONARY, findMetric } from '../../../../functions/workflow/request/dictionary.ts';
 import { ListInput } from '../../../../functions/workflow/request/list.ts';
 import { PurchasesInput } from '../../../../functions/workflow/request/purchases.ts';
@@ -31,7 +32,7 @@ function tablesOf(file: string, heading: string): string[][][] {
   const [, text = ''] = file.split(`${heading}\n`);
   const [section = ''] = text.split(/\n##+ /);
   return section
-    .trimStart()
+    .trim()
     .split(/\n\n+/)
     .flatMap((block) => {
       const items = block.split(/^- /m).slice(1);
@@ -62,15 +63,28 @@ describe('the reference has', () => {
     );
   });
 
-  it('each field of a request', () => {
-    const [report, purchases, list] = tablesOf(REQUESTS, '\n## The request').map(namesIn);
-    const [ofReport, ofPurchases, ofList] = [ReportInput, PurchasesInput, ListInput].map(({ shape }) =>
-      Object.keys(shape),
-    );
-    expect(report?.sort()).toEqual(ofReport?.sort());
-    const common = ofReport?.filter((name) => ofPurchases?.includes(name) && ofList?.includes(name)) ?? [];
-    expect([...new Set([...common, ...(purchases ?? [])])].sort()).toEqual(ofPurchases?.sort());
-    expect([...common, ...(list ?? [])].sort()).toEqual(ofList?.sort());
+  it.each([
+    ['A report', ReportInput],
+    ['Purchases', PurchasesInput],
+    ['A list', ListInput],
+  ])('each field of a request: %s', (heading, { shape }) => {
+    const [common = []] = tablesOf(REQUESTS, '\n### Every request').map(namesIn);
+    const [fields = []] = tablesOf(REQUESTS, `\n### ${heading}`).map(namesIn);
+    expect([...common, ...fields].sort()).toEqual(Object.keys(shape).sort());
+  });
+
+  it('an example of each kind of request, without a fault or a warning', () => {
+    const [requests = ''] = REQUESTS.split('\n## The objects\n');
+    const examples = [...requests.matchAll(/```json\n(.*?)```/gs)].map(([, json = '']) => JSON.parse(json));
+    const parsed = examples.flatMap((input) => parseRequests(input, new Date('2026-11-20T06:00:00Z')));
+    expect(parsed.map(({ request }) => request.kind)).toEqual([
+      'report',
+      'purchases',
+      'list',
+      'report',
+      'report',
+    ]);
+    expect(parsed.flatMap(({ warnings }) => warnings)).toEqual([]);
   });
 
   it.each([
@@ -87,8 +101,9 @@ describe('the reference has', () => {
   });
 
   it('each error', () => {
-    const [listed] = tablesOf(REQUESTS, '\n## Errors').map(namesIn);
-    expect(listed?.sort()).toEqual(Object.keys(errors).sort());
+    const [rows = []] = tablesOf(REQUESTS, '\n## Errors');
+    const listed = rows.flatMap(([, names]) => codeIn(names));
+    expect(listed.sort()).toEqual(Object.keys(errors).sort());
   });
 
   it('each state of a day, in the order in which they are judged', () => {
@@ -167,7 +182,7 @@ describe('the reference has', () => {
   });
 
   it('metrics of the dictionary with their units and types, and all dimensions', () => {
-    const [rows = []] = tablesOf(REQUESTS, '\n### The dictionary');
+    const [rows = []] = tablesOf(REQUESTS, '\n## The dictionary');
     for (const [unit, names, type, sum] of rows)
       for (const name of codeIn(names)) {
         const { unit: itsUnit, adds_up } = findMetric(name) ?? {};
