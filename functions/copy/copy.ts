@@ -1,8 +1,9 @@
+import { safeAgent } from '../platform/safe-agent.ts';
 import { checkUrl, type HostPolicy } from '../platform/safe-hosts.ts';
 import { CopyFailed, ServiceUnavailable, UrlExpired } from '../workflow/errors.ts';
 import type { CopySettings } from '../workflow/settings.ts';
 import type { Checkpoint } from '../workflow/state-parts.ts';
-import { createFileAgent, type Write } from './body.ts';
+import type { Write } from './body.ts';
 import { download, type FileHead, RemainderRefused, type Source } from './download.ts';
 import {
   checkSize,
@@ -106,7 +107,7 @@ export function createCopy(settings: CopySettings) {
     allowLoopback: settings.ALLOW_LOOPBACK === 'true',
     ...(settings.DOWNLOAD_HOSTS !== undefined && { allowedHosts: settings.DOWNLOAD_HOSTS.split(',') }),
   };
-  const dispatcher = createFileAgent(policy);
+  const dispatcher = safeAgent(policy);
   const to = createDestination(settings);
   return async ({ url, key, ...options }: CopyRequest) => {
     checkUrl(url, policy);

@@ -58,7 +58,7 @@ export function createObjectWriter(
   }
 
   /**
-   * Copies the chunk. A returned promise asks the caller to wait before it writes again.
+   * A returned promise asks the caller to wait before it writes again.
    *
    * @throws DownloadRefused if the object grows larger than is allowed, and what the calls of S3 throw
    */
@@ -71,7 +71,7 @@ export function createObjectWriter(
     used += copied;
     if (used < partBytes) return undefined;
     dispatch();
-    const rest = Buffer.from(chunk.subarray(copied));
+    const rest = chunk.subarray(copied);
     // Returned after each part. It waits only while the other buffer is still on its way.
     return sending[index]?.then(() => (rest.length > 0 ? write(rest) : undefined));
   }

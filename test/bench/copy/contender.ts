@@ -3,8 +3,8 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import { Agent } from 'undici';
 import { createS3Client } from '../../../functions/aws/s3.ts';
-import { createFileAgent } from '../../../functions/copy/body.ts';
 import { copyFile } from '../../../functions/copy/copy.ts';
+import { safeAgent } from '../../../functions/platform/safe-agent.ts';
 import { ACCOUNT, CREDENTIALS } from '../../../infra/lab/local/s3/server.ts';
 
 // Runs in a process of its own: one copy by one contender. Prints its time, CPU and memory as JSON.
@@ -50,7 +50,7 @@ async function copyByLibrary(): Promise<void> {
 
 async function copyAsSaveReport(): Promise<void> {
   await copyFile({
-    source: { url, dispatcher: createFileAgent({ allowLoopback: true }) },
+    source: { url, dispatcher: safeAgent({ allowLoopback: true }) },
     destination: {
       s3: createS3Client(CLIENT),
       bucket: BUCKET,
