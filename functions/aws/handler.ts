@@ -2,9 +2,9 @@ import { format } from 'node:util';
 import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';
 import type * as z from 'zod/mini';
-import { removeSignatures } from '../platform/signatures.ts';
 import { ExportError } from '../workflow/errors.ts';
 import { readSettings, type SettingName, type Settings } from '../workflow/settings.ts';
+import { removeSignatures } from '../workflow/signatures.ts';
 import {
   type Common,
   fieldsOfOutput,

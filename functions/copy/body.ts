@@ -62,10 +62,11 @@ export async function readResponse(
 }
 
 function createReceiver(write: Write): Writable {
+  const take = async (chunk: Buffer) => write(chunk);
   return new Writable({
     highWaterMark: WAITING_BYTES,
     write(chunk: Buffer, _encoding, done) {
-      Promise.try(write, chunk).then(() => done(), done);
+      take(chunk).then(() => done(), done);
     },
   });
 }

@@ -8,8 +8,7 @@ import { download, type FileHead, RemainderRefused, type Source } from './downlo
 import {
   checkSize,
   createDestination,
-  createObjectWriter,
-  type ObjectWriter,
+  ObjectWriter,
   resumeObjectWriter,
   type WrittenObject,
 } from './object-writer.ts';
@@ -51,8 +50,9 @@ export async function copyFile(options: CopyOptions): Promise<WrittenObject | Co
   let isDownloaded = false;
   const begin = ({ bytes = 0, etag, ...file }: FileHead): Write => {
     checkSize(bytes, destination);
-    copying ??= { kind: file, etag, writer: createObjectWriter(destination, file) };
-    return copying.writer.write;
+    copying ??= { kind: file, etag, writer: new ObjectWriter(destination, file) };
+    const { writer } = copying;
+    return (chunk) => writer.write(chunk);
   };
   try {
     await download(source, stored, begin, deadline);

@@ -1,7 +1,7 @@
 import { type ErrorFacts, type Fields, REQUEST_ID_HEADER, readError } from '../contract.ts';
 import type { Facts } from '../workflow/errors.ts';
 import { fieldsOf, isObject, type JsonObject } from '../workflow/json.ts';
-import { removeSignatures } from './signatures.ts';
+import { removeSignatures } from '../workflow/signatures.ts';
 
 export interface Call {
   readonly method: 'GET' | 'POST';

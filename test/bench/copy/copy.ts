@@ -15,6 +15,11 @@ type Protocol = (typeof PROTOCOLS)[number];
 const CONTENDERS = ['raw', 'lib-storage', 'ours'] as const;
 type Contender = (typeof CONTENDERS)[number];
 
+// The bounds of our copy, on an idle machine: its speed beside the others', and its memory at any size.
+const LEAST_OF_RAW = 0.6;
+const LEAST_OF_LIBRARY = 1.7;
+const MOST_MEGABYTES = 150;
+
 const here = import.meta.dirname;
 
 /** Copies files of these sizes over http and over TLS, and prints a table for each. */
@@ -34,7 +39,9 @@ export async function benchCopy(sizes: readonly number[], rounds: number): Promi
         measure([program, contender, `${source}/${bytes}`, s3], env),
       );
       console.log(`${bytes / 1e9} GB over ${protocol}, ${rounds} rounds`);
-      console.table(figuresOf(samples, bytes / 1e9));
+      const figures = figuresOf(samples, bytes / 1e9);
+      console.table(figures);
+      for (const sentence of exceededBounds(figures)) console.log(sentence);
     }
   }
 }
@@ -63,23 +70,40 @@ async function measureInTurns(
   return samples;
 }
 
+interface Figures {
+  readonly 'MB/s': number;
+  readonly '÷ raw': number;
+  readonly '÷ lib-storage': number;
+  readonly 'CPU s/GB': number;
+  readonly 'peak MB': number;
+}
+
 /** Medians, the highest memory, and each contender's speed beside the others'. */
-function figuresOf(samples: Samples, gigabytes: number) {
+function figuresOf(samples: Samples, gigabytes: number): Record<Contender, Figures> {
   const speedOf = (contender: Contender) =>
     (1000 * gigabytes) / median(samples[contender].map(({ seconds }) => seconds));
-  const rows = CONTENDERS.map((contender) => {
-    const speed = speedOf(contender);
-    const figures = {
-      'MB/s': speed,
-      '÷ raw': speed / speedOf('raw'),
-      '÷ lib-storage': speed / speedOf('lib-storage'),
-      'CPU s/GB': median(samples[contender].map(({ cpu }) => cpu)) / gigabytes,
-      'peak MB': Math.max(...samples[contender].map(({ rss }) => rss)) / 1e6,
-    };
-    const rounded = Object.entries(figures).map(([name, value]) => [name, Number(value.toPrecision(3))]);
-    return [contender, Object.fromEntries(rounded)];
+  const figures = (contender: Contender) => ({
+    'MB/s': round(speedOf(contender)),
+    '÷ raw': round(speedOf(contender) / speedOf('raw')),
+    '÷ lib-storage': round(speedOf(contender) / speedOf('lib-storage')),
+    'CPU s/GB': round(median(samples[contender].map(({ cpu }) => cpu)) / gigabytes),
+    'peak MB': round(Math.max(...samples[contender].map(({ rss }) => rss)) / 1e6),
   });
-  return Object.fromEntries(rows);
+  return { raw: figures('raw'), 'lib-storage': figures('lib-storage'), ours: figures('ours') };
+}
+
+function round(value: number): number {
+  return Number(value.toPrecision(3));
+}
+
+/** A sentence for each bound that the copy does not keep. */
+function exceededBounds({ ours }: Record<Contender, Figures>): string[] {
+  const sentences: string[] = [];
+  if (ours['÷ raw'] < LEAST_OF_RAW) sentences.push(`Less than ${LEAST_OF_RAW} times as fast as raw.`);
+  if (ours['÷ lib-storage'] < LEAST_OF_LIBRARY)
+    sentences.push(`Less than ${LEAST_OF_LIBRARY} times as fast as lib-storage.`);
+  if (ours['peak MB'] > MOST_MEGABYTES) sentences.push(`More than ${MOST_MEGABYTES} MB of memory.`);
+  return sentences;
 }
 
 /** Bundles the contenders as Lambda gets them: loading TypeScript takes memory that Lambda does not need. */

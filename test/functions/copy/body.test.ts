@@ -81,7 +81,7 @@ describe('a pending write', () => {
   test('lets 256 KiB come, and then asks the body to wait until it has ended', async () => {
     const host = new FedHost();
     const settle = Promise.withResolvers<void>();
-    const write = vi.fn<Write>(() => (write.mock.calls.length === 1 ? settle.promise : undefined));
+    const write = vi.fn<Write>().mockReturnValueOnce(settle.promise);
     const reading = readResponse({ dispatcher: host, url: 'http://host/', headers: {} }, () => write, NEVER);
     const sent = host.sendUntilPaused(Buffer.alloc(WAITING_BYTES / 4));
     expect({ sent, written: write.mock.calls.length }).toEqual({ sent: 4, written: 1 });

@@ -66,12 +66,18 @@ it('1, 7, 28: a file that takes several calls keeps its parts after a 401, a 503
     ],
     // The first call stores part 1, and the second one part 2.
     meanwhile: () =>
-      killAfter('SaveReport', s3.journal, ({ operation, part }: S3Call) => operation === 'UploadPart' && part === 2),
+      killAfter(
+        'SaveReport',
+        s3.journal,
+        ({ operation, part }: S3Call) => operation === 'UploadPart' && part === 2,
+      ),
   });
   const ranges = outcome.callsTo('storage').map(({ headers }) => headers.range);
   expect(ranges).toEqual([undefined, `bytes=${8 * MiB}-`, `bytes=${8 * MiB}-`]);
   const reports = outcome.callsTo('report').map(({ status }) => status);
   expect(reports).toEqual([200, 200, 401, 503, 200, 200]);
-  const uploads = outcome.s3.map(({ operation }) => operation).filter((name) => /MultipartUpload$/.test(name));
+  const uploads = outcome.s3
+    .map(({ operation }) => operation)
+    .filter((name) => /MultipartUpload$/.test(name));
   expect(uploads).toEqual(['CreateMultipartUpload', 'CompleteMultipartUpload']);
 });

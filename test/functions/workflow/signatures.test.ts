@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { removeSignatures } from '../../../functions/platform/signatures.ts';
+import { removeSignatures } from '../../../functions/workflow/signatures.ts';
 
 it.each([
   ['without a protocol', 'storage.example/1.gz?X-Amz-Signature=leaked'],
