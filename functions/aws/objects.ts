@@ -51,19 +51,18 @@ const ABSENT = /^NoSuch(Key|Version)$/;
 /** Without s3:ListBucket, S3 answers 403 for an object that does not exist. */
 const READ = 's3:GetObject and s3:ListBucket';
 
-/** The bucket, and the way to call S3 about its objects. */
+/** The bucket and its client. */
 interface Access {
   readonly client: S3Client;
   readonly bucket: Pick<Settings, 'BUCKET' | 'BUCKET_OWNER'>;
 }
 
-/** One call, for the words of its error. */
+/** What a call does, for the words of its error. */
 interface Call {
-  /** Completes "AWS could not … bucket B", such as "read K of". */
+  /** Such as "read exports/a.json of", which goes before the bucket's name. */
   readonly doing: string;
-  /** The permission that the call needs. */
   readonly permission: string;
-  /** Errors with such a name are an answer, and not a failure. */
+  /** The names of errors that are answers, such as the error for an absent object. */
   readonly expected?: RegExp;
 }
 
@@ -99,7 +98,11 @@ function createListing(access: Access) {
   }
 
   return {
-    /** Keys in the order of their characters. @param after leaves out this key and all before it */
+    /**
+     * Keys in the order of their characters.
+     *
+     * @param after leaves out this key and all before it
+     */
     async list(prefix: string, after?: string): Promise<string[]> {
       const call = { doing: `list ${prefix} of`, permission: 's3:ListBucket' };
       return (await attempt(access, call, listAll(prefix, after || undefined))) ?? [];
@@ -250,6 +253,7 @@ async function put(access: Access, key: string, putting: Promise<unknown>): Prom
   return (await attempt(access, call, putting)) !== undefined;
 }
 
+/** The call that reads an object. */
 function readingOf(key: string): Call {
   return { doing: `read ${key} of`, permission: READ, expected: ABSENT };
 }

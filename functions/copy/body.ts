@@ -2,8 +2,8 @@ import { addAbortSignal, Writable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 
 /**
- * Bytes that wait for S3 before the body is asked to wait. More than Node reads from a connection at once,
- * because each pause makes undici's parser begin anew.
+ * Bytes that may wait for S3 before the body has to wait. Node reads 64 KiB from a connection at once. If
+ * that were enough to pause the body, undici would stop its parser for each piece.
  */
 export const WAITING_BYTES = 256 * 1024;
 
@@ -55,7 +55,7 @@ export async function readResponse(
     ({ statusCode, headers: answered }) => {
       const joined = Object.entries(answered).map(([name, value]) => [name, [value].flat().join(', ')]);
       const write = begin(statusCode, Object.fromEntries(joined));
-      // undici's own signal has no effect any more when the whole body has come.
+      // The signal above has no effect after the end of the body, when bytes may still wait for S3.
       return addAbortSignal(signal, createReceiver(write));
     },
   );
