@@ -4,6 +4,7 @@ import { Metrics } from '@aws-lambda-powertools/metrics';
 import type * as z from 'zod/mini';
 import { ExportError } from '../workflow/errors.ts';
 import { readSettings, type SettingName, type Settings } from '../workflow/settings.ts';
+import { removeSignatures } from '../workflow/signatures.ts';
 import {
   type Common,
   fieldsOfOutput,
@@ -20,10 +21,7 @@ const SECRET_FIELD = /token$|secret|api_?key|authorization|password|download_?ur
 /** A `code` that is an error code (ECONNRESET, UND_ERR_SOCKET) and not an authorization code. */
 const SYSTEM_CODE = /^[A-Z][A-Z0-9_]*$/;
 
-/** The query of a pre-signed URL holds its signature. */
-const URL_QUERY = /(\bhttps?:\/\/[^\s?"'<>]+)\?[^\s"'<>]*/g;
-
-/** No message of ours is longer. The search for URLs takes quadratic time: 20 ms for this many characters. */
+/** No message of ours is longer. The search for signatures takes 20 ms for this many characters. */
 const MAX_CHARACTERS = 10_000;
 
 const CONSOLE_LEVELS = { debug: 'info', log: 'info', info: 'info', warn: 'warn', error: 'error' } as const;
@@ -98,10 +96,10 @@ function logFailure(thrown: unknown, log: Log): Error {
   return error;
 }
 
-/** Removes URL queries and credentials from text that this project did not write. */
+/** Removes signatures and credentials from text that this project did not write. */
 function redact(text: string): string {
   const short = text.length <= MAX_CHARACTERS ? text : `${text.slice(0, MAX_CHARACTERS - 1)}…`;
-  return short.replaceAll(URL_QUERY, '$1?…').replaceAll(/\b(Bearer|Basic)\s+[\w.~+/=-]+/gi, '$1 …');
+  return removeSignatures(short).replaceAll(/\b(Bearer|Basic)\s+[\w.~+/=-]+/gi, '$1 …');
 }
 
 function redactField(key: string, value: unknown): unknown {

@@ -9,6 +9,7 @@ import {
   HeadObjectCommand,
   PutObjectCommand,
   paginateListObjectsV2,
+  type S3Client,
   type S3ClientConfig,
 } from '@aws-sdk/client-s3';
 import type { Settings } from '../workflow/settings.ts';
@@ -50,6 +51,21 @@ const ABSENT = /^NoSuch(Key|Version)$/;
 /** Without s3:ListBucket, S3 answers 403 for an object that does not exist. */
 const READ = 's3:GetObject and s3:ListBucket';
 
+/** The bucket and its client. */
+interface Access {
+  readonly client: S3Client;
+  readonly bucket: Pick<Settings, 'BUCKET' | 'BUCKET_OWNER'>;
+}
+
+/** What a call does, for the words of its error. */
+interface Call {
+  /** Such as "read exports/a.json of", which goes before the bucket's name. */
+  readonly doing: string;
+  readonly permission: string;
+  /** The names of errors that are answers, such as the error for an absent object. */
+  readonly expected?: RegExp;
+}
+
 export type ObjectStore = ReturnType<typeof createObjectStore>;
 
 /**
@@ -58,106 +74,74 @@ export type ObjectStore = ReturnType<typeof createObjectStore>;
  *
  * @param config of the client, where the environment does not have it
  */
-export function createObjectStore(
-  { BUCKET, BUCKET_OWNER }: Pick<Settings, 'BUCKET' | 'BUCKET_OWNER'>,
-  config: S3ClientConfig = {},
-) {
-  const client = createS3Client(config);
-  const at = (key: string) => addressed({ bucket: BUCKET, key, expectedBucketOwner: BUCKET_OWNER });
-  const within = (milliseconds = CALL_TIMEOUT) => ({ abortSignal: AbortSignal.timeout(milliseconds) });
+export function createObjectStore(bucket: Access['bucket'], config: S3ClientConfig = {}) {
+  const access: Access = { client: createS3Client(config), bucket };
+  return {
+    bucket: bucket.BUCKET,
+    ...createListing(access),
+    ...createReading(access),
+    ...createWriting(access),
+    ...createFileTransfer(access),
+  };
+}
 
-  /** @returns undefined after an error with one of these names */
-  async function attempt<T>(
-    work: Promise<T>,
-    doing: string,
-    permission: string,
-    expected = /^$/,
-  ): Promise<T | undefined> {
-    try {
-      return await work;
-    } catch (error) {
-      if (error instanceof Error && expected.test(error.name)) return undefined;
-      // This disk is full, and not the bucket's.
-      if ((error as NodeJS.ErrnoException).code === 'ENOSPC') throw error;
-      throw asServiceError(error, `${doing} bucket ${BUCKET}`, permission);
-    }
-  }
-
-  /** @returns false if another writer was faster, and nothing was written */
-  async function put(
-    command: PutObjectCommand,
-    key: string,
-    options: { abortSignal: AbortSignal; requestTimeout?: number },
-  ): Promise<boolean> {
-    const putting = client.send(command, options);
-    return (await attempt(putting, `write ${key} to`, 's3:PutObject', CONFLICTS)) !== undefined;
-  }
+function createListing(access: Access) {
+  const { client, bucket } = access;
 
   async function listAll(Prefix: string, StartAfter: string | undefined): Promise<string[]> {
-    const where = { Bucket: BUCKET, ExpectedBucketOwner: BUCKET_OWNER, Prefix, StartAfter };
+    const { BUCKET: Bucket, BUCKET_OWNER: ExpectedBucketOwner } = bucket;
+    const where = { Bucket, ExpectedBucketOwner, Prefix, StartAfter };
     const keys: string[] = [];
     for await (const { Contents = [] } of paginateListObjectsV2({ client }, where, within(LIST_TIMEOUT)))
       keys.push(...Contents.map(({ Key = '' }) => Key));
     return keys;
   }
 
-  /** Also for a writer that replaces the object. */
+  return {
+    /**
+     * Keys in the order of their characters.
+     *
+     * @param after leaves out this key and all before it
+     */
+    async list(prefix: string, after?: string): Promise<string[]> {
+      const call = { doing: `list ${prefix} of`, permission: 's3:ListBucket' };
+      return (await attempt(access, call, listAll(prefix, after || undefined))) ?? [];
+    },
+  };
+}
+
+function createReading(access: Access) {
+  const { client } = access;
+
   async function getTagged(key: string): Promise<TaggedText | undefined> {
     const read = async () => {
-      const { Body, ETag = '' } = await client.send(new GetObjectCommand(at(key)), within());
+      const { Body, ETag = '' } = await client.send(new GetObjectCommand(at(access, key)), within());
       return { text: (await Body?.transformToString()) ?? '', etag: ETag };
     };
-    return attempt(read(), `read ${key} of`, READ, ABSENT);
+    return attempt(access, readingOf(key), read());
   }
 
   return {
-    bucket: BUCKET,
+    /** Also for a writer that replaces the object. */
     getTagged,
+
     getText: async (key: string): Promise<string | undefined> => (await getTagged(key))?.text,
-
-    /** Keys in the order of their characters. @param after leaves out this key and all before it */
-    async list(prefix: string, after?: string): Promise<string[]> {
-      return (await attempt(listAll(prefix, after || undefined), `list ${prefix} of`, 's3:ListBucket')) ?? [];
-    },
-
-    /** @param replaces what it replaces, or that there must be none. Default: any */
-    putJson(key: string, value: unknown, replaces?: Pick<TaggedText, 'etag'> | 'absent'): Promise<boolean> {
-      const command = new PutObjectCommand({
-        ...at(key),
-        ...(replaces === 'absent' ? { IfNoneMatch: '*' } : { IfMatch: replaces?.etag }),
-        Body: `${JSON.stringify(value, null, 2)}\n`,
-        ContentType: 'application/json',
-        ChecksumAlgorithm: 'CRC32',
-      });
-      return put(command, key, within());
-    },
-
-    /** Replaces what is there. */
-    async putText(key: string, text: string): Promise<void> {
-      const Body = Buffer.from(text);
-      const command = new PutObjectCommand({
-        ...at(key),
-        Body,
-        ContentType: 'application/x-ndjson',
-        ChecksumAlgorithm: 'CRC32',
-      });
-      await put(command, key, within(CALL_TIMEOUT + Math.ceil(Body.length / BYTES_PER_MILLISECOND)));
-    },
 
     /** The CRC32 is in Base64, if S3 knows it. */
     async head(
       key: string,
       VersionId?: string,
     ): Promise<{ crc32?: string | undefined; version_id?: string | undefined } | undefined> {
-      const command = new HeadObjectCommand({ ...at(key), VersionId, ChecksumMode: 'ENABLED' });
-      const answer = await attempt(client.send(command, within()), `look at ${key} of`, READ, /^NotFound$/);
+      const command = new HeadObjectCommand({ ...at(access, key), VersionId, ChecksumMode: 'ENABLED' });
+      const call = { doing: `look at ${key} of`, permission: READ, expected: /^NotFound$/ };
+      const answer = await attempt(access, call, client.send(command, within()));
       return answer && { crc32: answer.ChecksumCRC32, version_id: answer.VersionId };
     },
 
     /** Reads the last bytes, or all if there are fewer. */
     async readEnd(key: string, length: number): Promise<ObjectEnd | undefined> {
       const read = async () => {
-        const command = new GetObjectCommand({ ...at(key), Range: `bytes=-${length}` });
+        const command = new GetObjectCommand({ ...at(access, key), Range: `bytes=-${length}` });
         const { Body, ContentRange } = await client.send(command, within());
         const bytes = Buffer.from((await Body?.transformToByteArray()) ?? []);
         // A range that covers the whole object may be answered with 200.
@@ -168,23 +152,64 @@ export function createObjectStore(
         if (error.name === 'InvalidRange') return { bytes: Buffer.alloc(0), size: 0 };
         throw error;
       });
-      return attempt(reading, `read ${key} of`, READ, ABSENT);
+      return attempt(access, readingOf(key), reading);
+    },
+  };
+}
+
+function createWriting(access: Access) {
+  const { client } = access;
+  return {
+    /** @param replaces what it replaces, or that there must be none. Default: any */
+    putJson(key: string, value: unknown, replaces?: Pick<TaggedText, 'etag'> | 'absent'): Promise<boolean> {
+      const command = new PutObjectCommand({
+        ...at(access, key),
+        ...(replaces === 'absent' ? { IfNoneMatch: '*' } : { IfMatch: replaces?.etag }),
+        Body: `${JSON.stringify(value, null, 2)}\n`,
+        ContentType: 'application/json',
+        ChecksumAlgorithm: 'CRC32',
+      });
+      return put(access, key, client.send(command, within()));
     },
 
+    /** Replaces what is there. */
+    async putText(key: string, text: string): Promise<void> {
+      const Body = Buffer.from(text);
+      const command = new PutObjectCommand({
+        ...at(access, key),
+        Body,
+        ContentType: 'application/x-ndjson',
+        ChecksumAlgorithm: 'CRC32',
+      });
+      await put(access, key, client.send(command, within(timeoutOf(Body.length))));
+    },
+
+    /** Succeeds even if the object does not exist. */
+    async remove(key: string): Promise<void> {
+      const removing = client.send(new DeleteObjectCommand(at(access, key)), within());
+      await attempt(access, { doing: `remove ${key} from`, permission: 's3:DeleteObject' }, removing);
+    },
+  };
+}
+
+/** Objects as files of this disk. */
+function createFileTransfer(access: Access) {
+  const { client } = access;
+  return {
     /**
-     * Writes the object into a file of this disk, and compares it with the CRC32 that S3 sends.
+     * Writes the object into a file, and compares it with the CRC32 that S3 sends.
      *
      * @throws also ENOSPC
      */
     async getFile(key: string, path: string, abortSignal: AbortSignal, VersionId?: string) {
-      const command = new GetObjectCommand({ ...at(key), VersionId, ChecksumMode: 'ENABLED' });
+      const command = new GetObjectCommand({ ...at(access, key), VersionId, ChecksumMode: 'ENABLED' });
       const read = async () => {
         const { Body, ETag = '', ChecksumCRC32: crc32 } = await client.send(command, { abortSignal });
         await pipeline(Body as Readable, createWriteStream(path, { highWaterMark: BLOCK_BYTES }));
         return { etag: ETag, crc32 };
       };
       const permission = VersionId === undefined ? READ : `s3:GetObjectVersion, ${READ}`;
-      return attempt(read(), `read ${key} of`, permission, ABSENT);
+      return attempt(access, { ...readingOf(key), permission }, read());
     },
 
     /** @param replaces the ETag of the object that it replaces; undefined if there must be none */
@@ -192,7 +217,7 @@ export function createObjectStore(
       const { size } = await stat(path);
       await using stream = size < LARGE_FILE_BYTES ? undefined : createReadStream(path);
       const command = new PutObjectCommand({
-        ...at(key),
+        ...at(access, key),
         ...(replaces === undefined ? { IfNoneMatch: '*' } : { IfMatch: replaces }),
         Body: stream ?? (await readFile(path)),
         ContentLength: size,
@@ -200,16 +225,51 @@ export function createObjectStore(
         ChecksumCRC32: await checksumOf(path),
       });
       // The client ends a PUT that stalls: socketTimeout.
-      const limit = CALL_TIMEOUT + Math.ceil(size / BYTES_PER_MILLISECOND);
-      return await put(command, key, { ...within(limit), requestTimeout: 0 });
-    },
-
-    /** Succeeds even if the object does not exist. */
-    async remove(key: string): Promise<void> {
-      const removing = client.send(new DeleteObjectCommand(at(key)), within());
-      await attempt(removing, `remove ${key} from`, 's3:DeleteObject');
+      const options = { ...within(timeoutOf(size)), requestTimeout: 0 };
+      return await put(access, key, client.send(command, options));
     },
   };
+}
+
+/** @returns undefined after an error that the call expects */
+async function attempt<T>(
+  { bucket }: Access,
+  { doing, permission, expected }: Call,
+  work: Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof Error && expected?.test(error.name)) return undefined;
+    // This disk is full, and not the bucket's.
+    if ((error as NodeJS.ErrnoException).code === 'ENOSPC') throw error;
+    throw asServiceError(error, `${doing} bucket ${bucket.BUCKET}`, permission);
+  }
+}
+
+/** @returns false if another writer was faster, and nothing was written */
+async function put(access: Access, key: string, putting: Promise<unknown>): Promise<boolean> {
+  const call = { doing: `write ${key} to`, permission: 's3:PutObject', expected: CONFLICTS };
+  return (await attempt(access, call, putting)) !== undefined;
+}
+
+/** The call that reads an object. */
+function readingOf(key: string): Call {
+  return { doing: `read ${key} of`, permission: READ, expected: ABSENT };
+}
+
+function at({ bucket }: Access, key: string) {
+  return addressed({ bucket: bucket.BUCKET, key, expectedBucketOwner: bucket.BUCKET_OWNER });
+}
+
+/** The options of a call that ends after this time, all tries together. */
+function within(milliseconds = CALL_TIMEOUT) {
+  return { abortSignal: AbortSignal.timeout(milliseconds) };
+}
+
+/** Milliseconds for a body of this size. */
+function timeoutOf(bytes: number): number {
+  return CALL_TIMEOUT + Math.ceil(bytes / BYTES_PER_MILLISECOND);
 }
 
 /** S3 compares it with the bytes that arrive. */

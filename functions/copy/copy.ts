@@ -1,14 +1,14 @@
+import { safeAgent } from '../platform/safe-agent.ts';
 import { checkUrl, type HostPolicy } from '../platform/safe-hosts.ts';
 import { CopyFailed, ServiceUnavailable, UrlExpired } from '../workflow/errors.ts';
 import type { CopySettings } from '../workflow/settings.ts';
 import type { Checkpoint } from '../workflow/state-parts.ts';
-import { createFileAgent, type Write } from './body.ts';
+import type { Write } from './body.ts';
 import { download, type FileHead, RemainderRefused, type Source } from './download.ts';
 import {
   checkSize,
   createDestination,
-  createObjectWriter,
-  type ObjectWriter,
+  ObjectWriter,
   resumeObjectWriter,
   type WrittenObject,
 } from './object-writer.ts';
@@ -50,8 +50,9 @@ export async function copyFile(options: CopyOptions): Promise<WrittenObject | Co
   let isDownloaded = false;
   const begin = ({ bytes = 0, etag, ...file }: FileHead): Write => {
     checkSize(bytes, destination);
-    copying ??= { kind: file, etag, writer: createObjectWriter(destination, file) };
-    return copying.writer.write;
+    copying ??= { kind: file, etag, writer: new ObjectWriter(destination, file) };
+    const { writer } = copying;
+    return (chunk) => writer.write(chunk);
   };
   try {
     await download(source, stored, begin, deadline);
@@ -106,7 +107,7 @@ export function createCopy(settings: CopySettings) {
     allowLoopback: settings.ALLOW_LOOPBACK === 'true',
     ...(settings.DOWNLOAD_HOSTS !== undefined && { allowedHosts: settings.DOWNLOAD_HOSTS.split(',') }),
   };
-  const dispatcher = createFileAgent(policy);
+  const dispatcher = safeAgent(policy);
   const to = createDestination(settings);
   return async ({ url, key, ...options }: CopyRequest) => {
     checkUrl(url, policy);

@@ -12,6 +12,7 @@ import {
   listParts,
   type Part,
   putObject,
+  type Stored,
   uploadPart,
 } from './upload.ts';
 
@@ -23,91 +24,64 @@ export const SETTLE_MS = 30_000;
 
 export type WrittenObject = Omit<StoredObject, 'copied_at' | 'rows'>;
 
-export type ObjectWriter = ReturnType<typeof createObjectWriter>;
+/** An upload of an earlier call, with its parts 1, 2, 3 …. */
+interface StartedUpload {
+  readonly uploadId: string;
+  readonly parts: readonly Part[];
+}
 
-/**
- * Writes one object: by one PUT, or in parts if it is larger than a part. It is visible only after `end`.
- *
- * @param resumed an upload of an earlier call
- */
-export function createObjectWriter(
-  to: Destination,
-  kind: Kind,
-  resumed?: { readonly uploadId: string; readonly parts: readonly Part[] },
-) {
-  const { partBytes = PART_BYTES } = to;
-  const buffers: Buffer[] = [];
-  const stopping = new AbortController();
-  const sending = Array.from({ length: BUFFERS }, () => Promise.resolve());
-  const parts = [...(resumed?.parts ?? [])];
-  let upload = resumed && Promise.resolve(resumed.uploadId);
-  let number = parts.length;
-  let index = 0;
-  let used = 0;
-  let crc = 0;
-  let failure: { readonly error: unknown } | undefined;
-  const throwFailure = () => {
-    if (failure) throw failure.error;
-  };
+/** Writes one object: by one PUT, or in parts if it is larger than a part. It is visible only after `end`. */
+export class ObjectWriter {
+  readonly #to: Destination;
+  readonly #kind: Kind;
+  readonly #partBytes: number;
+  readonly #storedBefore: number;
+  readonly #parts: Part[];
+  readonly #buffers: Buffer[] = [];
+  readonly #sending = Array.from({ length: BUFFERS }, () => Promise.resolve());
+  readonly #stopping = new AbortController();
+  #upload: Promise<string> | undefined;
+  #number: number;
+  #index = 0;
+  #used = 0;
+  #crc = 0;
+  #failure: { readonly error: unknown } | undefined;
 
-  /** Allocates the buffer when it is first needed, so that a small file takes only one. */
-  function filling(): Buffer {
-    const buffer = buffers[index] ?? Buffer.allocUnsafeSlow(partBytes);
-    buffers[index] = buffer;
-    return buffer;
+  constructor(to: Destination, kind: Kind, started?: StartedUpload) {
+    this.#to = to;
+    this.#kind = kind;
+    this.#partBytes = to.partBytes ?? PART_BYTES;
+    this.#parts = [...(started?.parts ?? [])];
+    this.#storedBefore = this.#parts.length;
+    this.#number = this.#parts.length;
+    this.#upload = started && Promise.resolve(started.uploadId);
   }
 
   /**
-   * Copies the chunk. A returned promise asks the caller to wait before it writes again.
+   * A returned promise asks the caller to wait before it writes again.
    *
    * @throws DownloadRefused if the object grows larger than is allowed, and what the calls of S3 throw
    */
-  function write(chunk: Buffer): Promise<void> | undefined {
-    throwFailure();
-    checkSize(number * partBytes + used + chunk.length, to);
-    const copied = chunk.copy(filling(), used);
+  write(chunk: Buffer): Promise<void> | undefined {
+    this.#throwFailure();
+    checkSize(this.#number * this.#partBytes + this.#used + chunk.length, this.#to);
+    const copied = chunk.copy(this.#filling(), this.#used);
     // Computed while the bytes are in the CPU's cache. Over a whole part, it would take half as long again.
-    crc = crc32(copied < chunk.length ? chunk.subarray(0, copied) : chunk, crc);
-    used += copied;
-    if (used < partBytes) return undefined;
-    dispatch();
-    const rest = Buffer.from(chunk.subarray(copied));
+    this.#crc = crc32(copied < chunk.length ? chunk.subarray(0, copied) : chunk, this.#crc);
+    this.#used += copied;
+    if (this.#used < this.#partBytes) return undefined;
+    this.#send();
+    const rest = chunk.subarray(copied);
     // Returned after each part. It waits only while the other buffer is still on its way.
-    return sending[index]?.then(() => (rest.length > 0 ? write(rest) : undefined));
-  }
-
-  function dispatch(): void {
-    number += 1;
-    const part = { number, body: filling().subarray(0, used), crc32: crc };
-    upload ??= createUpload(to, kind);
-    const sent = upload
-      .then((uploadId) => uploadPart(to, uploadId, part, stopping.signal))
-      .then((stored) => void parts.push(stored));
-    sent.catch((error) => {
-      failure ??= { error };
-    });
-    sending[index] = sent;
-    index = (index + 1) % BUFFERS;
-    used = 0;
-    crc = 0;
+    return this.#sending[this.#index]?.then(() => (rest.length > 0 ? this.write(rest) : undefined));
   }
 
   /** @throws CopyFailed, AccessRefused, ServiceUnavailable */
-  async function end(): Promise<WrittenObject> {
-    const stored = await (number > 0 ? complete() : putObject(to, kind, filling().subarray(0, used)));
-    return { key: to.key, ...stored, ...kind };
-  }
-
-  async function complete() {
-    throwFailure();
-    if (used > 0) dispatch();
-    await Promise.all(sending);
-    throwFailure();
-    return completeUpload(to, (await upload) ?? '', byNumber());
-  }
-
-  function byNumber(): Part[] {
-    return parts.toSorted((one, other) => one.number - other.number);
+  async end(): Promise<WrittenObject> {
+    const stored = await (this.#number > 0
+      ? this.#complete()
+      : putObject(this.#to, this.#kind, this.#filling().subarray(0, this.#used)));
+    return { key: this.#to.key, ...stored, ...this.#kind };
   }
 
   /**
@@ -116,28 +90,67 @@ export function createObjectWriter(
    *
    * @returns the upload, and the bytes of the parts 1, 2, 3 … that are stored; undefined if none is new
    */
-  async function suspend() {
-    failure ??= { error: new CopyFailed('The next call resumes the copy.') };
-    const timer = setTimeout(() => stopping.abort(), SETTLE_MS);
-    await Promise.allSettled(sending);
+  async suspend(): Promise<{ readonly uploadId: string; readonly bytes: number } | undefined> {
+    this.#failure ??= { error: new CopyFailed('The next call resumes the copy.') };
+    const timer = setTimeout(() => this.#stopping.abort(), SETTLE_MS);
+    await Promise.allSettled(this.#sending);
     clearTimeout(timer);
-    const uploadId = await upload?.catch(() => undefined);
-    const stored = countParts(byNumber(), partBytes);
-    const isNew = stored > (resumed?.parts.length ?? 0);
-    return uploadId !== undefined && isNew ? { uploadId, bytes: stored * partBytes } : undefined;
+    const uploadId = await this.#upload?.catch(() => undefined);
+    const stored = countParts(this.#partsByNumber(), this.#partBytes);
+    const isNew = stored > this.#storedBefore;
+    return uploadId !== undefined && isNew ? { uploadId, bytes: stored * this.#partBytes } : undefined;
   }
 
   /** Removes what was uploaded. Fails a pending `write`; never throws. */
-  async function abort(): Promise<void> {
+  async abort(): Promise<void> {
     // A part that S3 stores after the abort would stay until the lifecycle rule removes it.
-    stopping.abort();
-    failure ??= { error: stopping.signal.reason };
-    await Promise.allSettled(sending);
-    const uploadId = await upload?.catch(() => undefined);
-    if (uploadId !== undefined) await abortUpload(to, uploadId);
+    this.#stopping.abort();
+    this.#failure ??= { error: this.#stopping.signal.reason };
+    await Promise.allSettled(this.#sending);
+    const uploadId = await this.#upload?.catch(() => undefined);
+    if (uploadId !== undefined) await abortUpload(this.#to, uploadId);
   }
 
-  return { write, end, suspend, abort };
+  /** Allocates the buffer when it is first needed, so that a small file takes only one. */
+  #filling(): Buffer {
+    const buffer = this.#buffers[this.#index] ?? Buffer.allocUnsafeSlow(this.#partBytes);
+    this.#buffers[this.#index] = buffer;
+    return buffer;
+  }
+
+  /** Sends the part that is filled, and begins another one. */
+  #send(): void {
+    this.#number += 1;
+    const body = this.#filling().subarray(0, this.#used);
+    const part = { number: this.#number, body, crc32: this.#crc };
+    this.#upload ??= createUpload(this.#to, this.#kind);
+    const sent = this.#upload
+      .then((uploadId) => uploadPart(this.#to, uploadId, part, this.#stopping.signal))
+      .then((stored) => void this.#parts.push(stored));
+    sent.catch((error) => {
+      this.#failure ??= { error };
+    });
+    this.#sending[this.#index] = sent;
+    this.#index = (this.#index + 1) % BUFFERS;
+    this.#used = 0;
+    this.#crc = 0;
+  }
+
+  async #complete(): Promise<Stored> {
+    this.#throwFailure();
+    if (this.#used > 0) this.#send();
+    await Promise.all(this.#sending);
+    this.#throwFailure();
+    return completeUpload(this.#to, (await this.#upload) ?? '', this.#partsByNumber());
+  }
+
+  #partsByNumber(): Part[] {
+    return this.#parts.toSorted((one, other) => one.number - other.number);
+  }
+
+  #throwFailure(): void {
+    if (this.#failure) throw this.#failure.error;
+  }
 }
 
 /** Counts the parts 1, 2, 3 … of full size before the first gap. */
@@ -162,7 +175,7 @@ export async function resumeObjectWriter(
   if (parts === undefined) return undefined;
   const count = bytes / partBytes;
   if (countParts(parts, partBytes) >= count)
-    return createObjectWriter(to, kind, { uploadId, parts: parts.slice(0, count) });
+    return new ObjectWriter(to, kind, { uploadId, parts: parts.slice(0, count) });
   await abortUpload(to, uploadId);
   return undefined;
 }
@@ -178,9 +191,9 @@ export function createObjectWriting(settings: ObjectSettings) {
     kind: Kind,
     fill: (write: ObjectWriter['write']) => Promise<number | undefined>,
   ): Promise<Omit<StoredObject, 'copied_at'>> => {
-    const object = createObjectWriter({ ...to, key }, kind);
+    const object = new ObjectWriter({ ...to, key }, kind);
     try {
-      const rows = await fill(object.write);
+      const rows = await fill((chunk) => object.write(chunk));
       return { ...(await object.end()), rows };
     } catch (error) {
       await object.abort();

@@ -1,6 +1,7 @@
 import { type ErrorFacts, type Fields, REQUEST_ID_HEADER, readError } from '../contract.ts';
 import type { Facts } from '../workflow/errors.ts';
 import { fieldsOf, isObject, type JsonObject } from '../workflow/json.ts';
+import { removeSignatures } from '../workflow/signatures.ts';
 
 export interface Call {
   readonly method: 'GET' | 'POST';
@@ -53,22 +54,14 @@ export function headerOf({ headers }: Pick<Head, 'headers'>, name: string): stri
   return [headers[name.toLowerCase()]].flat()[0];
 }
 
-/** The query of a URL, in a text that may be cut, encoded, or without the beginning of the URL. */
-const QUERY_OF_URL = /(https?:\/\/[^\s"'<>?]*)\?[^\s"'<>]*/gi;
-const PARAMETERS = /(?:[?&#]|%3F|%26|%23)[\w.~+;-]{1,100}(?:=|%3D)[^\s"'<>]*/gi;
-
 /** Cleans the platform's text for a message: no secret, URL query (a signature) or control character. */
 function clean(text: string, secrets: readonly string[]): string {
   const redacted = secrets.reduce(
     (rest, secret) => (secret === '' ? rest : rest.replaceAll(secret, '[redacted]')),
     text,
   );
-  // Cut after the replacement, which must see whole secrets, and before the pattern, which is quadratic.
-  return redacted
-    .slice(0, DETAIL_CAP)
-    .replace(QUERY_OF_URL, '$1')
-    .replace(PARAMETERS, '')
-    .replace(/\p{Cc}+/gu, ' ');
+  // Cut after the replacement, which must see whole secrets, and before the search, which takes long.
+  return removeSignatures(redacted.slice(0, DETAIL_CAP)).replace(/\p{Cc}+/gu, ' ');
 }
 
 /** Cleans text, and cuts it to the length of a sentence. */

@@ -18,7 +18,6 @@ export function skipInterimAnswers(socket: Socket): void {
   const push = socket.push.bind(socket);
   let received = Buffer.alloc(0);
   socket.push = (chunk: Buffer | null) => {
-    // A copy, because the buffers of a copied file are filled again.
     if (chunk !== null) received = Buffer.concat([received, chunk]);
     const rest = removeInterim(received);
     if (chunk !== null && rest === undefined) return true;

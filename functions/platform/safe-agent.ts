@@ -1,5 +1,5 @@
 import { lookup as resolve } from 'node:dns';
-import { isIP, type LookupFunction, type OnReadOpts } from 'node:net';
+import { isIP, type LookupFunction } from 'node:net';
 import { Agent, buildConnector } from 'undici';
 import { DownloadRefused } from '../workflow/errors.ts';
 import { skipInterimAnswers } from './interim.ts';
@@ -18,10 +18,9 @@ export function safeAgent(
   return new Agent({ allowH2: false, ...options, connect: safeConnector(policy, timeout) });
 }
 
-/** The connector of {@link safeAgent}. */
-export function safeConnector(
+function safeConnector(
   { allowLoopback }: Pick<HostPolicy, 'allowLoopback'>,
-  options: { readonly timeout?: number; readonly onread?: OnReadOpts } = {},
+  options: { readonly timeout?: number },
 ): buildConnector.connector {
   const connectors = new Map(
     ['https:', 'http:'].map((protocol) => {

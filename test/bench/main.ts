@@ -12,7 +12,7 @@ const program = new Command('npm run bench --').description(
 );
 program
   .command('copy')
-  .description('Copies a JSON file from a storage host to S3.')
+  .description('Copies a JSON file to S3, over http and TLS, beside a raw pipe and lib-storage.')
   .option('--sizes <list>', 'sizes of the file, such as 10MB,2GB', listOfBytes, [200e6, 2e9])
   .option('--rounds <n>', 'the table shows their median', positive, 5)
   .action(({ sizes, rounds }: { sizes: number[]; rounds: number }) => benchCopy(sizes, rounds));

@@ -1,10 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { Agent, buildConnector, type Dispatcher } from 'undici';
+import { Agent, type Dispatcher } from 'undici';
 import { expect } from 'vitest';
 import { base64Crc32 } from '../../functions/aws/s3.ts';
-import { createFileConnector } from '../../functions/copy/body.ts';
 import { type CopyCheckpoint, copyFile } from '../../functions/copy/copy.ts';
 import type { Source } from '../../functions/copy/download.ts';
 import type { WrittenObject } from '../../functions/copy/object-writer.ts';
@@ -134,9 +133,7 @@ function countOpen(journal: readonly S3Call[]): number {
 
 /** Connects to any address. @param ca a certificate to trust */
 function createDispatcher(ca?: string): Agent {
-  const options = { allowH2: false, timeout: 1_000, ...(ca !== undefined && { ca }) };
-  const connect = createFileConnector((onread) => buildConnector({ ...options, onread }));
-  return new Agent({ allowH2: false, connect });
+  return new Agent({ allowH2: false, connect: { timeout: 1_000, ...(ca !== undefined && { ca }) } });
 }
 
 /** Counts the bytes of every body. */

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { createFileAgent, type Write } from '../../functions/copy/body.ts';
+import type { Write } from '../../functions/copy/body.ts';
 import { download, type FileHead, type Source, type StoredBytes } from '../../functions/copy/download.ts';
+import { safeAgent } from '../../functions/platform/safe-agent.ts';
 import { listenTcp } from './listen.ts';
 
 interface Options {
@@ -37,7 +38,7 @@ export async function downloadFrom(
       return write?.(chunk);
     };
   };
-  const dispatcher = createFileAgent({ allowLoopback: true });
+  const dispatcher = safeAgent({ allowLoopback: true });
   const url = `${host.url}/report?X-Amz-Signature=canary`;
   const error = await download({ url, dispatcher, timeouts }, stored, begin, signal).then(
     () => undefined,

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { finished } from 'node:stream/promises';
 import { xml } from '../../../infra/lab/local/s3/answers.ts';
 import { type Operation, readAddress } from '../../../infra/lab/local/s3/call.ts';
+import { CERTIFICATE } from '../../support/certificate.ts';
 import { startServer } from '../../support/listen.ts';
 
-// Runs in a process of its own, as `source` or as `s3`. Sends its port.
+// Runs in a process of its own, as `source` or as `s3`, over `http` or `https`. Sends its port.
 
 const ROW =
   '{"date":"2026-10-01","campaign_id":"6f1d2c1e-0001-4b1f-9f60-5d2f1f0a7b11","campaign_name":"Autumn, \\"Sale\\" [EU]","spend":1234.56,"impressions":98765}';
@@ -17,7 +19,7 @@ const RESULTS: Partial<Record<Operation, string>> = {
   CompleteMultipartUpload: 'CompleteMultipartUploadResult',
 };
 
-const [, , role] = process.argv;
+const [, , role, protocol] = process.argv;
 
 process.send?.(role === 's3' ? await startSink() : await startSource());
 process.on('disconnect', () => process.exit());
@@ -65,7 +67,8 @@ function startSource(): Promise<number> {
 }
 
 async function start(listener: RequestListener): Promise<number> {
-  return (await startServer(createServer(listener))).port;
+  const server = protocol === 'https' ? createTlsServer(CERTIFICATE, listener) : createServer(listener);
+  return (await startServer(server)).port;
 }
 
 function send(response: ServerResponse, blocks: number): void {

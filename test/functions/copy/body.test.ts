@@ -1,132 +1,130 @@
-import type { OnReadOpts } from 'node:net';
-import { Readable } from 'node:stream';
-import type { Dispatcher } from 'undici';
-import { describe, expect, test } from 'vitest';
-import { createFileConnector, readResponse, requestTarget } from '../../../functions/copy/body.ts';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
+import { Dispatcher } from 'undici';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { readResponse, requestTarget, WAITING_BYTES, type Write } from '../../../functions/copy/body.ts';
+import { safeAgent } from '../../../functions/platform/safe-agent.ts';
+import { answer, chunks } from '../../support/download.ts';
+import { listenTcp } from '../../support/listen.ts';
 
-const KiB = 1024;
+const NEVER = new AbortController().signal;
 
-/** A body that is being read. Its first write is pending until `settle` says so. */
-function start(length?: number) {
-  const stop = new AbortController();
-  const settle = Promise.withResolvers<void>();
-  const calls: string[] = [];
-  let handler: Dispatcher.DispatchHandler = {};
-  const controller = {
-    pause: () => void calls.push('pause'),
-    resume: () => void calls.push('resume'),
-    abort(error: Error) {
-      calls.push('abort');
-      handler.onResponseError?.(controller as never, error);
-    },
-  };
-  const dispatcher = {
-    dispatch(_: unknown, given: Dispatcher.DispatchHandler) {
-      handler = given;
-    },
-  };
-  let text = '';
-  const reading = readResponse(
-    { dispatcher: dispatcher as never, url: 'http://host/', headers: {} },
-    () => (chunk) => {
-      text += chunk;
-      return text.length === chunk.length ? settle.promise : undefined;
-    },
-    stop.signal,
-  );
-  const headers = length === undefined ? {} : { 'content-length': String(length) };
-  handler.onRequestStart?.(controller as never, {});
-  handler.onResponseStart?.(controller as never, 200, headers, '');
-  const take = (bytes: Buffer) => handler.onResponseData?.(controller as never, bytes);
-  const end = () => handler.onResponseEnd?.(controller as never, {});
-  return { stop, settle, reading, calls, take, end, text: () => text };
+/** Asks a host for a body. @param send answers the request */
+async function read(send: (socket: Socket) => unknown, write: Write, signal = NEVER): Promise<void> {
+  const dispatcher = safeAgent({ allowLoopback: true });
+  onTestFinished(() => dispatcher.destroy());
+  const host = await listenTcp(async (socket) => {
+    await once(socket, 'data');
+    send(socket);
+  });
+  onTestFinished(() => host[Symbol.asyncDispose]());
+  await readResponse({ dispatcher, url: `${host.url}/report`, headers: {} }, () => write, signal);
 }
+
+const CLOSE = { Connection: 'close' };
+const whole = (body: string) => answer(200, { ...CLOSE, 'Content-Length': String(body.length) }, body);
+const inChunks = (body: string) => answer(200, { ...CLOSE, 'Transfer-Encoding': 'chunked' }, chunks(body));
 
 describe('a pending write', () => {
   test('25: that fails after the end of the body fails the download', async () => {
-    const { settle, reading, take, end } = start();
-    take(Buffer.from('['));
-    end();
-    settle.reject(new Error('S3 refused the part'));
-    await expect(reading).rejects.toThrow('S3 refused the part');
+    const settle = Promise.withResolvers<void>();
+    const send = (socket: Socket) => {
+      // The connection is closed when undici has read the whole body.
+      socket.once('close', () => settle.reject(new Error('S3 refused the part')));
+      socket.end(whole('[]'));
+    };
+    await expect(read(send, () => settle.promise)).rejects.toThrow('S3 refused the part');
   });
 
   test('9: does not delay a call whose time is up', async () => {
-    const { stop, reading, take, calls } = start();
-    take(Buffer.from('['));
-    stop.abort(new Error('no time'));
-    await expect(reading).rejects.toThrow('no time');
-    expect(calls).toEqual(['pause', 'abort']);
+    const stopping = new AbortController();
+    const write = () => {
+      stopping.abort();
+      return new Promise<void>(() => {});
+    };
+    const sending = (socket: Socket) => socket.write(answer(200, { 'Content-Length': '9' }, '['));
+    await expect(read(sending, write, stopping.signal)).rejects.toMatchObject({ name: 'AbortError' });
   });
 
-  test('is followed by the bytes that came meanwhile, although their memory has changed', async () => {
-    const { settle, reading, take, end, text } = start();
-    const memory = Buffer.from('1');
-    for (const byte of ['1', '2', '3']) {
-      memory.write(byte);
-      take(memory);
-    }
-    end();
-    expect(text()).toBe('1');
-    settle.resolve();
-    await reading;
-    expect(text()).toBe('123');
+  test('9: does not delay a call whose time is up after the end of the body', async () => {
+    const stopping = new AbortController();
+    const send = (socket: Socket) => {
+      socket.once('close', () => stopping.abort());
+      socket.write(whole('[]'));
+    };
+    const reading = read(send, () => new Promise(() => {}), stopping.signal);
+    await expect(reading).rejects.toMatchObject({ name: 'AbortError' });
   });
 
+  // With the first size, nothing but the end of the body is left when the body is asked to wait.
   test.each([
-    [1, []],
-    [2, ['pause']],
-  ])('of the first of %i bytes pauses the body: %j', (length, calls) => {
-    const started = start(length);
-    started.take(Buffer.from('['));
-    expect(started.calls).toEqual(calls);
+    [WAITING_BYTES, 'Content-Length', whole],
+    [WAITING_BYTES, 'chunks', inChunks],
+    [WAITING_BYTES + 40_000, 'Content-Length', whole],
+    [WAITING_BYTES + 40_000, 'chunks', inChunks],
+  ])('is followed by all of %i bytes of a closed connection, framed by %s', async (bytes, _, framed) => {
+    const first = Promise.withResolvers<void>();
+    const send = (socket: Socket) =>
+      socket.end(framed('x'.repeat(bytes)), async () => {
+        for (let turn = 0; turn < 20; turn++) await setImmediate();
+        first.resolve();
+      });
+    let taken = 0;
+    await read(send, (chunk) => {
+      taken += chunk.length;
+      return taken === chunk.length ? first.promise : undefined;
+    });
+    expect(taken).toBe(bytes);
+  });
+
+  test('lets 256 KiB come, and then asks the body to wait until it has ended', async () => {
+    const host = new FedHost();
+    const settle = Promise.withResolvers<void>();
+    const write = vi.fn<Write>().mockReturnValueOnce(settle.promise);
+    const reading = readResponse({ dispatcher: host, url: 'http://host/', headers: {} }, () => write, NEVER);
+    const sent = host.sendUntilPaused(Buffer.alloc(WAITING_BYTES / 4));
+    expect({ sent, written: write.mock.calls.length }).toEqual({ sent: 4, written: 1 });
+    settle.resolve();
+    await vi.waitUntil(() => !host.controller.paused);
+    expect(write).toHaveBeenCalledTimes(4);
+    host.end();
+    await reading;
   });
 });
 
-/** A connection that reads as Node's socket does, but never stops. */
-function connect() {
-  const socket = new Readable({ read() {} });
-  let read: OnReadOpts | undefined;
-  createFileConnector((onread) => {
-    read = onread;
-    return (_, callback) => callback(null, socket as never);
-  })({ hostname: '127.0.0.1', protocol: 'http:', port: '80' }, () => {});
-  const memories = new Set<ArrayBufferLike>();
-  const receive = (bytes: Buffer) => {
-    const { buffer, callback } = read as { buffer: () => Buffer; callback: OnReadOpts['callback'] };
-    for (let rest = bytes; rest.length > 0; ) {
-      const into = buffer();
-      memories.add(into.buffer);
-      const count = rest.copy(into);
-      callback(count, into);
-      rest = rest.subarray(count);
-    }
+/** A host that answers as the test says. */
+class FedHost extends Dispatcher {
+  #handler: Dispatcher.DispatchHandler = {};
+  readonly controller = {
+    paused: false,
+    pause() {
+      this.paused = true;
+    },
+    resume() {
+      this.paused = false;
+    },
   };
-  return { socket, receive, memories };
+
+  override dispatch(_: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    this.#handler = handler;
+    handler.onRequestStart?.(this.controller as never, {});
+    handler.onResponseStart?.(this.controller as never, 200, {}, 'OK');
+    return true;
+  }
+
+  /** @returns the number of chunks that it sent */
+  sendUntilPaused(chunk: Buffer): number {
+    for (let sent = 1; ; sent++) {
+      this.#handler.onResponseData?.(this.controller as never, chunk);
+      if (this.controller.paused) return sent;
+    }
+  }
+
+  end(): void {
+    this.#handler.onResponseEnd?.(this.controller as never, {});
+  }
 }
-
-describe('a connection', () => {
-  /** Reads of different sizes, none of which repeats the bytes of another one. */
-  const READS = Array.from({ length: 40 }, (_, index) => Buffer.alloc(((index * 37) % 300) * KiB + 1, index));
-
-  test('whose bytes are taken at once reads into two buffers', () => {
-    const { socket, receive, memories } = connect();
-    for (const bytes of READS) {
-      receive(bytes);
-      expect(socket.read()).toEqual(bytes);
-    }
-    expect(memories.size).toBe(2);
-  });
-
-  test.each([2, 3, 40])('does not overwrite bytes that wait for %i reads', (count) => {
-    const { socket, receive } = connect();
-    for (let at = 0; at < READS.length; at += count) {
-      const waiting = READS.slice(at, at + count);
-      for (const bytes of waiting) receive(bytes);
-      expect(Buffer.concat(waiting).equals(socket.read())).toBe(true);
-    }
-  });
-});
 
 test.each([
   "/owls.json?sig=a'b",

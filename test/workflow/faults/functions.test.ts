@@ -4,6 +4,8 @@ import type { S3Call } from '../../support/faulty-services.ts';
 import { deliver, expectFailed, runExport, shareWorkflow } from '../../support/run-export.ts';
 import { forgetTokens } from '../../support/workflow-secrets.ts';
 
+const MiB = 1024 * 1024;
+
 // Functions that are killed. Nothing here depends on the rows of the file of two parts.
 const workflow = await shareWorkflow({ settings: { MAX_CURATE_BYTES: '5000000' } });
 const { sandbox, s3 } = workflow;
@@ -52,4 +54,30 @@ it('28: a function that is killed each time fails in bounded time with nothing v
   });
   expectFailed(outcome, 'Runtime.ExitError');
   expect(outcome.reports).toHaveLength(1);
+});
+
+it('1, 7, 28: a file that takes several calls keeps its parts after a 401, a 503 and a kill', async () => {
+  const outcome = await deliver(workflow, {
+    // Of 39 bytes each: 23 MiB.
+    sandbox: { report: { rows: 625_000 } },
+    faults: [
+      ...[`storage cut_after=${10 * MiB}`, `storage nth=2 stall_after=${9 * MiB}`],
+      ...['report nth=3 revoke', 'report nth=4 status=503'],
+    ],
+    // The first call stores part 1, and the second one part 2.
+    meanwhile: () =>
+      killAfter(
+        'SaveReport',
+        s3.journal,
+        ({ operation, part }: S3Call) => operation === 'UploadPart' && part === 2,
+      ),
+  });
+  const ranges = outcome.callsTo('storage').map(({ headers }) => headers.range);
+  expect(ranges).toEqual([undefined, `bytes=${8 * MiB}-`, `bytes=${8 * MiB}-`]);
+  const reports = outcome.callsTo('report').map(({ status }) => status);
+  expect(reports).toEqual([200, 200, 401, 503, 200, 200]);
+  const uploads = outcome.s3
+    .map(({ operation }) => operation)
+    .filter((name) => /MultipartUpload$/.test(name));
+  expect(uploads).toEqual(['CreateMultipartUpload', 'CompleteMultipartUpload']);
 });

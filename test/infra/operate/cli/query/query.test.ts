@@ -228,6 +228,15 @@ describe('--saved', () => {
 });
 
 describe('the command', () => {
+  it('prints more rows than a call of a function may have arguments', async () => {
+    const out = await writeTables();
+    const { status, stdout } = await runCommand([
+      ...['query', '--local', '--out', out],
+      'SELECT range FROM range(130000)',
+    ]);
+    expect({ status, lines: stdout.split('\n').length }).toEqual({ status: 0, lines: 130_002 });
+  });
+
   it('prints only the result on stdout, and reads the query from standard input', async () => {
     const out = await writeTables();
     const { status, stdout, stderr } = await runCommand(
