@@ -22,17 +22,17 @@ function documentedOptions(): Map<string, Options> {
   const [, section = ''] = COMMANDS.split('\n## Options\n');
   const [, table = ''] = section.split('\n|---|---|---|\n');
   const [rows = ''] = table.split('\n\n');
-  const found = new Map<string, Options>();
+  const byCommand = new Map<string, Options>();
   for (const row of rows.split('\n')) {
     const [names = '', anywhere = '', local = ''] = row.split('|').slice(1, -1);
     const [, base = ''] = /those of `(\w+)`/.exec(anywhere) ?? [];
     const options = {
-      anywhere: [...(found.get(base)?.anywhere ?? []), ...optionsIn(anywhere)].sort(),
+      anywhere: [...(byCommand.get(base)?.anywhere ?? []), ...optionsIn(anywhere)].sort(),
       local: optionsIn(local).sort(),
     };
-    for (const [, name = ''] of names.matchAll(/`(\w+)`/g)) found.set(name, options);
+    for (const [, name = ''] of names.matchAll(/`(\w+)`/g)) byCommand.set(name, options);
   }
-  return found;
+  return byCommand;
 }
 
 function optionsIn(text: string): string[] {
