@@ -172,7 +172,7 @@ function covers({ start_date, end_date }: Window, { date }: ComparedDay): boolea
 }
 
 function whyNone(outcome: WindowOutcome, delivered: readonly ReconciledWindow[]): string {
-  if (outcome.outcome === 'lost') return readCause(outcome.caught.Cause ?? '').happened;
+  if (outcome.outcome === 'lost') return readCause(outcome.caught.Cause).happened;
   if (outcome.outcome === 'failed') return `${outcome.failure.error}: ${outcome.failure.happened}`;
   const same = delivered.find(({ window, rows, total }) => rows === total && window === outcome.window);
   if (same) return `the platform gave it the id of the rows, ${same.total}`;

@@ -29,7 +29,7 @@ export async function readAdvertisers(
 
 /** @returns undefined if the text is no list of advertisers */
 export function parseAdvertisers(text: string | undefined): readonly string[] | undefined {
-  return AdvertiserList.safeParse(parseJson(text ?? '')).data?.advertiser_ids;
+  return AdvertiserList.safeParse(parseJson(text)).data?.advertiser_ids;
 }
 
 /**

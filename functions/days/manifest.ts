@@ -57,7 +57,7 @@ export type Manifest = z.infer<typeof Manifest>;
  * @returns undefined if the text is no manifest, or tells what cannot be true
  */
 export function parseManifest(text: string | undefined, key: string, now: Date): Manifest | undefined {
-  const { data: manifest } = Manifest.safeParse(parseJson(text ?? ''));
+  const { data: manifest } = Manifest.safeParse(parseJson(text));
   return manifest && canBeTrue(manifest, key, now) ? manifest : undefined;
 }
 

@@ -102,7 +102,7 @@ interface Subject {
 /** The failure report for an error that the state machine caught. */
 export function createFailureReport(caught: Caught, subject: Subject): FailureReport {
   const { execution, request, window, reports = [], now, runbookUrl, program } = subject;
-  const { happened, facts } = readCause(caught.Cause ?? '');
+  const { happened, facts } = readCause(caught.Cause);
   const error = reportedName(caught.Error);
   const failure = {
     error,

@@ -21,7 +21,7 @@ const RefusedCredential = z.object({
   error: z.enum(['CredentialUnusable', 'LoginRequired']),
   message: z.string(),
 });
-type RefusedCredential = z.infer<typeof RefusedCredential>;
+export type RefusedCredential = z.infer<typeof RefusedCredential>;
 
 /** By the requested scope, so that the tokens of a list and of a report do not replace each other. */
 const CachedTokens = z.record(z.string(), z.union([CachedToken, RefusedCredential]));

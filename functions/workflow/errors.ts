@@ -68,8 +68,8 @@ export function readMessage(message: string): { happened: string; facts: Facts }
     : { happened: message, facts: {} };
 }
 
-/** Reads a Cause: a JSON document from Lambda, plain text from Step Functions itself. */
-export function readCause(cause: string): { happened: string; facts: Facts } {
+/** Reads a Cause, if there is one: a JSON document from Lambda, plain text from Step Functions itself. */
+export function readCause(cause = ''): { happened: string; facts: Facts } {
   const { errorMessage } = Object(parseJson(cause));
   return readMessage(typeof errorMessage === 'string' ? errorMessage : cause);
 }
