@@ -1,5 +1,5 @@
 import pMap from 'p-map';
-import { type Catalog, createCatalog } from './aws/catalog.ts';
+import { type Catalog, catalogOf } from './aws/catalog.ts';
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore } from './aws/objects.ts';
 import { type DayStore, judgeStored, readTable } from './days/read-days.ts';
@@ -232,10 +232,9 @@ function notificationOf({ subject: title, message }: Readiness): string {
 }
 
 export const handler = createHandler(READS.CheckReady, ReadyCheck, checkReady, (settings) => {
-  const { GLUE_DATABASE } = settings;
   return {
     store: createObjectStore(settings),
-    catalog: GLUE_DATABASE === undefined ? undefined : createCatalog({ GLUE_DATABASE }),
+    catalog: catalogOf(settings),
     ...targetOf(settings),
     program: settings.PROGRAM,
   };

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import pMap from 'p-map';
-import { type Catalog, createCatalog } from './aws/catalog.ts';
+import { type Catalog, catalogOf } from './aws/catalog.ts';
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { beginRun, type Judging } from './days/begin-run.ts';
@@ -165,10 +165,9 @@ async function planAccounts(
 }
 
 export const handler = createHandler(READS.PlanExport, PlanExportInput, planExport, (settings) => {
-  const { GLUE_DATABASE } = settings;
   return {
     store: createObjectStore(settings),
-    catalog: GLUE_DATABASE === undefined ? undefined : createCatalog({ GLUE_DATABASE }),
+    catalog: catalogOf(settings),
     ...targetOf(settings),
   };
 });

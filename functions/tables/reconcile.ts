@@ -8,7 +8,7 @@ import type { ReportRequest } from '../workflow/request/request.ts';
 import type { Window } from '../workflow/state-parts.ts';
 import type { SavedWindow } from '../workflow/states.ts';
 import { columnName, ledgerKey, REPORT, TOTAL, tableOf } from '../workflow/table.ts';
-import { type Curation, eachMonth, entryOf, stageWindow, type Work } from './curate-file.ts';
+import { type Curation, eachMonth, entryOf, stageWindow, type TableFile } from './curate-file.ts';
 import { type LedgerFact, mergeLedger } from './ledger.ts';
 import { damaged, list, TableProblem } from './report.ts';
 
@@ -17,23 +17,23 @@ import { damaged, list, TableProblem } from './report.ts';
  *
  * @throws DownloadRefused, ServiceUnavailable; TableProblem if it cannot be written
  */
-export async function curateTotal(state: SavedWindow, work: Work): Promise<Curation> {
-  if (!work.catalog) throw new TableProblem('without tables, there is no ledger');
+export async function curateTotal(state: SavedWindow, tableFile: TableFile): Promise<Curation> {
+  if (!tableFile.catalog) throw new TableProblem('without tables, there is no ledger');
   const { dimensions, ...request } = state.request as ReportRequest;
   const metrics = comparedMetrics(request).map(columnName);
-  const facts = await stageWindow(request, state.window, work, join(work.folder, 'total.parquet'));
+  const facts = await stageWindow(request, state.window, tableFile, join(tableFile.folder, 'total.parquet'));
   if (facts.table_problem !== undefined) throw new TableProblem(facts.table_problem);
   // It may be 0, or have another name now.
   const absent = facts.absent.filter((name) => metrics.includes(name));
   if (absent.length > 0) throw new TableProblem(`no row of it has ${list(absent)}`);
-  const entry = entryOf(state, work);
+  const entry = entryOf(state, tableFile);
   const lines = facts.days.map(({ day, sums }): LedgerFact => {
     const compared = Object.fromEntries(metrics.map((metric) => [metric, sums[metric] ?? null]));
     const day_over = wasOver(day, entry.version.created_at, entry.time_zone);
     return { ...entry, day, rows: 0, sums: compared, kind: TOTAL, day_over };
   });
-  const problem = await eachMonth(lines, work.signal, (month, some) =>
-    mergeLedger(work, request, month, some),
+  const problem = await eachMonth(lines, tableFile.signal, (month, facts) =>
+    mergeLedger(tableFile, request, month, facts),
   );
   if (problem !== undefined) throw new TableProblem(problem);
   return { rows: facts.rows, curated: {}, warnings: [] };
@@ -88,7 +88,11 @@ export async function readComparedDays(
         return [{ date, metric, rows_sum, platform_total, difference: rows_sum - platform_total }];
       });
     })
-    .toSorted((one, other) => one.date.localeCompare(other.date) || one.metric.localeCompare(other.metric));
+    .toSorted(byDateAndMetric);
+}
+
+function byDateAndMetric(first: ComparedDay, second: ComparedDay): number {
+  return first.date.localeCompare(second.date) || first.metric.localeCompare(second.metric);
 }
 
 /** The lines of the newest of the reports that have one id. */

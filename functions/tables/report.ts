@@ -125,7 +125,7 @@ export function otherRequest(account: string): string {
   return `the request differs from the one that account ${account} has in the deployed config`;
 }
 
-export function refused(fault: string): DownloadRefused {
+export function refusedFile(fault: string): DownloadRefused {
   return new DownloadRefused(`The file ${fault}. It is not a report.`);
 }
 

@@ -1,5 +1,5 @@
 import { jsonParser } from 'stream-json/parser.js';
-import { MalformedJson, refused, shorten, TableProblem } from './report.ts';
+import { MalformedJson, refusedFile, shorten, TableProblem } from './report.ts';
 
 /** Characters of a file, or of a line, in a message. */
 export const SHOWN = 80;
@@ -155,7 +155,7 @@ export async function findJsonFault(
     if (isEnd ? depth === 0 : piece.at(-1) === LINE_FEED) read(ENOUGH);
   });
   if (bad !== undefined) return new MalformedJson(reason ?? 'it does not parse', bad);
-  return depth > 0 ? refused('is JSON that is cut off') : undefined;
+  return depth > 0 ? refusedFile('is JSON that is cut off') : undefined;
 }
 
 const LINE_FEED = 10;
