@@ -52,7 +52,7 @@ export async function listAdvertisers(
   const { token, request: _, reports: __, ...listing } = caller;
   if (!read?.isComplete) return { ...plan, token, listing, warnings: [...warnings] };
   const ids = await readIds(read, plan, dependencies);
-  for (const warning of warnOfPages(read)) warnings.add(warning);
+  for (const warning of warnWithoutTotal(read)) warnings.add(warning);
   return storeList({ ...plan, warnings: [...warnings] }, ids, dependencies);
 }
 
@@ -73,10 +73,10 @@ async function storeList(
   const next = { ...rest, warnings: [...new Set(all)], newcomers };
   if (key !== undefined && last?.join() === ids.join())
     return { ...next, advertisers: { key, count: ids.length } };
-  const own = advertisersKey(request, now());
+  const newKey = advertisersKey(request, now());
   const list: AdvertiserList = { version: '1', execution, advertiser_ids: [...ids] };
-  await store.putJson(own, list);
-  return { ...next, advertisers: { key: own, count: ids.length } };
+  await store.putJson(newKey, list);
+  return { ...next, advertisers: { key: newKey, count: ids.length } };
 }
 
 /** @returns what this call read, and what the next call needs if that is not all */
@@ -128,7 +128,7 @@ async function readIds(
 }
 
 /** A count that stays the same shows that no advertiser was removed meanwhile. */
-function warnOfPages({ pages, total }: ReadLines): string[] {
+function warnWithoutTotal({ pages, total }: ReadLines): string[] {
   if (pages < 2 || total !== undefined) return [];
   return [
     `the list of advertisers came in ${pages} pages without a total: one may be missing if another was removed meanwhile`,

@@ -48,10 +48,10 @@ export async function compareWithDelivered(
   const isManifest = (key: string) => key.endsWith(`/${MANIFEST}`);
   const findList = async (key: string) => parseManifest(await store.getText(key), key, now)?.advertisers?.key;
   // Nearly always, the last window has the same list, and no other manifest is read.
-  const last = (await listWindows(store, request)).findLast(isManifest);
+  const keys = await listWindows(store, request);
+  const last = keys.findLast(isManifest);
   const lastList = last && (await findList(last));
   if (lastList && (await readAdvertisers(store, lastList))?.join() === ids.join()) return { gone: [] };
-  const keys = await listWindows(store, request, { start_date: '' });
   const named = await pMap(keys.filter(isManifest), findList, { concurrency: PARALLEL });
   const listKeys = new Set(named.filter((key) => key !== undefined));
   const read = async (key: string) => (await readAdvertisers(store, key)) ?? [];

@@ -49,7 +49,7 @@ export async function beginRun(
 ): Promise<Chosen> {
   const key = runKey(request, execution);
   // The execution of several accounts wrote it, or an earlier try of this one.
-  const announced = parseRun((await store.getText(key)) ?? '', key, request, now);
+  const announced = parseRun(await store.getText(key), key, request, now);
   const finished = manner.resumes && (await findFinished(judged, manner.resumes, announced, store, now));
   const chosen = finished
     ? await chooseUnfinished(judged, finished.run, store, now)

@@ -72,22 +72,26 @@ export function judgeDays<D extends Delivery>(
 ): JudgedDay<D>[] {
   const newestFirst = evidence.deliveries
     .filter(({ lost }) => !lost)
-    .toSorted((one, other) => compareReports(other, one));
-  const attempts = evidence.attempts ?? [];
-  return days.map((day) => {
-    const delivery = newestFirst.find((candidate) => covers(candidate, day));
-    const shown = evidence.shown?.[day];
-    const known = { day, ...(delivery && { delivery }), ...(shown && { shown }) };
-    if (!delivery) return { ...known, state: 'missing', ...findReason(day, attempts) };
-    if (!wasOver(day, delivery.created_at, evidence.timeZone))
-      return { ...known, state: 'missing', reason: 'partial' };
-    if (evidence.shown && isBehind(delivery, shown, evidence.hash)) {
-      const lacks = shown?.lacks && `the table shows it without ${shown.lacks.join(', ')}`;
-      return { ...known, state: 'behind', problem: delivery.table_problem ?? lacks };
-    }
-    if (shown && isHeldBy(delivery, shown)) return { ...known, state: 'held' };
-    return { ...known, state: delivery.request_hash === evidence.hash ? 'there' : 'older' };
-  });
+    .toSorted((first, second) => compareReports(second, first));
+  return days.map((day) => judgeDay(day, newestFirst, evidence));
+}
+
+function judgeDay<D extends Delivery>(
+  day: string,
+  newestFirst: readonly D[],
+  { shown: table, hash, timeZone, attempts = [] }: DayEvidence<D>,
+): JudgedDay<D> {
+  const delivery = newestFirst.find((candidate) => covers(candidate, day));
+  const shown = table?.[day];
+  const known = { day, ...(delivery && { delivery }), ...(shown && { shown }) };
+  if (!delivery) return { ...known, state: 'missing', ...findReason(day, attempts) };
+  if (!wasOver(day, delivery.created_at, timeZone)) return { ...known, state: 'missing', reason: 'partial' };
+  if (table && isBehind(delivery, shown, hash)) {
+    const lacks = shown?.lacks && `the table shows it without ${shown.lacks.join(', ')}`;
+    return { ...known, state: 'behind', problem: delivery.table_problem ?? lacks };
+  }
+  if (shown && isHeldBy(delivery, shown)) return { ...known, state: 'held' };
+  return { ...known, state: delivery.request_hash === hash ? 'there' : 'older' };
 }
 
 /** A window without days, which a query for purchases may have, covers its start. */
@@ -120,12 +124,15 @@ function isBehind(delivery: Delivery, entry: ShownDay | undefined, hash: string)
   return age > 0 || (age === 0 && lacks);
 }
 
+function latestAttempt(attempts: readonly Attempt[]): Attempt | undefined {
+  return attempts.toSorted((first, second) => Date.parse(second.at) - Date.parse(first.at)).at(0);
+}
+
 function findReason(
   day: string,
   attempts: readonly Attempt[],
 ): Pick<JudgedDay, 'reason' | 'problem'> & { readonly reason: MissingReason } {
-  const ofDay = attempts.filter((attempt) => covers(attempt, day));
-  const latest = ofDay.toSorted((one, other) => Date.parse(other.at) - Date.parse(one.at))[0];
+  const latest = latestAttempt(attempts.filter((attempt) => covers(attempt, day)));
   if (!latest) return { reason: 'never' };
   return latest.error === undefined ? { reason: 'interrupted' } : { reason: 'failed', problem: latest.error };
 }

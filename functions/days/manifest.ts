@@ -116,8 +116,8 @@ export async function writeManifest(
   const key = manifestKey(state.request, state.window);
   const manifest = createManifest(state, table_problem, publishing);
   const old = await store.getTagged(key);
-  const other = parseManifest(old?.text, key, now());
-  if (other && Date.parse(createdAt(other)) > Date.parse(createdAt(manifest))) return other;
+  const stored = parseManifest(old?.text, key, now());
+  if (stored && Date.parse(createdAt(stored)) > Date.parse(createdAt(manifest))) return stored;
   if (await store.putJson(key, manifest, old ?? 'absent')) return undefined;
   throw new ServiceUnavailable(`Another execution wrote ${key} at the same time.`, { key });
 }

@@ -35,6 +35,7 @@ export type StoredDay = JudgedDay<StoredDelivery>;
  * Reads everything that tells what some days of an export are, and judges them.
  *
  * @param days ascending
+ * @param since only reports that were created since this instant count
  * @returns `unread`: the reason why the table cannot be read. The days are then judged by manifests alone
  * @throws AccessRefused, ServiceUnavailable
  */
@@ -43,23 +44,32 @@ export async function readDays(
   judged: JudgedExport,
   days: readonly string[],
   now: Date,
+  since?: Date,
 ): Promise<{ readonly days: StoredDay[]; readonly records: ExportRecords; readonly unread?: string }> {
-  const range = rangeOf(days);
   const [records, table] = await Promise.all([
-    readRecords(store, judged.request, now, range),
-    readTable(store, judged, days).catch((error: Error) => {
-      const reason = reasonOf(error);
-      if (reason === undefined) throw error;
-      return { unread: reason };
-    }),
+    readRecords(store, judged.request, now, rangeOf(days)),
+    tryTable(store, judged, days),
   ]);
-  const unread = table !== undefined && 'unread' in table ? table.unread : undefined;
-  const entries = table !== undefined && 'shown' in table ? table : undefined;
   return {
-    days: judgeStored(days, judged, records, entries),
+    days: judgeStored(days, judged, records, table.entries, since),
     records,
-    ...(unread !== undefined && { unread }),
+    ...(table.unread !== undefined && { unread: table.unread }),
   };
+}
+
+/** @returns `unread`: the reason why the table cannot be read */
+async function tryTable(
+  store: DayStore,
+  judged: JudgedExport,
+  days: readonly string[],
+): Promise<{ readonly entries?: TableEntries | undefined; readonly unread?: string }> {
+  try {
+    return { entries: await readTable(store, judged, days) };
+  } catch (error) {
+    const unread = reasonOf(error);
+    if (unread === undefined) throw error;
+    return { unread };
+  }
 }
 
 /** Reads what the table shows; undefined if the export has no table. @throws AccessRefused */
@@ -112,11 +122,11 @@ export function judgeStored(
   });
 }
 
-/** @param days ascending @returns the range of the days; of no days, one without days */
-function rangeOf(days: readonly string[]): DateRange {
-  const start_date = days[0] ?? '1900-01-01';
-  const last = days.at(-1) ?? start_date;
-  return { start_date, end_date: last };
+/** @param days ascending @returns undefined of no days */
+function rangeOf(days: readonly string[]): DateRange | undefined {
+  const start_date = days.at(0);
+  const last = days.at(-1);
+  return start_date === undefined || last === undefined ? undefined : { start_date, end_date: last };
 }
 
 function monthOf(day: string): string {

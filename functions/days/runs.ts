@@ -37,12 +37,12 @@ type RunStore = Pick<ObjectStore, 'list' | 'getText'>;
 export async function readRuns(store: RunStore, id: ExportId, now: Date): Promise<ReadRecords<Run>> {
   const keys = await store.list(runsPrefix(id));
   const { records, damaged } = await readAll(store, keys, (text, key) => parseRun(text, key, id, now));
-  const oldestFirst = (one: Run, other: Run) => Date.parse(one.began_at) - Date.parse(other.began_at);
+  const oldestFirst = (first: Run, second: Run) => Date.parse(first.began_at) - Date.parse(second.began_at);
   return { records: records.toSorted(oldestFirst), damaged };
 }
 
 /** @returns undefined if the text is no run, or tells what cannot be true */
-export function parseRun(text: string, key: string, id: ExportId, now: Date): Run | undefined {
+export function parseRun(text: string | undefined, key: string, id: ExportId, now: Date): Run | undefined {
   const { data: run } = Run.safeParse(parseJson(text));
   if (!run) return undefined;
   const { execution, began_at, request } = run;
@@ -73,7 +73,7 @@ export function runningExecution(
   { execution, parent }: Pick<Run, 'execution' | 'parent'>,
   running: readonly string[],
 ): string | undefined {
-  return [execution, parent].find((one) => one !== undefined && running.includes(one));
+  return [execution, parent].find((name) => name !== undefined && running.includes(name));
 }
 
 /** A run that is old enough that nobody will finish it. */

@@ -39,14 +39,16 @@ export function differencesOf(
   configured: ExportRequest,
   target: RequestTarget,
 ): string[] {
-  const one = identityOf(request, target);
-  const other = identityOf(configured, target);
-  return [...new Set([...Object.keys(one), ...Object.keys(other)])].flatMap((field) => {
-    const [asked, wanted] = [one[field], other[field]];
+  const identity = identityOf(request, target);
+  const configuredIdentity = identityOf(configured, target);
+  const fields = new Set([...Object.keys(identity), ...Object.keys(configuredIdentity)]);
+  return [...fields].flatMap((field) => {
+    const asked = identity[field];
+    const wanted = configuredIdentity[field];
     if (JSON.stringify(withSortedKeys(asked)) === JSON.stringify(withSortedKeys(wanted))) return [];
     if (!Array.isArray(asked) || !Array.isArray(wanted)) return [field];
-    const more = asked.filter((each) => !wanted.includes(each));
-    const fewer = wanted.filter((each) => !asked.includes(each));
+    const more = asked.filter((value) => !wanted.includes(value));
+    const fewer = wanted.filter((value) => !asked.includes(value));
     const words = [
       ...(more.length > 0 ? [`more: ${more.join(', ')}`] : []),
       ...(fewer.length > 0 ? [`fewer: ${fewer.join(', ')}`] : []),

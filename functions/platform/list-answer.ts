@@ -28,11 +28,11 @@ export function readListPage(
   const isBare = answer.status === 204 || answer.text.trim() === '';
   const body = isBare ? null : parseBody(answer, parseExactJson);
   const path = setting?.split('.') ?? before;
-  const found = path ? itemsAt(body, path) : onlyItems(body);
-  const page = { answer, counted: countIn(answer, body, found?.path ?? path) };
-  if (found && found.items.length > 0) return { ...page, ...found };
+  const items = path ? itemsAt(body, path) : onlyItems(body);
+  const page = { answer, counted: countIn(answer, body, items?.path ?? path) };
+  if (items && items.items.length > 0) return { ...page, ...items };
   if (isObject(body)) requireNoFault(answer, body);
-  if (!found) requireEmptyPage(answer, body, { setting, before });
+  if (!items) requireEmptyPage(answer, body, { setting, before });
   return { ...page, items: [], path: undefined };
 }
 

@@ -20,10 +20,10 @@ const MAX_PARSED = 16 * 1024 ** 2;
 
 /** The body of a query. */
 export function purchaseQuery(request: PurchasesRequest): JsonObject {
-  return toRequest(request).body ?? {};
+  return createRequest(request).body ?? {};
 }
 
-function toRequest({ options, advertiser_id, start_date, end_date }: PurchasesRequest): Request {
+function createRequest({ options, advertiser_id, start_date, end_date }: PurchasesRequest): Request {
   if (!PURCHASES) throw new TypeError('The contract has no purchases');
   return PURCHASES.request({ options, advertiser_id, start_date, end_date });
 }
@@ -36,16 +36,12 @@ function toRequest({ options, advertiser_id, start_date, end_date }: PurchasesRe
  * @returns the answer, without the gzip of a gateway and otherwise unchanged
  * @throws DownloadRefused if the answer is too large or encoded; the errors of any other call
  */
-export async function queryPurchases(
-  platform: Platform,
-  authorization: Authorization,
-  request: PurchasesRequest,
-) {
+export async function postQuery(platform: Platform, authorization: Authorization, request: PurchasesRequest) {
   const about = { doing: `querying the purchases of ${describeDays(request)}` };
   const timeouts = { headers: ANSWER_TIMEOUT, total: ANSWER_TIMEOUT, ...platform.timeouts };
   const answer = await send(
     { ...platform, timeouts },
-    apiCall(platform, authorization, toRequest(request), about),
+    apiCall(platform, authorization, createRequest(request), about),
     ANSWER_CAP,
   );
   if (isSuccess(answer) && answer.truncated)

@@ -64,11 +64,11 @@ const Polled = z.object({
 
 /** The body that creates a report. */
 export function reportBody(request: ReportRequest, window: Window): JsonObject {
-  return toRequest(request, window).body ?? {};
+  return createRequest(request, window).body ?? {};
 }
 
 /** @param ids in place of the request's */
-function toRequest(request: ReportRequest, window: Window, ids = request.advertiser_ids): Request {
+function createRequest(request: ReportRequest, window: Window, ids = request.advertiser_ids): Request {
   const { options, metrics, dimensions, granularity, format } = request;
   const { start_date, end_date } = window;
   const days = { start_date, end_date, last_date: addDays(end_date, -1) };
@@ -81,7 +81,7 @@ function toRequest(request: ReportRequest, window: Window, ids = request.adverti
  * @param all the ids, if the request is for all advertisers. Advertisers that the platform refuses by name
  *   are left out once; a refusal has created nothing
  */
-export async function createReport(
+export async function postReport(
   platform: Platform,
   authorization: Authorization,
   request: ReportRequest,
@@ -91,7 +91,7 @@ export async function createReport(
   const about = { doing: `creating a report for ${describeDays(window)}`, creates: true };
   const post = (ids: readonly string[]) => {
     const named = ids.length > 0 ? [...ids] : request.advertiser_ids;
-    return send(platform, apiCall(platform, authorization, toRequest(request, window, named), about));
+    return send(platform, apiCall(platform, authorization, createRequest(request, window, named), about));
   };
   const first = await post(all);
   const refused = refusedAdvertisers(first, request, window, all);
@@ -126,12 +126,12 @@ export async function getReport(
     status: cleanSentence(record.status, secrets),
     meaning: Object.hasOwn(STATUSES, record.status) ? STATUSES[record.status] : undefined,
     downloadUrl: record.url ?? undefined,
-    reason: reasonOf(record.reason, secrets),
+    reason: describeReason(record.reason, secrets),
     requestId: requestIdOf(answer),
   };
 }
 
-function reasonOf(reason: unknown, secrets: readonly string[]): string | undefined {
+function describeReason(reason: unknown, secrets: readonly string[]): string | undefined {
   if (reason === undefined || reason === null || reason === '') return undefined;
   // Within JSON, a token or a URL may be written in another way, so each text is cleaned before.
   try {

@@ -84,7 +84,7 @@ export async function openDatabase(folder: string, signal: AbortSignal, columns 
         const names = reader.deduplicatedColumnNames();
         return reader.getRowsJson().map((row) => byName(names.map((name, at) => [name, row[at] ?? null])));
       } catch (error) {
-        throw limitOf(error, signal) ?? explain(error as Error, columns);
+        throw limitOf(error, signal) ?? explainError(error as Error, columns);
       }
     },
     [Symbol.dispose]() {
@@ -114,7 +114,7 @@ export async function openScratchFolder(name: string): Promise<ScratchFolder> {
 }
 
 /** @returns the error itself, unless it is about memory or a file's text */
-function explain(error: Error, columns: number): Error {
+function explainError(error: Error, columns: number): Error {
   if (error.message.startsWith('Out of Memory Error'))
     return new TableProblem(
       `the file, for ${count(columns, 'column')} of its table, needs more than CurateReport's memory; ` +

@@ -35,9 +35,9 @@ export interface LedgerFact extends DayFacts, Entry {
 
 /** The facts that a report adds: what it says of a day, and that its having no rows is accepted. */
 export function reportFacts(report: Omit<LedgerFact, 'kind'>, accepted_at: string | undefined): LedgerFact[] {
-  const said = { ...report, kind: REPORT } as const;
-  if (accepted_at === undefined) return [said];
-  return [said, { ...report, kind: ACCEPTED, copied_at: accepted_at, sums: {} }];
+  const fact = { ...report, kind: REPORT } as const;
+  if (accepted_at === undefined) return [fact];
+  return [fact, { ...report, kind: ACCEPTED, copied_at: accepted_at, sums: {} }];
 }
 
 /** The facts that an object of a table knows of its days: of the reports that they show, and that are held. */

@@ -73,7 +73,7 @@ export async function readObject(database: Database, path: string): Promise<OldO
   );
   return {
     path,
-    columns: new Map(columns.map((each) => [String(each.column_name), String(each.column_type)])),
+    columns: new Map(columns.map((row) => [String(row.column_name), String(row.column_type)])),
     days: days && readShownDays(String(days.text)),
   };
 }
@@ -95,19 +95,19 @@ async function write(database: Database, folder: string, { rows, days }: NewObje
  * @throws TableProblem if one has another type
  */
 export function selectOld(
-  { path, columns: found }: OldObject,
+  { path, columns: types }: OldObject,
   columns: readonly TableColumn[],
   values: Readonly<Record<string, string>> = {},
   others: readonly string[] = [],
 ): string {
-  const absent = columns.filter(({ name }) => !found.has(name));
-  const other = columns.find(
+  const absent = columns.filter(({ name }) => !types.has(name));
+  const changed = columns.find(
     ({ name, type }) =>
-      !Object.hasOwn(values, name) && (found.get(name) ?? duckType(type)) !== duckType(type),
+      !Object.hasOwn(values, name) && (types.get(name) ?? duckType(type)) !== duckType(type),
   );
-  if (other)
+  if (changed)
     throw new TableProblem(
-      `column ${other.name} is ${other.type} now, but was written as ${found.get(other.name)?.toLowerCase()}; remove the table's objects and rebuild it. Run the command rebuild NAME before, too: it names the days that no file gives again, which would be lost`,
+      `column ${changed.name} is ${changed.type} now, but was written as ${types.get(changed.name)?.toLowerCase()}; remove the table's objects and rebuild it. Run the command rebuild NAME before, too: it names the days that no file gives again, which would be lost`,
     );
   const nulls = absent.map(({ name, type }) => [name, `CAST(NULL AS ${duckType(type)})`]);
   const selected = [select(columns, { ...Object.fromEntries(nulls), ...values }), ...others.map(identifier)];

@@ -33,7 +33,7 @@ export abstract class ExportError extends Error {
   constructor(happened: string, facts: Facts = {}, options?: ErrorOptions) {
     // The cut may split a surrogate pair.
     const sentence = happened.slice(0, MAX_MESSAGE / 2).toWellFormed();
-    super(`${sentence}\n${JSON.stringify(shorten(facts, MAX_MESSAGE / 2))}`, options);
+    super(`${sentence}\n${JSON.stringify(limitFacts(facts, MAX_MESSAGE / 2))}`, options);
     this.happened = sentence;
     this.facts = facts;
   }
@@ -46,7 +46,7 @@ function named<const Name extends string>(name: Name) {
 }
 
 /** Leaves out list entries and values that do not fit. */
-function shorten(facts: Facts, characters: number): Facts {
+function limitFacts(facts: Facts, characters: number): Facts {
   let left = characters;
   const fits = (value: unknown) => {
     left -= JSON.stringify(value)?.length ?? 0;

@@ -50,11 +50,11 @@ export type ReportVersion = Pick<ShownDay, 'report_id' | 'created_at' | 'request
 export type ReportId = Pick<ReportVersion, 'report_id' | 'created_at'>;
 
 /** Positive if the first report is the newer one, 0 if they are the same. */
-export function compareReports(one: ReportId, other: ReportId): number {
-  const age = Date.parse(one.created_at) - Date.parse(other.created_at);
+export function compareReports(first: ReportId, second: ReportId): number {
+  const age = Date.parse(first.created_at) - Date.parse(second.created_at);
   if (age !== 0) return age;
-  if (one.report_id === other.report_id) return 0;
-  return one.report_id > other.report_id ? 1 : -1;
+  if (first.report_id === second.report_id) return 0;
+  return first.report_id > second.report_id ? 1 : -1;
 }
 
 /** By date. */

@@ -78,10 +78,10 @@ export const LIST_COLUMNS: readonly Column[] = ['id', 'name', 'created_at', 'ite
 
 /** All columns of a table's objects, in their order. */
 export function tableColumns({ kind, columns, currencies }: TableSchema): TableColumn[] {
-  const own = columns.map(({ name, type }) => ({ name, type }));
-  if (kind === 'list') return [BEFORE[0], ...own, { name: 'snapshot_at', type: 'timestamp' }];
+  const ofFile = columns.map(({ name, type }) => ({ name, type }));
+  if (kind === 'list') return [BEFORE[0], ...ofFile, { name: 'snapshot_at', type: 'timestamp' }];
   const currency = Object.keys(currencies).length > 0 ? [CURRENCY] : [];
-  return [...BEFORE, ...own, ...currency, ...AFTER];
+  return [...BEFORE, ...ofFile, ...currency, ...AFTER];
 }
 
 /**

@@ -22,7 +22,7 @@ export function addDays(date: string, days: number): string {
   return new Date(Date.parse(date) + days * DAY_MS).toISOString().slice(0, 10);
 }
 
-/** The first of some dates; undefined of none. */
+/** The first of some dates, or of times in UTC; undefined of none. */
 export function earliest(dates: readonly string[]): string | undefined {
   return dates.toSorted().at(0);
 }
@@ -122,8 +122,8 @@ export function isPeriod(text: string): boolean {
  * of a month, `month_to_date` is therefore the whole month before.
  */
 export function resolvePeriod(period: string, today: string): DateRange {
-  const days = period === 'yesterday' ? 1 : Number(PERIOD.exec(period)?.[1]);
-  if (days > 0) return { start_date: addDays(today, -days), end_date: today };
+  const [, days] = period === 'yesterday' ? [period, '1'] : (PERIOD.exec(period) ?? []);
+  if (days !== undefined) return { start_date: addDays(today, -Number(days)), end_date: today };
   const firstOfMonth = `${today.slice(0, 8)}01`;
   if (period === 'month_to_date' && today > firstOfMonth) {
     return { start_date: firstOfMonth, end_date: today };
