@@ -52,15 +52,12 @@ export async function* listPages(
 ): AsyncGenerator<ReadPage, void, undefined> {
   const { limit } = list;
   const isFiltered = Object.keys(list.filters).length > 0;
-  const ask = (offset: number, path?: readonly string[]) =>
-    requestPage(platform, authorization, list, offset, path);
+  const ask: Ask = (offset, path) => requestPage(platform, authorization, list, offset, path);
   const repeats = watchRepeats();
   let progress = begun;
   for (;;) {
-    let reply = markRepeated(await ask(progress?.offset ?? 0, progress?.path), progress, repeats);
     // A gateway may have refused one request, or items may have moved while the list was read.
-    if (reply.is !== 'page')
-      reply = markRepeated(await ask(progress?.offset ?? 0, progress?.path), progress, repeats);
+    const reply = await requestTwice(() => requestNext(ask, progress, repeats));
     if (reply.is === 'page' && reply.items.length === 0)
       return requireWholeList(reply, progress, isFiltered ? warn : undefined);
     if (reply.is === 'page') {
@@ -90,12 +87,22 @@ async function requestPage(
   return { is: 'page', ...readListPage(requireSuccess(answer, 200, 204), items ?? LISTS.items, path) };
 }
 
-/** A page that comes again is doubtful. */
-function markRepeated(reply: Reply, progress: ListProgress | undefined, repeats: Repeats): Reply {
-  if (reply.is !== 'page' || !progress) return reply;
+type Ask = (offset: number, path?: readonly string[]) => Promise<Reply>;
+
+/** Requests the next page. One that comes again is doubtful. */
+async function requestNext(ask: Ask, progress: ListProgress | undefined, repeats: Repeats): Promise<Reply> {
+  if (!progress) return ask(0);
+  const reply = await ask(progress.offset, progress.path);
+  if (reply.is !== 'page') return reply;
   const digest = digestOf(reply.items);
   const isRepeated = [progress.first.digest, progress.last.digest].includes(digest) || repeats.has(digest);
   return isRepeated ? { is: 'repeated', answer: reply.answer, digest } : reply;
+}
+
+/** Requests a page again if the first answer is doubtful. */
+async function requestTwice(request: () => Promise<Reply>): Promise<Reply> {
+  const reply = await request();
+  return reply.is === 'page' ? reply : request();
 }
 
 /** @throws AnswerUnreadable if the platform counts more items than it sent. With filters, it only warns */
@@ -120,7 +127,7 @@ interface Ending {
   readonly limit: number;
   readonly isFiltered: boolean;
   readonly warn: (warning: string) => void;
-  readonly ask: (offset: number, path: readonly string[]) => Promise<Reply>;
+  readonly ask: Ask;
 }
 
 /**

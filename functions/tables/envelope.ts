@@ -47,20 +47,20 @@ export async function* cutRows(
   envelope: Envelope,
   result: { isArray: boolean },
 ): AsyncGenerator<string> {
-  const search = createSearch(envelope);
+  const search = beginSearch(envelope);
   const writer = createRowWriter(search);
   yield writer.begin();
   try {
     for await (const text of texts) yield writer.take(text);
   } catch (error) {
-    if (search.verdict() === 'several values') return;
+    if (verdictOf(search) === 'several values') return;
     // The parser's errors have no code.
     if ((error as NodeJS.ErrnoException).code !== undefined) throw error;
     throw new MalformedJson((error as Error).message);
   }
   if (writer.isOpen()) throw refusedFile('is JSON that is cut off');
   yield writer.end();
-  const verdict = search.verdict();
+  const verdict = verdictOf(search);
   requireClear(verdict, envelope);
   result.isArray = verdict === 'array';
 }
@@ -81,86 +81,104 @@ function requireClear(verdict: Verdict, { path, start }: Envelope): void {
     throw refusedFile(`is an object with ${none}, the path that "rows" of the request names`);
 }
 
-type Search = ReturnType<typeof createSearch>;
-
-/** Finds the rows of an object. It sees each value outside of them, in the order of the text. */
-function createSearch({ path, fields }: Envelope) {
+/** What is known of an object, after some of its values. */
+interface Search extends Pick<Envelope, 'path' | 'fields'> {
   /**
    * `outside`: no array at a possible place has begun · `array`: the last one has no objects so far ·
    * `rows`: the items of the last one are rows
    */
-  let state: 'outside' | 'array' | 'rows' = 'outside';
-  let values = 0;
-  let arraysOfRows = 0;
-  let hasOtherArrays = false;
-  const object = createRowTest(fields);
-  // For each array at a possible place. An object may have two of one name.
-  const items: ReturnType<typeof createRowTest>[] = [];
+  state: 'outside' | 'array' | 'rows';
+  /** Values of the text, at its top. */
+  values: number;
+  arraysOfRows: number;
+  hasOtherArrays: boolean;
+  readonly object: RowTest;
+  /** The names in the rows of each array at a possible place. An object may have two of one name. */
+  readonly rows: RowTest[];
+}
 
-  const isPlace = (keys: readonly unknown[]) =>
-    path === undefined ? keys.length <= MAX_KEYS : keys.join('.') === path;
-
-  function beginArray(): void {
-    state = 'array';
-    items.push(
-      createRowTest(fields && { date: outermost(fields.date), metrics: fields.metrics.map(outermost) }),
-    );
-    if (path !== undefined) beginRows();
-  }
-
-  function beginRows(): void {
-    if (state !== 'array') return;
-    state = 'rows';
-    arraysOfRows += 1;
-  }
-
+function beginSearch({ path, fields }: Envelope): Search {
   return {
-    /** @param stack the keys and positions that lead to the value @returns true if it is one of the rows */
-    see(stack: readonly (string | number | null)[], { name }: Token): boolean {
-      if (stack.length === 0) {
-        values += 1;
-        if (values > 1) throw new Error('another value follows');
-        return false;
-      }
-      if (path === undefined) object.see(stack.join('.'));
-      const isItem = typeof stack.at(-1) === 'number';
-      const keys = isItem ? stack.slice(0, -1) : stack;
-      if (keys.length === 0 || keys.some((key) => typeof key === 'number')) return false;
-      if (!isPlace(keys)) {
-        hasOtherArrays ||= isItem && name === 'startObject';
-        return false;
-      }
-      if (!isItem && name === 'startArray') beginArray();
-      if (isItem && name === 'startObject') beginRows();
-      return isItem && state === 'rows';
-    },
-
-    seeNameInRow(name: string): void {
-      items.at(-1)?.see(name);
-    },
-
-    verdict(): Verdict {
-      if (values > 1) return 'several values';
-      if (path !== undefined && arraysOfRows === 0) return hasOtherArrays ? 'another path' : 'no array';
-      if (object.isRow()) return items.some(({ isRow }) => isRow()) ? 'array or object' : 'object';
-      if (arraysOfRows > 1) return 'several arrays';
-      return arraysOfRows === 1 ? 'array' : 'no array';
-    },
+    path,
+    fields,
+    state: 'outside',
+    values: 0,
+    arraysOfRows: 0,
+    hasOtherArrays: false,
+    object: createRowTest(fields),
+    rows: [],
   };
+}
+
+/**
+ * Sees each value outside of the rows, in the order of the text.
+ *
+ * @param stack the keys and positions that lead to the value
+ * @returns true if it is one of the rows
+ */
+function seeValue(search: Search, stack: readonly (string | number | null)[], { name }: Token): boolean {
+  const { path, object } = search;
+  if (stack.length === 0) {
+    search.values += 1;
+    if (search.values > 1) throw new Error('another value follows');
+    return false;
+  }
+  if (path === undefined) object.see(stack.join('.'));
+  const isItem = typeof stack.at(-1) === 'number';
+  const keys = isItem ? stack.slice(0, -1) : stack;
+  if (keys.length === 0 || keys.some((key) => typeof key === 'number')) return false;
+  const isPlace = path === undefined ? keys.length <= MAX_KEYS : keys.join('.') === path;
+  if (!isPlace) {
+    search.hasOtherArrays ||= isItem && name === 'startObject';
+    return false;
+  }
+  if (!isItem && name === 'startArray') beginArray(search);
+  if (isItem && name === 'startObject') beginRows(search);
+  return isItem && search.state === 'rows';
+}
+
+function beginArray(search: Search): void {
+  const { path, fields, rows } = search;
+  search.state = 'array';
+  rows.push(
+    createRowTest(fields && { date: outermost(fields.date), metrics: fields.metrics.map(outermost) }),
+  );
+  if (path !== undefined) beginRows(search);
+}
+
+function beginRows(search: Search): void {
+  if (search.state !== 'array') return;
+  search.state = 'rows';
+  search.arraysOfRows += 1;
+}
+
+function verdictOf({ path, values, arraysOfRows, hasOtherArrays, object, rows }: Search): Verdict {
+  if (values > 1) return 'several values';
+  if (path !== undefined && arraysOfRows === 0) return hasOtherArrays ? 'another path' : 'no array';
+  if (object.isRow()) return rows.some(({ isRow }) => isRow()) ? 'array or object' : 'object';
+  if (arraysOfRows > 1) return 'several arrays';
+  return arraysOfRows === 1 ? 'array' : 'no array';
 }
 
 /** Parses a text piece by piece, and writes its rows as an array. */
 function createRowWriter(search: Search) {
   const parse = jsonParser({ streamValues: false, jsonStreaming: true });
-  const select = pick({ filter: search.see });
+  const select = pick({ filter: (stack, token) => seeValue(search, stack, token) });
   const write = stringer({ useValues: true });
   // Open objects and arrays, of the text and of the row.
   let depth = 0;
   let rowDepth = 0;
 
+  function takeToken(token: Token): string {
+    depth += OPENS[token.name] ?? 0;
+    let text = '';
+    for (const part of tokensIn(select(token))) text += writeToken(part);
+    return text;
+  }
+
   function writeToken(token: Token): string {
     rowDepth += OPENS[token.name] ?? 0;
-    if (rowDepth === 1 && token.name === 'keyValue') search.seeNameInRow(String(token.value));
+    if (rowDepth === 1 && token.name === 'keyValue') search.rows.at(-1)?.see(String(token.value));
     return String(write(token));
   }
 
@@ -170,19 +188,21 @@ function createRowWriter(search: Search) {
     /** True if the text ends inside of a value. */
     isOpen: () => depth > 0,
     /** @returns the rows of the next piece */
-    take(text: string): string {
-      const tokens = parse(text);
-      let rows = '';
-      for (const token of typeof tokens === 'object' ? tokens.values : []) {
-        depth += OPENS[token.name] ?? 0;
-        const selected = select(token);
-        if (typeof selected !== 'object') continue;
-        for (const part of 'values' in selected ? selected.values : [selected]) rows += writeToken(part);
-      }
-      return rows;
+    take(piece: string): string {
+      let text = '';
+      for (const token of tokensIn(parse(piece))) text += takeToken(token);
+      return text;
     },
   };
 }
+
+/** @param result of a stage of stream-json: one token, several, or a symbol for none */
+function tokensIn(result: ReturnType<ReturnType<typeof pick>>): readonly Token[] {
+  if (typeof result !== 'object') return [];
+  return 'values' in result ? result.values : [result];
+}
+
+type RowTest = ReturnType<typeof createRowTest>;
 
 /** Looks for the date and a metric among the names of one object, or of many. */
 function createRowTest(fields: RowFields | undefined) {

@@ -253,9 +253,7 @@ function decideDay(
 ): MergedDay {
   const { version, lost } = report;
   const { counts, shown: next, ...facts } = judgeDay(dayOfReport, report);
-  const lostReport = lost?.(facts.day);
-  // The rows of the newest report that counts are lost, so an older report must not take its place.
-  if (lostReport && !(counts && compareReports(version, lostReport) > 0))
+  if (staysLost(version, counts, lost?.(facts.day)))
     return { ...facts, restated: false, outcome: counts ? 'kept' : 'held' };
   if (!shown) return { ...facts, restated: false, outcome: 'shown', entry: firstEntry(next, facts) };
   const age = compareReports(version, shown);
@@ -267,13 +265,30 @@ function decideDay(
     const held = { ...version, ledger: next.ledger };
     return { ...facts, restated: false, outcome: 'held', ...(isNewest && { entry: { ...shown, held } }) };
   }
+  const held = counts ? heldBeside(version, shown, shownCounts) : undefined;
+  return { ...facts, outcome: 'shown', ...showInstead(shown, next, facts, report, before, held) };
+}
+
+/** The rows of the newest report that counts are lost, so an older report must not take its place. */
+function staysLost(version: ReportVersion, counts: boolean, lostReport: ReportId | undefined): boolean {
+  return lostReport !== undefined && !(counts && compareReports(version, lostReport) > 0);
+}
+
+/** The report takes the place of another one. */
+function showInstead(
+  shown: ShownDay,
+  next: JudgedDay['shown'],
+  facts: Omit<JudgedDay, 'counts' | 'shown'>,
+  { version, warnBelow = 0 }: TableReport,
+  before: Sums,
+  held: ShownDay['held'],
+): Pick<MergedDay, 'restated' | 'fell' | 'entry'> {
+  const { rows, sums, accepted_at } = facts;
   const isSameRequest = shown.request_hash === version.request_hash;
   const earlier = { ...before, rows: String(shown.rows) };
-  const fell = isSameRequest ? findFall(earlier, dayOfReport, report.warnBelow ?? 0) : undefined;
-  const restated = shown.rows !== facts.rows || hasOtherSums(before, facts.sums, shown);
-  const held = counts ? heldBeside(version, shown, shownCounts) : undefined;
-  const entry = { ...next, restated, accepted_at: facts.accepted_at, held, fell };
-  return { ...facts, outcome: 'shown', restated, fell, entry };
+  const fell = isSameRequest ? findFall(earlier, facts, warnBelow) : undefined;
+  const restated = shown.rows !== rows || hasOtherSums(before, sums, shown);
+  return { restated, fell, entry: { ...next, restated, accepted_at, held, fell } };
 }
 
 function judgeDay(dayOfReport: DayFacts, report: TableReport): JudgedDay {
