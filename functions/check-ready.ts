@@ -116,7 +116,7 @@ async function readStart(
   }
 }
 
-/** Of a list, any later snapshot will do, so all days until now are read. A time zone may be a day ahead. */
+/** Any later snapshot of a list will do, so all days until now are read. A time zone may be a day ahead. */
 function daysToRead(request: ExportRequest, now: Date): string[] {
   const days = splitRequest(request).flatMap(daysIn).toSorted();
   if (request.kind !== 'list') return days;

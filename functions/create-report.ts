@@ -36,7 +36,7 @@ export async function createReport(
 ): Promise<ReportWindow> {
   const { reports, request, window, advertisers, lost_answers = 0 } = state;
   if (reports.length >= MAX_REPORTS)
-    // It begins with the last answers, because an export shows only its first 400 bytes.
+    // The message begins with the last answers, because an export shows only its first 400 bytes.
     throw new ReportStuck(`No report could be delivered: ${describeLastAnswers(reports)}.`, idsOf(reports));
   const all = advertisers ? await readAdvertisers(store, advertisers.key) : [];
   if (!all)
@@ -73,7 +73,7 @@ function newReport({ id }: { readonly id: string }, { now }: PlatformAccess): Re
   return { id, created_at: now().toISOString(), useless_answers: 0, given_up: false };
 }
 
-/** Each window has the same words, so an export's result has them once. */
+/** The warning of each window has the same words, so an export's result has it once. */
 function leaveOut(
   { advertisers, ...state }: ReportWindow,
   all: readonly string[],

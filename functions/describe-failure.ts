@@ -38,7 +38,7 @@ export async function describeFailure(
   const planned = PublishExportInput.safeParse(state).data;
   // Everything was delivered, and only the event could not be sent.
   const published = ExportResult.safeParse(state).data;
-  // Undefined if the request was never checked: a key has only checked parts.
+  // Undefined if the request was never checked. Then there is no key, which has checked parts only.
   const asked = planned?.request ?? published;
   const key = asked && failureKey(asked, asked);
   const failure = {

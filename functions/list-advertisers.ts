@@ -19,7 +19,7 @@ import { READS, readSettingObject } from './workflow/settings.ts';
 import { type ExportPlan, PlanOfAll } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 
-/** The platform's list of advertisers, where it differs from the contract's. */
+/** The ways in which the platform's list of advertisers differs from the contract's. */
 interface List {
   readonly resource?: string;
   /** The place of the items. Default: the only array. */
@@ -34,12 +34,13 @@ interface Dependencies extends PlatformAccess, Pick<Common, 'millisecondsLeft'> 
 }
 
 /**
- * Lists the account's advertisers once for all windows, and writes their ids if they are others than in the
- * last list, or if the last list is damaged. Advertisers that no delivered report was asked for are
- * newcomers. If the platform interrupts the list, or one call is not enough, the plan has a `listing`: the
- * state machine waits, and the next call goes on.
+ * Lists the account's advertisers once for all windows. Writes their ids if the list has changed, or if the
+ * last list is damaged. Advertisers that no delivered report was asked for are newcomers. If the platform
+ * interrupts the list, or one call is not enough, the plan has a `listing`: the state machine waits, and the
+ * next call goes on.
  *
- * @throws RequestRefused if there is none, AnswerUnreadable if their ids cannot be found, TokenRefused
+ * @throws RequestRefused if there is no advertiser, AnswerUnreadable if their ids cannot be found,
+ *   TokenRefused
  * @throws PlatformUnavailable, RateLimited, OutOfTime, DownloadRefused
  * @throws AccessRefused, ServiceUnavailable
  */
@@ -56,7 +57,7 @@ export async function listAdvertisers(
   return storeList({ ...plan, warnings: [...warnings] }, ids, dependencies);
 }
 
-/** Writes the list, and names its newcomers, if it is another one than the last. */
+/** Writes the list if it has changed, and names its newcomers. */
 async function storeList(
   plan: PlanOfAll,
   ids: readonly string[],

@@ -64,11 +64,11 @@ interface Configured extends Pick<Judging, 'unread'> {
 
 /**
  * Reads the table of a name, and compares the requests of accounts with the configured ones. A name is one
- * request: another one would replace the configured one's files. An export without a table has nothing to be
- * compared with.
+ * request: another request would replace the configured one's files. Without a table, there is nothing to
+ * compare with.
  *
  * @param requests of one name
- * @throws InvalidInput with each account whose request is another one
+ * @throws InvalidInput with each account whose request differs
  */
 async function findConfigured(
   requests: readonly ExportRequest[],
@@ -78,7 +78,7 @@ async function findConfigured(
   const { catalog } = dependencies;
   if (catalog === undefined || first === undefined || first.kind === 'purchases') return { warnings: [] };
   try {
-    // Whatever `table` of the request says: the file would replace the configured one's.
+    // Also for a request with `table: false`: its file would replace the configured request's.
     const schema = await catalog.getTable(first.name);
     const faults = schema
       ? requests.flatMap((request) => otherRequestFaults(request, schema, dependencies))
@@ -89,7 +89,7 @@ async function findConfigured(
       });
     return { schema, warnings: [] };
   } catch (error) {
-    // What Glue or Lake Formation does not answer concerns the table only. CurateReport looks again.
+    // A failure of Glue or Lake Formation concerns the table only. CurateReport reads it again.
     if (error instanceof InvalidInput || !(error instanceof ExportError)) throw error;
     const { happened } = readMessage(error.message);
     const reason = happened.replace(/\.$/, '');

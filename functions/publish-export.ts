@@ -25,8 +25,8 @@ interface Dependencies extends Pick<Common, 'now'> {
 
 /**
  * Sums up the windows. The result becomes the event's detail and the execution's output. If no window failed,
- * the run is finished: its object is removed, and with it those of earlier runs that it ends. A
- * total of the platform that failed is a warning.
+ * the run is finished: its object is removed, and the objects of earlier runs that it ends. A total of the
+ * platform that failed is a warning.
  *
  * @throws ExportIncomplete if a window failed or has no result; delivered windows stay delivered
  * @throws AccessRefused, ServiceUnavailable
@@ -69,8 +69,8 @@ export async function publishExport(
 }
 
 /**
- * Removes the object of this run, of earlier ones of the same run of the config, whose oldest days no later run
- * reads again, and of those that nobody will finish.
+ * Removes the object of this run, of earlier starts of the same run of the config, because no later start
+ * reads their oldest days again, and of runs that nobody will finish.
  */
 async function endRuns(
   { execution, request }: PublishExportInput,

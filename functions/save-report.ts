@@ -16,7 +16,7 @@ import type { Checkpoint, ReportRef } from './workflow/state-parts.ts';
 import { ReadyWindow, type ReportWindow, type SavedWindow } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 
-/** Half of it lets the parts on their way arrive. The rest is for the calls that end the copy. */
+/** In half of this time, the parts on their way arrive. The rest is for the calls that end the copy. */
 const STOP_BEFORE_MS = 60_000;
 
 /**
@@ -31,9 +31,9 @@ interface Dependencies extends PlatformAccess, Pick<Common, 'millisecondsLeft'> 
 }
 
 /**
- * Gets the report's URL itself and copies the file to its key. So the URL never leaves this step, and
- * each try has a fresh one. The object becomes visible only when it is complete and its checksum agrees. If
- * the download breaks off, or takes longer than one call, the next call resumes it.
+ * Gets the report's URL itself and copies the file to its key, so the URL never leaves this step, and each
+ * try has a fresh URL. The object becomes visible only when it is complete and its checksum agrees. If the
+ * download breaks off, or takes longer than one call, the next call resumes it.
  *
  * @throws UrlExpired, CopyFailed, DownloadRefused, AccessRefused, and the errors of a platform call
  */

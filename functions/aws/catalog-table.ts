@@ -44,7 +44,7 @@ export function catalogTable(schema: TableSchema, bucket: string, words: TableWo
   });
 }
 
-/** Also of a table that CurateReport writes without a schema of its own, such as the ledger. */
+/** For a table that CurateReport writes without a schema of its own, such as the ledger, too. */
 export function createCatalogTable(
   table: string,
   columns: readonly TableColumn[],

@@ -11,7 +11,7 @@ import { parseManifest } from './manifest.ts';
 import { PARALLEL } from './read-all.ts';
 import { listWindows, oldestDay } from './records.ts';
 
-/** The object that ListAdvertisers writes if the list is another one than before. */
+/** The object that ListAdvertisers writes if the list has changed. */
 export const AdvertiserList = z.object({
   version: z.literal('1'),
   execution: z.string(),
@@ -33,9 +33,9 @@ export function parseAdvertisers(text: string | undefined): readonly string[] | 
 }
 
 /**
- * Compares a list with the lists that delivered manifests name. Advertisers that none of these has are
- * newcomers; those of the newest one that the list lacks are gone. A list that was stored by a run that
- * delivered nothing does not count, so the next run finds the same.
+ * Compares a list with the lists that delivered manifests name. Advertisers that none of these lists has are
+ * newcomers. Advertisers that the newest of these lists has, and this one lacks, are gone. The list of a run
+ * that delivered nothing does not count, so the next run finds the same newcomers.
  *
  * @throws AccessRefused, ServiceUnavailable
  */

@@ -11,7 +11,7 @@ import { daysToRenew } from './runs.ts';
 
 export type DayStore = Pick<ObjectStore, 'list' | 'getText' | 'head' | 'readEnd'>;
 
-/** An export, and what its days are judged by. */
+/** An export, and the facts by which its days are judged. */
 export interface JudgedExport {
   readonly request: ExportRequest;
   /** The hash of the configured request. */
@@ -20,7 +20,7 @@ export interface JudgedExport {
   readonly schema: TableSchema | undefined;
 }
 
-/** What the table of an account says about some days. */
+/** The entries of an account's table about some days. */
 export interface TableEntries {
   readonly shown: ShownDays;
   /** The objects that can be read. */
@@ -32,7 +32,7 @@ export interface TableEntries {
 export type StoredDay = JudgedDay<StoredDelivery>;
 
 /**
- * Reads everything that tells what some days of an export are, and judges them.
+ * Reads the records and the table of an export, and judges some of its days.
  *
  * @param days ascending
  * @param since only reports that were created since this instant count
@@ -86,7 +86,11 @@ export async function readTable(
   return { shown: shownOn(days, months), months, damaged };
 }
 
-/** Judges days by what was read. @param since only reports that were created since this instant count */
+/**
+ * Judges days by records and entries that were read.
+ *
+ * @param since only reports that were created since this instant count
+ */
 export function judgeStored(
   days: readonly string[],
   { request, hash }: JudgedExport,

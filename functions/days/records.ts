@@ -25,7 +25,7 @@ export interface StoredDelivery extends Delivery {
   readonly manifest: Manifest;
 }
 
-/** A failure report, as far as a person wants to know it. */
+/** The part of a failure report that a person wants to know. */
 export interface StoredFailure extends Attempt {
   readonly key: string;
   readonly execution: string;
@@ -35,13 +35,13 @@ export interface StoredFailure extends Attempt {
   readonly todo: string;
 }
 
-/** Everything that tells what was asked of an export, and what became of it. */
+/** The records of an export: what was asked of it, and what became of it. */
 export interface ExportRecords {
   readonly deliveries: readonly StoredDelivery[];
-  /** The keys of manifests, failure reports and runs that cannot be read, or tell what cannot be true. */
+  /** The keys of manifests, failure reports and runs that cannot be read, or cannot be true. */
   readonly damaged: readonly string[];
   readonly failures: readonly StoredFailure[];
-  /** Those that did not end with everything delivered, whatever their days, the oldest first. */
+  /** The runs that have not delivered everything, of any days, the oldest first. */
   readonly runs: readonly Run[];
 }
 

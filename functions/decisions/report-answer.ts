@@ -7,7 +7,7 @@ import { MIN_WAIT } from './waits.ts';
 /** A report, as the answer to a GET shows it. */
 interface PolledReport {
   /**
-   * `useless`: no such report, or ready without a valid URL; it counts. `failed`: there will be no file.
+   * `useless`: there is no such report, or it is ready without a valid URL. `failed`: there will be no file.
    */
   readonly answer: 'generating' | 'useless' | 'failed' | { readonly url: string };
   /** See {@link ReportRef}. */
@@ -17,8 +17,8 @@ interface PolledReport {
 }
 
 /**
- * Reads the meaning of a report's record. A status that the contract does not name counts as `generating`, so
- * it is bounded by the limit for stuck reports.
+ * Interprets a report's record. A status that the contract does not name counts as `generating`, so the limit
+ * for stuck reports bounds it.
  */
 export function interpretReport({ status, meaning, downloadUrl, reason }: ReportRecord): PolledReport {
   if (status === undefined)

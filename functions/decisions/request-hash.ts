@@ -31,8 +31,8 @@ export function requestHash(request: ExportRequest, target: RequestTarget): stri
 }
 
 /**
- * Everything in which a request is another one than the configured request of its name, such as
- * `metrics (more: clicks)`. If there is nothing, they have the same hash.
+ * Names the fields in which a request differs from the configured request of its name, such as
+ * `metrics (more: clicks)`. If there are none, both have the same hash.
  */
 export function differencesOf(
   request: ExportRequest,
@@ -73,7 +73,7 @@ function identityOfKind(request: ExportRequest) {
   const { advertiser_ids: ids } = request;
   return {
     kind: request.kind,
-    // Another advertiser of the platform's list is no other request.
+    // The request stays the same when the platform lists another advertiser.
     advertiser_ids: ids === ALL ? ALL : ids.map((id) => id.toLowerCase()).toSorted(),
     metrics: request.metrics.toSorted(),
     dimensions: (request.dimensions ?? []).toSorted(),

@@ -94,7 +94,7 @@ export interface Refusal {
   readonly validation?: readonly string[];
 }
 
-/** Stands for the type or the OAuth error code that an answer does not have. */
+/** The type of an error whose answer has neither a type nor an OAuth error code. */
 export const UNNAMED = 'unnamed error';
 
 /**

@@ -2,10 +2,10 @@ import { fieldsOf, isObject, type JsonObject } from '../workflow/json.ts';
 import { type Answer, headerOf } from './answer.ts';
 import { parseBody, unreadable } from './failures.ts';
 
-/** A page, as an answer shows it. The contract shows neither the wrapper nor the end of a list. */
+/** A page of a list. The contract shows neither its wrapper nor the end of a list. */
 export interface ListPage {
   readonly answer: Answer;
-  /** None: the answer is an empty page, in one of its spellings. */
+  /** Empty if the answer is an empty page, in one of its spellings. */
   readonly items: readonly unknown[];
   /** The place of the items, if there are any. */
   readonly path: readonly string[] | undefined;
@@ -18,7 +18,7 @@ export interface ListPage {
  *
  * @param setting the path that the request names
  * @param before the path on the pages before
- * @throws AnswerUnreadable if there are none, and the answer is no empty page either
+ * @throws AnswerUnreadable if there are no items, unless the answer is an empty page
  */
 export function readListPage(
   answer: Answer,

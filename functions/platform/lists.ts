@@ -15,7 +15,7 @@ const PAGE_CAP = 64 * 1024 * 1024;
 /** Statuses by which a server may refuse an offset behind the end. The contract does not show them. */
 const REFUSALS = [400, 404, 416, 422];
 
-/** Which list. Without `items`, its array must be recognized. */
+/** Without `items`, the array of a list's items must be recognized. */
 type List = Pick<ListRequest, 'resource' | 'limit' | 'filters' | 'items'>;
 
 /** A page that has items, and what was read with it. */
@@ -158,8 +158,8 @@ async function requireEnd(reply: Doubtful, ending: Ending): Promise<void> {
 
 /** @returns undefined if the last page, which comes again and again, is the end of the list */
 function faultOfSamePage({ pages, last, largest }: ListProgress, limit: number): string | undefined {
-  // The server takes a larger offset for the one of its last page. A full page does not show this: the server
-  // may have a highest offset.
+  // The server answers a larger offset with its last page. A full page does not prove this, because the
+  // server may have a highest offset.
   if (pages > 1 && last.items < largest) return undefined;
   return pages > 1 || last.items === limit ? 'offset has no effect' : undefined;
 }
@@ -184,7 +184,7 @@ function wordDoubt(reply: Doubtful, offset: number): string {
 
 function addPage({ items, path = [], counted }: ListPage, before: ListProgress | undefined): ListProgress {
   const mark = { items: items.length, digest: digestOf(items) };
-  // A count that equals the items of its own page may be of this page.
+  // A count that equals the items of its page may count this page only.
   const total = counted === undefined || counted === items.length ? before?.total : counted;
   return {
     offset: (before?.offset ?? 0) + items.length,

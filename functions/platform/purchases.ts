@@ -52,7 +52,7 @@ export async function postQuery(platform: Platform, authorization: Authorization
     throw unreadable(answer, 'a body with neither Content-Length nor chunks');
   const start = bytes.subarray(0, START_BYTES);
   const coding = isGzip(start) ? 'gzip' : unreadableCoding(headerOf(answer, 'content-encoding'), start);
-  // No later step reads the purchases, so none would notice that they cannot be decoded.
+  // No later step reads the purchases, so nobody would notice that they cannot be decoded.
   if (coding !== undefined)
     throw new DownloadRefused(`The answer is encoded as ${coding}, although the query asked for none.`);
   if (bytes.length === 0) throw unreadable(answer, 'an empty body');

@@ -8,9 +8,9 @@ import type { Answer } from './answer.ts';
 const IDS = new RegExp(`(?<![\\w-])(${ADVERTISER_ID.form.source})(?![\\w-])`, 'gi');
 
 /**
- * The advertisers that an answer refuses by name. A refusal that names something else of
- * the request, such as a metric that these advertisers lack, is no refusal of the advertisers: without them,
- * the report would lose their rows. In a 422, the validation has to name the field of the advertisers.
+ * Finds the advertisers that an answer refuses by name. A refusal may name something else of the request too,
+ * such as a metric that these advertisers lack. Then it does not refuse the advertisers, and without them the
+ * report would lose their rows. In a 422, the validation has to name the field of the advertisers.
  *
  * @param ids which the request asked for
  */

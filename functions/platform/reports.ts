@@ -20,10 +20,10 @@ import { parseAnswer, readFacts, unreadable } from './failures.ts';
 import { refusedAdvertisers } from './refused-advertisers.ts';
 import { apiCall, callerOf, requireSuccess, send } from './request.ts';
 
-/** What a GET says of a report. */
+/** A report, as the answer to a GET describes it. */
 export interface ReportRecord {
   readonly id: string;
-  /** The platform's word; undefined: there is no such report (404). */
+  /** The platform's word; undefined if the report does not exist (404). */
   readonly status: string | undefined;
   /** The meaning of that word; undefined if the contract does not name it. */
   readonly meaning?: Meaning | undefined;
@@ -76,7 +76,7 @@ function createRequest(request: ReportRequest, window: Window, ids = request.adv
 }
 
 /**
- * Creates a report. There is no idempotency key: each call creates another one.
+ * Creates a report. There is no idempotency key, so each call creates another report.
  *
  * @param all the ids, if the request is for all advertisers. Advertisers that the platform refuses by name
  *   are left out once; a refusal has created nothing

@@ -114,13 +114,13 @@ export function entryOf(
   return { version, window, copied_at: object.copied_at, execution, time_zone };
 }
 
-/** The columns that a request asks for, but for the date: it is a column of its own, also as a dimension. */
+/** The columns that a request asks for. The date is left out, because the table has a column for it. */
 function columnsInFile(request: ReportRequest, schema: TableSchema | undefined): Column[] {
   const date = (schema?.date_column ?? DATE_COLUMN).toLowerCase();
   return reportColumns(request).filter(({ from }) => from.toLowerCase() !== date);
 }
 
-/** Leaves out the sums of metrics that only another form of the request asks for, so no row has a value. */
+/** Leaves out the sums of metrics that only another account's request asks for, so no row has a value. */
 function withoutUnasked(facts: ReportFacts, asked: ReadonlySet<string>): ReportFacts {
   const isAsked = (name: string) => asked.has(name) || (facts.rows > 0 && facts.sums[name] !== null);
   const pick = (sums: Sums) => Object.fromEntries(Object.entries(sums).filter(([name]) => isAsked(name)));
@@ -141,7 +141,7 @@ export async function stageWindow(
   // Makes room for the months.
   await rm(dirname(file.path), { recursive: true });
   const { rows, sums, days } = facts;
-  // A report by day says of each day of its window that it has no rows, unless its rows cannot be read, or
+  // A report by day shows that the other days of its window have no rows, unless its rows cannot be read, or
   // have no dates.
   const isRead = facts.table_problem === undefined && (rows === 0 || days.length > 0);
   if (granularity.toUpperCase() !== 'DAY' || !isRead) return facts;
@@ -151,7 +151,7 @@ export async function stageWindow(
 }
 
 /**
- * Says that metrics are absent, which is what some platforms send for 0. A field that was renamed is absent
+ * Warns of metrics that are absent, as some platforms send them for 0. A field that was renamed is absent
  * too: then the table shows values of it, and must not lose them.
  */
 async function checkAbsent(
@@ -188,7 +188,10 @@ export async function curateList(state: SavedWindow, tableFile: TableFile): Prom
   );
 }
 
-/** Writes days into the table, unless their file has a fault, and then what the report says of them into the ledger. */
+/**
+ * Writes days into the table, unless their file has a fault, and then what the report says of them into the
+ * ledger.
+ */
 async function writeDays(
   { catalog, schema, acceptedAt, lost, ...merging }: TableFile,
   request: ExportRequest,

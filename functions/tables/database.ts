@@ -103,7 +103,9 @@ export interface ScratchFolder extends AsyncDisposable {
   readonly copy: string;
 }
 
-/** Makes an empty folder in the temporary folder of the instance. A call shares the instance with no other. */
+/**
+ * Makes an empty folder in the temporary folder of the instance. A call shares the instance with no other.
+ */
 export async function openScratchFolder(name: string): Promise<ScratchFolder> {
   const folder = join(tmpdir(), name);
   const remove = () => rm(folder, { recursive: true, force: true });

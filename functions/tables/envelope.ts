@@ -81,7 +81,7 @@ function requireClear(verdict: Verdict, { path, start }: Envelope): void {
     throw refusedFile(`is an object with ${none}, the path that "rows" of the request names`);
 }
 
-/** What is known of an object, after some of its values. */
+/** The facts about an object, after some of its values were read. */
 interface Search extends Pick<Envelope, 'path' | 'fields'> {
   /**
    * `outside`: no array at a possible place has begun · `array`: the last one has no objects so far ·
@@ -219,7 +219,7 @@ function createRowTest(fields: RowFields | undefined) {
   };
 }
 
-/** The name in a row of a field that may be inside of an object, such as `metrics.spend`. */
+/** The name in the row of a field that is inside of an object, such as `metrics` of `metrics.spend`. */
 function outermost(field: string): string {
   return field.split('.', 1)[0] ?? field;
 }

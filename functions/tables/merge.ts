@@ -19,7 +19,7 @@ export interface Merging {
   readonly signal: AbortSignal;
 }
 
-/** The object that is there, on this disk. */
+/** The object of the bucket, on this disk. */
 export interface OldObject {
   readonly path: string;
   /** DuckDB's types by name. */
@@ -36,8 +36,8 @@ export interface NewObject {
 }
 
 /**
- * Replaces an object of a table by one that is made of it, unless another writer does so meanwhile: then
- * again. A reader sees the old object or the new one.
+ * Replaces an object of a table by a new one that is made from it. If another writer has replaced it
+ * meanwhile, this is repeated. A reader sees the old object or the new one.
  *
  * @param merge `next` is absent if the object stays as it is
  * @throws TableProblem, AccessRefused, ENOSPC; ServiceUnavailable if other writers are always faster
@@ -92,7 +92,7 @@ async function write(database: Database, folder: string, { rows, days }: NewObje
  *
  * @param values expressions for columns whose values do not come from the object
  * @param others names of more columns of the object
- * @throws TableProblem if one has another type
+ * @throws TableProblem if the object has a column with another type
  */
 export function selectOld(
   { path, columns: types }: OldObject,

@@ -19,13 +19,13 @@ export interface DamagedMonth {
   readonly month: string | undefined;
 }
 
-/** What the objects of an account's table say. */
+/** The objects of an account's table. */
 export interface TableEntries {
   readonly months: readonly MonthEntries[];
   readonly damaged: readonly DamagedMonth[];
 }
 
-/** What the object of a month, or of a list, says about its days. It is read from the object's end. */
+/** The days and columns that an object of a table names at its end. */
 export interface MonthEntries {
   /** YYYY-MM; undefined for a list, which has one object. */
   readonly month: string | undefined;
@@ -77,7 +77,7 @@ export async function readEntries(
   return { months, damaged: unreadable };
 }
 
-/** For a caller that cannot do without a damaged month. @throws TableProblem */
+/** @throws TableProblem if one is damaged */
 export function requireMonths({ months, damaged: [first] }: TableEntries): readonly MonthEntries[] {
   if (first) throw damaged(first.key);
   return months;
@@ -118,10 +118,10 @@ function describeFooter(key: string, { bytes }: ObjectEnd): Pick<MonthEntries, '
   return { days, columns: new Map(columns) };
 }
 
-/** Types that Parquet tells by how a value is meant. */
+/** Types by Parquet's name of what a value means. */
 const MEANT: Readonly<Record<string, string>> = { UTF8: 'string', STRING: 'string', DATE: 'date' };
 
-/** Types that Parquet tells by how a value is stored. */
+/** Types by Parquet's name of how a value is stored. */
 const STORED: Readonly<Record<string, string>> = { INT64: 'bigint', DOUBLE: 'double', BOOLEAN: 'boolean' };
 
 function typeOf({ type, converted_type, logical_type, precision, scale = 0 }: SchemaElement): string {

@@ -39,9 +39,9 @@ const PART_DAYS = 16;
 export interface TableReport extends Entry {
   readonly schema: TableSchema;
   readonly account: string;
-  /** When somebody accepted that this report has no rows of the day, in ISO 8601. */
+  /** In ISO 8601. */
   readonly acceptedAt: AcceptedAt;
-  /** See {@link LostReport}. Default: no day has one. */
+  /** Default: the table lost no day. */
   readonly lost?: LostReport | undefined;
   /** See `warn_below` of a request. */
   readonly warnBelow?: number | undefined;
@@ -49,10 +49,12 @@ export interface TableReport extends Entry {
   readonly lacks?: readonly string[] | undefined;
 }
 
-/** @returns undefined if nobody accepted it */
+/** @returns when somebody accepted that a report has no rows of the day; undefined if nobody did */
 export type AcceptedAt = (day: string) => string | undefined;
 
-/** Of a day that the table lost: the newest report that the ledger has rows of, and no file gives any more. */
+/**
+ * @returns the newest report of a day that the ledger has rows of, if the table lost it and its file is gone
+ */
 export type LostReport = (day: string) => ReportId | undefined;
 
 /** The outcome of one day of a report. */
@@ -62,7 +64,7 @@ export interface MergedDay extends DayFacts {
   readonly accepted_at: string | undefined;
   /** `shown` · `kept`: the table has a newer report · `held`: no rows, so the table keeps its own */
   readonly outcome: 'shown' | 'kept' | 'held';
-  /** The table showed other rows or sums before. A retry says the same. */
+  /** The table showed other rows or sums before. A retry finds this in the object. */
   readonly restated: boolean;
   /** See ShownDay. */
   readonly fell?: ShownDay['fell'];
@@ -71,9 +73,9 @@ export interface MergedDay extends DayFacts {
 }
 
 /**
- * Merges days of a report into the object of their month, and brings that to the table's columns. Columns of
- * the object that the table has no more stay, because the config may ask for them again. Writes nothing if
- * the object has the table's columns and shows these days already, or newer ones.
+ * Merges days of a report into the object of their month, and gives the object the table's columns. Columns
+ * that the table lost stay in the object, because the config may ask for them again. Writes nothing if the
+ * object has the table's columns and shows these days already, or newer ones.
  *
  * @param days of this month, ascending; also those without rows
  * @param path of the file of their rows; it is not read if no day has rows
@@ -131,7 +133,7 @@ export async function mergeMonth(
   });
 }
 
-/** The columns of an object that its table has no more: DuckDB's types by name. */
+/** DuckDB's types of the columns that the object has and its table lost, by name. */
 function keptColumns(
   types: ReadonlyMap<string, string>,
   columns: readonly TableColumn[],
@@ -169,7 +171,7 @@ export async function mergeList(merging: Merging, file: ReportFile, report: Tabl
     if (!entry) return { result };
     if (old && judged.outcome === 'held')
       return { result, next: { rows: `FROM ${parquet(old.path)}`, days: { [shownDay]: entry } } };
-    // The text of the item, as it was written; the other columns are fields of its top level.
+    // Each column is a field of the item's top level, and `item` is the item's own text.
     const fields = LIST_COLUMNS.map(({ name }) => [name, `json->>'$.${name}'`]);
     const values = {
       ...Object.fromEntries(fields),
@@ -233,7 +235,7 @@ async function sumShown(
 /** A day of a report, before it is compared with what the object shows. */
 interface JudgedDay extends Omit<MergedDay, 'outcome' | 'restated' | 'fell' | 'entry'> {
   readonly counts: boolean;
-  /** How the object would show the report. */
+  /** The day of the object, if it shows this report. */
   readonly shown: Pick<ShownDay, keyof ReportVersion | 'rows' | 'ledger' | 'lacks'>;
 }
 

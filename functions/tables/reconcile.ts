@@ -52,8 +52,8 @@ type LedgerStore = Pick<ObjectStore, 'readEnd'>;
 const WHOLE_OBJECT_BYTES = 512 * 1024 ** 2;
 
 /**
- * Reads from the ledger the sums of the rows of each day and metric, beside the platform's total. No value
- * counts as 0. Days that lack one of the two are left out.
+ * Reads the sums of the rows and the platform's total of each day and metric from the ledger. NULL counts as
+ * 0. Days that lack one of the two are left out.
  *
  * @throws TableProblem, AccessRefused, ServiceUnavailable
  */

@@ -142,8 +142,8 @@ async function isGzipFile(path: string): Promise<boolean> {
 }
 
 /**
- * Reads the first characters of a text, without blanks, and the last one before the characters that are
- * nothing at the end, and says whether those are more than blanks.
+ * Reads the first characters of a text, without blanks, and the last one before the blanks and end marks at
+ * its end. `hasMarks` is true if these are more than blanks.
  */
 async function readEnds(path: string, charset: string | undefined) {
   let start = '';

@@ -319,8 +319,8 @@ export function metricsOf(columns: readonly Column[]): Column[] {
 }
 
 /**
- * The sum of each metric, as SQL. Only fsum is exact to the last digits of a double. The sums are numbered, so
- * a query may have columns of any name beside them.
+ * The sum of each metric, as SQL. Only fsum is exact to the last digits of a double. The sums are numbered,
+ * so a query may have columns of any name beside them.
  */
 export function sumExpressions(metrics: readonly Column[]): string[] {
   return metrics.map(({ name, type }, number) => {

@@ -20,7 +20,7 @@ export type ApiKeyCredential = z.infer<typeof ApiKeyCredential>;
 interface KeyUse {
   readonly account: string;
   readonly scope: string | undefined;
-  /** The key that the platform refused, if it refused one. */
+  /** The key that the platform refused. */
   readonly refused?: string | undefined;
   readonly facts?: Facts;
 }

@@ -66,7 +66,7 @@ export function isRefused(cached: CachedToken | RefusedCredential): cached is Re
   return 'credential' in cached;
 }
 
-/** The entry to cache after a failed token request; undefined if the next request may succeed. */
+/** @returns the entry to cache after a failed token request; undefined if the next request may succeed */
 export function refusalOf(error: unknown, credentialVersion: string): RefusedCredential | undefined {
   if (!(error instanceof CredentialUnusable || error instanceof LoginRequired)) return undefined;
   return { credential: credentialVersion, error: error.name, message: error.message };

@@ -32,8 +32,8 @@ export interface PlatformAccess extends Pick<Common, 'log' | 'now'> {
 
 /**
  * The connection to the platform of the settings. Each call opens a new connection (`pipelining: 0`): calls
- * are MIN_WAIT or more apart, and an idle connection may be dead after the function was frozen; nobody could tell
- * whether a POST arrived.
+ * are MIN_WAIT or more apart, and an idle connection may be dead after the function was frozen; nobody could
+ * tell whether a POST arrived.
  */
 export function createConnection(settings: Pick<PlatformSettings, 'PLATFORM_BASE_URL' | 'ALLOW_LOOPBACK'>) {
   const hosts = { allowLoopback: settings.ALLOW_LOOPBACK === 'true' };

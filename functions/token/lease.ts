@@ -23,12 +23,12 @@ const Lease = z.object({
 
 export interface LeaseAccess extends Pick<Common, 'log' | 'now'> {
   readonly objects: Pick<ObjectStore, 'putJson' | 'getTagged'>;
-  /** A person's command does not wait for a token endpoint that asked to. */
+  /** A person's command asks a token endpoint that asked to wait. */
   readonly asksAnyway?: boolean;
 }
 
 /**
- * Tells whether nobody may take a lease over yet. If it ends much later than any lease, the clock that wrote
+ * True if nobody may take a lease over yet. If the lease ends much later than any lease, the clock that wrote
  * it was wrong, or belonged to a local run with another speed.
  */
 export function isHeld(text: string, now: Date): boolean {
@@ -47,7 +47,7 @@ function readLease(text: string): Partial<z.infer<typeof Lease>> {
  * conditional writes S3 lets one succeed. It is never deleted: after a delete marker, some S3 servers refuse
  * to create it again.
  *
- * If the token endpoint asks to wait, the lease stays for so long: no other window asks it before.
+ * If the token endpoint asks to wait, the lease stays for that time, so no other window asks the endpoint.
  *
  * @throws RateLimited if the token endpoint asked to wait
  * @throws ServiceUnavailable if another call has the lease, and what `renew` throws

@@ -3,8 +3,8 @@ import { isObject, parseJson } from './json.ts';
 /**
  * The errors that a step can throw: one class per decision of the state machine (retry later, renew, replace,
  * give up), not one per HTTP status. infra/stack/constructs/retries.ts has the Retries, and
- * infra/stack/constructs/export-workflow.ts what a Catch leads to. A step that catches an error itself says so:
- * createReport repeats a call after an AnswerLost.
+ * infra/stack/constructs/export-workflow.ts what a Catch leads to. A step that catches an error itself says
+ * so: createReport repeats a call after an AnswerLost.
  *
  * Each class gives its `name` as a literal, because Step Functions matches it in a Retry or a Catch, and a
  * minifier shortens the names of classes.

@@ -49,7 +49,7 @@ function pick(request: JsonObject, isWanted: (field: string) => boolean): JsonOb
   return Object.fromEntries(Object.entries(request).filter(([field]) => isWanted(field)));
 }
 
-/** The request of each account; of any other input, itself. Nothing is checked. */
+/** @returns the request of each account, not checked; any other input is a request itself */
 export function requestsIn(input: unknown): unknown[] {
   if (!isOfAccounts(input) || !Array.isArray(input.accounts)) return [input];
   const { accounts, max_accounts, ...request } = input;
@@ -91,7 +91,7 @@ export function parseRequests(input: unknown, now: Date): ParsedRequest[] {
   return parsed;
 }
 
-/** A schedule gets an execution for each part of its accounts. One execution cannot start others like it. */
+/** A schedule starts an execution for each part of its accounts. One execution cannot start further parts. */
 function factsSizeFaults(requests: readonly JsonObject[]): string[] {
   const bytes = requests.reduce(
     (sum, request) => sum + Buffer.byteLength(JSON.stringify(factsOf(request))),

@@ -62,11 +62,11 @@ export const commonFields = {
   only_missing: z.optional(z.boolean('must be true or false')),
   /** The run of the config that a schedule starts, such as `daily-campaigns#2`. */
   run: z.optional(z.string()),
-  /** Exports only the windows of an execution with a day that no report delivers that was created since it began. */
+  /** Exports only the windows of an execution that have a day which was not delivered since it began. */
   resumes: z.optional(z.strictObject({ execution: z.string(), began_at: instant() })),
 };
 
-/** Fields of the input that say how it is exported, and not what. Requests are compared without them. */
+/** Fields of the input that say how a request is exported. Requests are compared without them. */
 export const MANNER = ['scheduled_at', 'only_missing', 'run', 'resumes'] as const;
 type Manner = (typeof MANNER)[number];
 

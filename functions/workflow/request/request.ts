@@ -18,7 +18,7 @@ export const MAX_REQUEST_BYTES = 30_000;
 export const ExportRequest = z.union([ReportRequest, PurchasesRequest, ListRequest]);
 export type ExportRequest = z.infer<typeof ExportRequest>;
 
-/** How an execution exports its request: see commonFields. */
+/** The fields of an execution's input that say how its request is exported: see commonFields. */
 export interface Manner {
   readonly onlyMissing: boolean;
   readonly resumes?: { readonly execution: string; readonly began_at: string };
