@@ -1,7 +1,7 @@
 import type { ObjectStore } from '../aws/objects.ts';
 import { type DamagedMonth, type MonthEntries, readEntries, shownOn } from '../tables/month-entries.ts';
 import { reasonOf } from '../tables/report.ts';
-import type { DateRange } from '../workflow/request/dates.ts';
+import { type DateRange, monthOf } from '../workflow/request/dates.ts';
 import type { ExportRequest } from '../workflow/request/request.ts';
 import type { ShownDays } from '../workflow/shown-days.ts';
 import { type TableSchema, tableOf } from '../workflow/table.ts';
@@ -131,8 +131,4 @@ function rangeOf(days: readonly string[]): DateRange | undefined {
   const start_date = days.at(0);
   const last = days.at(-1);
   return start_date === undefined || last === undefined ? undefined : { start_date, end_date: last };
-}
-
-function monthOf(day: string): string {
-  return day.slice(0, 'YYYY-MM'.length);
 }

@@ -67,7 +67,7 @@ function quote(words = ''): string {
  * @param sent false only if no byte of the request was written. Otherwise the platform may have received it
  * @param facts the host, the code of the system or of undici, and the id of an answer that broke off
  */
-export function silent(
+export function noAnswerError(
   { doing, creates, facts: factsOfCall }: Call,
   sent: boolean,
   facts: { readonly request_id?: string | undefined; readonly code: string; readonly host: string },
@@ -104,7 +104,7 @@ export function sayUntrusted({ host, code }: { readonly host: string; readonly c
  *
  * @param reason what is wrong; may name fields and headers, but quotes no value of the body
  */
-export function unreadable(answer: Head, reason: string): AnswerUnreadable {
+export function unreadableAnswer(answer: Head, reason: string): AnswerUnreadable {
   const { call, status } = answer;
   const fault = cleanSentence(reason, call.secrets);
   return new AnswerUnreadable(
@@ -125,18 +125,18 @@ export function readFacts<S extends z.core.$ZodType>(answer: Answer, facts: unkn
   const faults = parsed.error.issues.map(
     ({ path, message }) => `${path.join('.') || 'the body'}: ${message}`,
   );
-  throw unreadable(answer, `a body that breaks the contract (${faults.join('; ')})`);
+  throw unreadableAnswer(answer, `a body that breaks the contract (${faults.join('; ')})`);
 }
 
 /** Throws AnswerUnreadable if the body is empty or not JSON. */
 export function parseBody(answer: Answer, parse: (text: string) => unknown = JSON.parse): unknown {
-  if (answer.text.trim() === '') throw unreadable(answer, 'an empty body');
+  if (answer.text.trim() === '') throw unreadableAnswer(answer, 'an empty body');
   try {
     return parse(answer.text);
   } catch {
     const type = /^[\w.+-]+\/[\w.+-]+/.exec(headerOf(answer, 'content-type') ?? '')?.[0] ?? 'unknown';
     const coding = /^[\w.+-]+/.exec(headerOf(answer, 'content-encoding') ?? '')?.[0];
     const encoded = coding === undefined ? '' : `, content encoding ${coding}`;
-    throw unreadable(answer, `a body that is not JSON (content type ${type}${encoded})`);
+    throw unreadableAnswer(answer, `a body that is not JSON (content type ${type}${encoded})`);
   }
 }

@@ -1,6 +1,6 @@
 import { fieldsOf, isObject, type JsonObject } from '../workflow/json.ts';
 import { type Answer, headerOf } from './answer.ts';
-import { parseBody, unreadable } from './failures.ts';
+import { parseBody, unreadableAnswer } from './failures.ts';
 
 /** A page of a list. The contract shows neither its wrapper nor the end of a list. */
 export interface ListPage {
@@ -77,11 +77,17 @@ function requireEmptyPage(
   const isNamed = arrays.length === 0 || (before !== undefined && arrays.every(({ items }) => !items.length));
   if (isNamed && isWithoutItems(body, setting?.split('.') ?? before, before !== undefined)) return;
   if (setting !== undefined)
-    throw unreadable(answer, `no array at "${setting}", which the setting "items" names`);
+    throw unreadableAnswer(answer, `no array at "${setting}", which the setting "items" names`);
   if (before && before.length > 0)
-    throw unreadable(answer, `no array at "${before.join('.')}", where the pages before have the items`);
+    throw unreadableAnswer(
+      answer,
+      `no array at "${before.join('.')}", where the pages before have the items`,
+    );
   const places = arrays.map(({ path }) => path.join('.')).join(', ') || 'none';
-  throw unreadable(answer, `no single array of items (${places}): name its path with the setting "items"`);
+  throw unreadableAnswer(
+    answer,
+    `no single array of items (${places}): name its path with the setting "items"`,
+  );
 }
 
 /** @param isLater the pages before had items, so a field that is absent means that there are no more */
@@ -103,8 +109,8 @@ function isWithoutItems(body: unknown, path: readonly string[] | undefined, isLa
  * @throws AnswerUnreadable
  */
 function requireNoFault(answer: Answer, body: JsonObject): void {
-  if (isError(body)) throw unreadable(answer, 'the page has no items, and looks like an error');
-  if (saysMore(body)) throw unreadable(answer, 'the page has no items, and says that more follow');
+  if (isError(body)) throw unreadableAnswer(answer, 'the page has no items, and looks like an error');
+  if (saysMore(body)) throw unreadableAnswer(answer, 'the page has no items, and says that more follow');
 }
 
 /** Fields of an answer that says what went wrong. */

@@ -5,9 +5,9 @@ import type { ListRequest } from '../workflow/request/request.ts';
 import type { ListProgress } from '../workflow/state-parts.ts';
 import { type Answer, readRefusal } from './answer.ts';
 import type { Authorization, Platform } from './connection.ts';
-import { unreadable } from './failures.ts';
+import { unreadableAnswer } from './failures.ts';
 import { type ListPage, readListPage } from './list-answer.ts';
-import { apiCall, requireSuccess, send } from './request.ts';
+import { apiCall, requireSuccess, send } from './send.ts';
 
 /** Bytes: 5,000 items of 12 kB. A page is read into memory, and a Lambda has room for a few of them. */
 const PAGE_CAP = 64 * 1024 * 1024;
@@ -116,7 +116,7 @@ function requireWholeList(
   const counted = named === undefined || named === 0 ? total : named;
   if (counted <= offset) return;
   const happened = `it counts ${count(counted, 'item')}, and its pages have ${offset}`;
-  if (!warn) throw unreadable(answer, `${happened}. ${IN_PARTS}`);
+  if (!warn) throw unreadableAnswer(answer, `${happened}. ${IN_PARTS}`);
   warn(`the platform says that ${happened}: items are missing, or the count ignores the filters`);
 }
 
@@ -140,7 +140,7 @@ async function requireEnd(reply: Doubtful, ending: Ending): Promise<void> {
   const { progress, limit, isFiltered, warn, ask } = ending;
   const { offset, total, last, last_item, largest } = progress;
   const happened = wordDoubt(reply, offset);
-  const fail = (why: string) => unreadable(reply.answer, `${happened}, and ${why}. ${IN_PARTS}`);
+  const fail = (why: string) => unreadableAnswer(reply.answer, `${happened}, and ${why}. ${IN_PARTS}`);
   if (total !== undefined && total > offset) throw fail(`it counts ${count(total, 'item')}`);
   if (total === offset && !isFiltered) return;
   const end = await ask(offset - 1, progress.path);
@@ -235,7 +235,7 @@ function watchRepeats() {
         ids.add(JSON.stringify(id));
       }
       if (items > 2 * ids.size)
-        throw unreadable(
+        throw unreadableAnswer(
           page.answer,
           `the list begins again: of ${count(items, 'item')}, ${ids.size} are different`,
         );

@@ -20,7 +20,7 @@ import {
 } from './answer.ts';
 import { type Connection, endpoint } from './connection.ts';
 import { parseAnswer, refusalError } from './failures.ts';
-import { requireSuccess, send } from './request.ts';
+import { requireSuccess, send } from './send.ts';
 
 interface Client {
   readonly client_id: string;

@@ -16,9 +16,9 @@ import type { ReportRequest } from '../workflow/request/request.ts';
 import type { Window } from '../workflow/state-parts.ts';
 import { type Answer, cleanIn, cleanSentence, requestIdOf } from './answer.ts';
 import { type Authorization, isSegment, type Platform } from './connection.ts';
-import { parseAnswer, readFacts, unreadable } from './failures.ts';
+import { parseAnswer, readFacts, unreadableAnswer } from './failures.ts';
 import { refusedAdvertisers } from './refused-advertisers.ts';
-import { apiCall, callerOf, requireSuccess, send } from './request.ts';
+import { apiCall, callerOf, requireSuccess, send } from './send.ts';
 
 /** A report, as the answer to a GET describes it. */
 export interface ReportRecord {
@@ -64,11 +64,11 @@ const Polled = z.object({
 
 /** The body that creates a report. */
 export function reportBody(request: ReportRequest, window: Window): JsonObject {
-  return createRequest(request, window).body ?? {};
+  return createReportRequest(request, window).body ?? {};
 }
 
 /** @param ids in place of the request's */
-function createRequest(request: ReportRequest, window: Window, ids = request.advertiser_ids): Request {
+function createReportRequest(request: ReportRequest, window: Window, ids = request.advertiser_ids): Request {
   const { options, metrics, dimensions, granularity, format } = request;
   const { start_date, end_date } = window;
   const days = { start_date, end_date, last_date: addDays(end_date, -1) };
@@ -91,7 +91,10 @@ export async function postReport(
   const about = { doing: `creating a report for ${describeDays(window)}`, creates: true };
   const post = (ids: readonly string[]) => {
     const named = ids.length > 0 ? [...ids] : request.advertiser_ids;
-    return send(platform, apiCall(platform, authorization, createRequest(request, window, named), about));
+    return send(
+      platform,
+      apiCall(platform, authorization, createReportRequest(request, window, named), about),
+    );
   };
   const first = await post(all);
   const refused = refusedAdvertisers(first, request, window, all);
@@ -118,7 +121,8 @@ export async function getReport(
   const body = parseAnswer(requireSuccess(answer, 200), Body);
   const record = readFacts(answer, { ...readReport({ id, body }) }, Polled);
   // The rows of another report under this one's key would pass every later check.
-  if (requireHarmless(record.id, answer) !== id) throw unreadable(answer, 'the record of another report');
+  if (requireHarmless(record.id, answer) !== id)
+    throw unreadableAnswer(answer, 'the record of another report');
   const { secrets } = answer.call;
   return {
     id,
@@ -146,6 +150,6 @@ function describeReason(reason: unknown, secrets: readonly string[]): string | u
 /** The id goes into state and manifest, so it may not hold the token. */
 function requireHarmless(id: string, answer: Answer): string {
   if (answer.call.secrets.some((secret) => id.includes(secret)))
-    throw unreadable(answer, 'an id that contains the token');
+    throw unreadableAnswer(answer, 'an id that contains the token');
   return id;
 }

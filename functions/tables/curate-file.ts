@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Catalog } from '../aws/catalog.ts';
 import { count } from '../workflow/count.ts';
-import { dateIn, daysOf, wasOver } from '../workflow/request/dates.ts';
+import { dateIn, daysOf, monthOf, wasOver } from '../workflow/request/dates.ts';
 import type { ExportRequest, ReportRequest } from '../workflow/request/request.ts';
 import { compareReports, type ReportVersion, type ShownDay } from '../workflow/shown-days.ts';
 import type { Curated, Window } from '../workflow/state-parts.ts';
@@ -21,7 +21,7 @@ import {
 } from './month.ts';
 import {
   type DayFacts,
-  list,
+  listNames,
   notWritten,
   type ReportFacts,
   type ReportFile,
@@ -162,7 +162,7 @@ async function checkAbsent(
 ): Promise<ReportFacts> {
   const { absent, days, warnings } = facts;
   if (absent.length === 0) return facts;
-  const warning = `no row has ${list(absent)}, so the values are NULL, like those of a metric that is left out where it is 0`;
+  const warning = `no row has ${listNames(absent)}, so the values are NULL, like those of a metric that is left out where it is 0`;
   const asNull = { ...facts, warnings: [...warnings, warning] };
   if (!schema) return asNull;
   let problem: string | undefined;
@@ -170,7 +170,7 @@ async function checkAbsent(
     if (problem !== undefined) return;
     const value = await findValue(merging, month, monthDays, { schema, account, version }, absent);
     if (value)
-      problem = `no row has ${list([value.metric])}, of which the table shows values other than 0, such as on ${value.day}; if the platform calls the field otherwise now, name it in columns of the config`;
+      problem = `no row has ${listNames([value.metric])}, of which the table shows values other than 0, such as on ${value.day}; if the platform calls the field otherwise now, name it in columns of the config`;
   });
   const table_problem = problem ?? unread;
   return table_problem === undefined ? asNull : { ...facts, sums: {}, days: [], table_problem };
@@ -243,7 +243,7 @@ export async function eachMonth<T extends DayFacts>(
   write: (month: string, days: readonly T[]) => Promise<void>,
 ): Promise<string | undefined> {
   try {
-    for (const [month, monthDays] of Map.groupBy(days, ({ day }) => day.slice(0, 'YYYY-MM'.length)))
+    for (const [month, monthDays] of Map.groupBy(days, ({ day }) => monthOf(day)))
       await write(month, monthDays);
     return undefined;
   } catch (error) {

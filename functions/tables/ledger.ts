@@ -11,7 +11,7 @@ import {
   tableOf,
 } from '../workflow/table.ts';
 import { hasColumns, type Merging, mergeObject, selectOld, timestamp } from './merge.ts';
-import { type DayFacts, damaged, type Sums } from './report.ts';
+import { type DayFacts, damagedObject, type Sums } from './report.ts';
 import { literal } from './sql.ts';
 
 /** A report, and its window. */
@@ -73,7 +73,7 @@ export async function mergeLedger(
 ): Promise<void> {
   const key = ledgerKey(request, month);
   await mergeObject(merging, key, async (old) => {
-    if (old && !hasColumns(old, LEDGER_COLUMNS)) throw damaged(key);
+    if (old && !hasColumns(old, LEDGER_COLUMNS)) throw damagedObject(key);
     const known = old ? selectOld(old, LEDGER_COLUMNS) : 'FROM fact LIMIT 0';
     const merge = `WITH fact AS MATERIALIZED (${selectLines(request, facts)}), known AS MATERIALIZED (${known}),
       added AS MATERIALIZED (FROM fact ANTI JOIN known ON ${isSame})`;

@@ -5,7 +5,7 @@ import { ServiceUnavailable } from '../workflow/errors.ts';
 import { DAYS, readShownDays, type ShownDays } from '../workflow/shown-days.ts';
 import type { TableColumn } from '../workflow/table.ts';
 import type { Database } from './database.ts';
-import { damaged, TableProblem } from './report.ts';
+import { damagedObject, TableProblem } from './report.ts';
 import { identifier, literal } from './sql.ts';
 
 /** Writers of an object are runs of one export. A conflict means that another one has written it. */
@@ -58,7 +58,7 @@ export async function mergeObject<T>(
     };
     const { result, written } = await build().catch((error: Error) => {
       // DuckDB's own error. It may not name the file, but the report's rows were read before.
-      throw etag === undefined || error.name !== 'Error' ? error : damaged(key, error);
+      throw etag === undefined || error.name !== 'Error' ? error : damagedObject(key, error);
     });
     if (written === undefined || (await store.putFile(key, written, etag))) return result;
   }
@@ -110,19 +110,25 @@ export function selectOld(
       `column ${changed.name} is ${changed.type} now, but was written as ${types.get(changed.name)?.toLowerCase()}; remove the table's objects and rebuild it. Run the command rebuild NAME before, too: it names the days that no file gives again, which would be lost`,
     );
   const nulls = absent.map(({ name, type }) => [name, `CAST(NULL AS ${duckType(type)})`]);
-  const selected = [select(columns, { ...Object.fromEntries(nulls), ...values }), ...others.map(identifier)];
+  const selected = [
+    selectColumns(columns, { ...Object.fromEntries(nulls), ...values }),
+    ...others.map(identifier),
+  ];
   return `SELECT ${selected.join(', ')} FROM ${parquet(path)}`;
 }
 
 /** Columns as a list of SQL. @param values expressions for columns that the rows do not have by name */
-export function select(columns: readonly TableColumn[], values: Readonly<Record<string, string>>): string {
+export function selectColumns(
+  columns: readonly TableColumn[],
+  values: Readonly<Record<string, string>>,
+): string {
   const from = (name: string) => (Object.hasOwn(values, name) ? values[name] : identifier(name));
   return columns.map(({ name }) => `${from(name)} AS ${identifier(name)}`).join(', ');
 }
 
 /** @returns the days that an object shows @throws TableProblem if something else wrote it */
 export function shownIn(old: OldObject | undefined, key: string): ShownDays {
-  if (old && !old.days) throw damaged(key);
+  if (old && !old.days) throw damagedObject(key);
   return old?.days ?? {};
 }
 

@@ -18,7 +18,7 @@ import {
   mergeObject,
   type OldObject,
   parquet,
-  select,
+  selectColumns,
   selectOld,
   shownIn,
   timestamp,
@@ -125,7 +125,7 @@ export async function mergeMonth(
       ...parts.map(
         (some) =>
           // DuckDB skips values while it reads them for a range, but not for a list.
-          `SELECT ${[select(columns, values), ...nulls].join(', ')} FROM ${parquet(path)}
+          `SELECT ${[selectColumns(columns, values), ...nulls].join(', ')} FROM ${parquet(path)}
              WHERE date BETWEEN ${some[0]} AND ${some.at(-1)} AND date IN (${some})`,
       ),
     ].join(' UNION ALL ');
@@ -180,7 +180,7 @@ export async function mergeList(merging: Merging, file: ReportFile, report: Tabl
       snapshot_at: timestamp(version.created_at),
     };
     // Sorted, because the platform may give its pages in any order.
-    const rows = `SELECT ${select(tableColumns(schema), values)} FROM ${items} ORDER BY ALL`;
+    const rows = `SELECT ${selectColumns(tableColumns(schema), values)} FROM ${items} ORDER BY ALL`;
     return { result, next: { rows, days: { [day]: entry } } };
   });
 }

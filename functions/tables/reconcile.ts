@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { parquetReadObjects } from 'hyparquet';
 import type { ObjectStore } from '../aws/objects.ts';
 import type { ComparedDay } from '../decisions/total.ts';
-import { daysOf, wasOver } from '../workflow/request/dates.ts';
+import { daysOf, monthOf, wasOver } from '../workflow/request/dates.ts';
 import { comparedMetrics } from '../workflow/request/report.ts';
 import type { ReportRequest } from '../workflow/request/request.ts';
 import type { Window } from '../workflow/state-parts.ts';
@@ -10,7 +10,7 @@ import type { SavedWindow } from '../workflow/states.ts';
 import { columnName, ledgerKey, REPORT, TOTAL, tableOf } from '../workflow/table.ts';
 import { type Curation, eachMonth, entryOf, stageWindow, type TableFile } from './curate-file.ts';
 import { type LedgerFact, mergeLedger } from './ledger.ts';
-import { damaged, list, TableProblem } from './report.ts';
+import { damagedObject, listNames, TableProblem } from './report.ts';
 
 /**
  * Writes the platform's total of each day into the ledger.
@@ -25,7 +25,7 @@ export async function curateTotal(state: SavedWindow, tableFile: TableFile): Pro
   if (facts.table_problem !== undefined) throw new TableProblem(facts.table_problem);
   // It may be 0, or have another name now.
   const absent = facts.absent.filter((name) => metrics.includes(name));
-  if (absent.length > 0) throw new TableProblem(`no row of it has ${list(absent)}`);
+  if (absent.length > 0) throw new TableProblem(`no row of it has ${listNames(absent)}`);
   const entry = entryOf(state, tableFile);
   const lines = facts.days.map(({ day, sums }): LedgerFact => {
     const compared = Object.fromEntries(metrics.map((metric) => [metric, sums[metric] ?? null]));
@@ -63,7 +63,7 @@ export async function readComparedDays(
   windows: readonly ReconciledWindow[],
 ): Promise<ComparedDay[]> {
   const days = windows.flatMap(({ window }) => daysOf(window));
-  const months = [...new Set(days.map((day) => day.slice(0, 'YYYY-MM'.length)))].toSorted();
+  const months = [...new Set(days.map(monthOf))].toSorted();
   const facts = (
     await Promise.all(months.map((month) => readFacts(store, ledgerKey(request, month))))
   ).flat();
@@ -125,7 +125,7 @@ async function readFacts(store: LedgerStore, key: string): Promise<Line[]> {
   };
   const columns = ['date', 'report_id', 'report_created_at', 'table_name', 'metric', 'value', 'kind'];
   const rows = await parquetReadObjects({ file, columns }).catch((error: Error) => {
-    throw damaged(key, error);
+    throw damagedObject(key, error);
   });
   return rows.map(({ date, ...fact }) => {
     return { ...fact, date: (date as Date).toISOString().slice(0, 10) } as Line;

@@ -69,14 +69,14 @@ export class MalformedJson extends TableProblem {
 }
 
 /** An object of the table cannot be read, or something else wrote it. */
-export function damaged(key: string, cause?: Error): TableProblem {
+export function damagedObject(key: string, cause?: Error): TableProblem {
   return new TableProblem(
     `${key} is damaged or was not written by this stack; restore an earlier version of the object, or run the command rebuild NAME, which says what would be lost if you remove it`,
     { cause },
   );
 }
 
-/** @returns the key of the object that a message of {@link damaged} names */
+/** @returns the key of the object that a message of {@link damagedObject} names */
 export function damagedKeyIn(message: string): string | undefined {
   return /(tables\/\S+) is damaged or was not written by this stack/.exec(message)?.[1];
 }
@@ -134,7 +134,7 @@ const MAX_NAMES = 20;
 export const MESSAGE_CHARACTERS = 40;
 
 /** Names for a message. */
-export function list(names: readonly string[]): string {
+export function listNames(names: readonly string[]): string {
   const shown = names.slice(0, MAX_NAMES).map((name) => shorten(name));
   return shown.join(', ') + (names.length > MAX_NAMES ? ' and more' : '');
 }

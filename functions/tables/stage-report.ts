@@ -6,7 +6,7 @@ import { ADVERTISER_COLUMN, type Column, DATE_COLUMN, type TableSchema } from '.
 import type { Database, Row } from './database.ts';
 import {
   type DayFacts,
-  list,
+  listNames,
   type ReportFacts,
   type ReportFile,
   type RowFields,
@@ -83,7 +83,7 @@ export async function stageReport(
   const names = await stageRows(database, file, { path, columns: all, isDated, leftOut: neighbours });
   const fields = describeFields(file, [date, columns], names, options);
   if (file.layout === 'csv' && all.every(fields.isMissing))
-    throw new TableProblem(`the first line of the CSV file names no column: ${list(names)}`);
+    throw new TableProblem(`the first line of the CSV file names no column: ${listNames(names)}`);
 
   const [total = {}, ...days] = await addUp(database, path, columns, window, neighbours);
   const leftOut = await findNeighbours(database, path, neighbours);
@@ -142,7 +142,7 @@ function requireRow(
   const isRow = !(hasTable && isMissing(date)) && !metricsOf(asked).every(isMissing);
   if (file.layout !== 'lines' || rows + leftOut.rows !== 1 || isRow) return;
   throw refusedFile(
-    `is an object that holds no row: it has ${list(names) || 'no fields'}. ` +
+    `is an object that holds no row: it has ${listNames(names) || 'no fields'}. ` +
       `If its rows are in an array, also an empty one, set "rows" of the request to its path, such as "data.items"`,
   );
 }
@@ -181,9 +181,9 @@ function problemsOfFields(
   const repeated = named.filter(({ length }) => length > 1).flat();
   const problems: string[] = [];
   if (repeated.length > 0)
-    problems.push(`several fields have the same name, whatever its case: ${list(repeated)}`);
+    problems.push(`several fields have the same name, whatever its case: ${listNames(repeated)}`);
   if (required.length > 0 && (rows > 0 || file.layout === 'csv'))
-    problems.push(`no row has ${list(required)}`);
+    problems.push(`no row has ${listNames(required)}`);
   if (file.badLine !== undefined) problems.push(file.badLine);
   return problems;
 }
@@ -230,7 +230,7 @@ function warningsOf(
   const known = new Set([...all.flatMap(fieldsOf), ...objects.flat()]);
   const unknown = new Set(names.filter((name) => !known.has(name)));
   if (hasTable && unknown.size > 0)
-    warnings.push(`the table leaves out fields that it has no column for: ${list([...unknown])}`);
+    warnings.push(`the table leaves out fields that it has no column for: ${listNames([...unknown])}`);
   if (hasTable && badCellIn(total) === null && total.equal_rows !== '0')
     warnings.push(
       `rows with the same date and dimensions as another row: ${total.equal_rows}; the table counts all of them`,

@@ -31,7 +31,7 @@ export interface LeaseAccess extends Pick<Common, 'log' | 'now'> {
  * True if nobody may take a lease over yet. If the lease ends much later than any lease, the clock that wrote
  * it was wrong, or belonged to a local run with another speed.
  */
-export function isHeld(text: string, now: Date): boolean {
+export function isTaken(text: string, now: Date): boolean {
   const { expires_at = '', asked_to_wait } = readLease(text);
   const left = Date.parse(expires_at) - now.getTime();
   const longest = asked_to_wait === undefined ? 2 * LEASE_SECONDS : MAX_RETRY_AFTER;
@@ -69,7 +69,7 @@ export async function underLease<T>(
     if (await write(LEASE_SECONDS, 'absent')) return true;
     const current = await objects.getTagged(key);
     if (current === undefined || isOwn(current)) return current !== undefined;
-    if (isHeld(current.text, now())) {
+    if (isTaken(current.text, now())) {
       const { asked_to_wait } = readLease(current.text);
       if (asked_to_wait === undefined) return false;
       if (!asksAnyway) throw toRateLimited(asked_to_wait);

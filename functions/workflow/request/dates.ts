@@ -51,10 +51,15 @@ export function daysOf({ start_date, end_date }: DateRange): string[] {
   return days;
 }
 
+/** @returns YYYY-MM */
+export function monthOf(day: string): string {
+  return day.slice(0, 'YYYY-MM'.length);
+}
+
 /** @param month YYYY-MM */
 export function monthRange(month: string): DateRange {
   const start_date = `${month}-01`;
-  return { start_date, end_date: `${addDays(start_date, 31).slice(0, 'YYYY-MM'.length)}-01` };
+  return { start_date, end_date: `${monthOf(addDays(start_date, 31))}-01` };
 }
 
 /** A range for a person, such as `2026-10-01 to 2026-10-07`: its first and its last day. */

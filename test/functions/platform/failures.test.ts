@@ -6,7 +6,7 @@ import {
   requestIdOf,
   retryAfterOf,
 } from '../../../functions/platform/answer.ts';
-import { refusalError, silent } from '../../../functions/platform/failures.ts';
+import { noAnswerError, refusalError } from '../../../functions/platform/failures.ts';
 
 const GET: Call = {
   method: 'GET',
@@ -69,7 +69,11 @@ describe('the error of an answer (contract 7.2)', () => {
     ],
   ])('%s: is another one if none came, sent: %s', (_, sent, call, name, happened) => {
     const facts = { code: 'X', host: 'h' };
-    expect(silent(call, sent, facts)).toMatchObject({ name, happened, facts: { ...facts, report_id: 'r' } });
+    expect(noAnswerError(call, sent, facts)).toMatchObject({
+      name,
+      happened,
+      facts: { ...facts, report_id: 'r' },
+    });
   });
 });
 
