@@ -47,8 +47,8 @@ export async function compareWithDelivered(
 ): Promise<{ readonly newcomers?: Newcomers; readonly gone: readonly string[] }> {
   const isManifest = (key: string) => key.endsWith(`/${MANIFEST}`);
   const findList = async (key: string) => parseManifest(await store.getText(key), key, now)?.advertisers?.key;
-  // Nearly always, the last window has the same list, and no other manifest is read.
   const keys = await listWindows(store, request);
+  // Nearly always, the last window has the same list, and no other manifest is read.
   const last = keys.findLast(isManifest);
   const lastList = last && (await findList(last));
   if (lastList && (await readAdvertisers(store, lastList))?.join() === ids.join()) return { gone: [] };

@@ -55,7 +55,9 @@ export function describeLate(
     const command = runCommand(program, { name: run.export, account }, kind === 'list' ? undefined : range);
     return { account, missing: ranges.slice(0, MAX_RANGES), command };
   });
-  const notKnown = unknown.map(({ request: { account }, reason = '' }) => ({ account, not_known: reason }));
+  const notKnown = unknown.flatMap(({ request: { account }, reason }) =>
+    reason === undefined ? [] : [{ account, not_known: reason }],
+  );
   const lines = [
     ...lacking.flatMap(({ account, missing, command }) => [
       `${account} lacks ${missing.map(describeDays).join(', ')}. If it is not running:`,

@@ -32,14 +32,17 @@ export interface LeaseAccess extends Pick<Common, 'log' | 'now'> {
  * it was wrong, or belonged to a local run with another speed.
  */
 export function isTaken(text: string, now: Date): boolean {
-  const { expires_at = '', asked_to_wait } = readLease(text);
+  const lease = readLease(text);
+  if (!lease) return false;
+  const { expires_at, asked_to_wait } = lease;
   const left = Date.parse(expires_at) - now.getTime();
   const longest = asked_to_wait === undefined ? 2 * LEASE_SECONDS : MAX_RETRY_AFTER;
   return left > 0 && left <= longest * 1000;
 }
 
-function readLease(text: string): Partial<z.infer<typeof Lease>> {
-  return Lease.safeParse(parseJson(text)).data ?? {};
+/** @returns undefined if the text is no lease, so anybody may take it */
+function readLease(text: string): z.infer<typeof Lease> | undefined {
+  return Lease.safeParse(parseJson(text)).data;
 }
 
 /**
@@ -70,7 +73,7 @@ export async function underLease<T>(
     const current = await objects.getTagged(key);
     if (current === undefined || isOwn(current)) return current !== undefined;
     if (isTaken(current.text, now())) {
-      const { asked_to_wait } = readLease(current.text);
+      const asked_to_wait = readLease(current.text)?.asked_to_wait;
       if (asked_to_wait === undefined) return false;
       if (!asksAnyway) throw toRateLimited(asked_to_wait);
     }
