@@ -1,5 +1,5 @@
 import { createHandler } from './aws/handler.ts';
-import { giveUp, noteAnswer, interpretReport, waitAfterRedrive } from './decisions/report-answer.ts';
+import { giveUp, interpretReport, noteAnswer, waitAfterRedrive } from './decisions/report-answer.ts';
 import { isStuck, MIN_WAIT, pollWait } from './decisions/waits.ts';
 import { getReport } from './platform/reports.ts';
 import { callPlatform, createPlatformAccess, type PlatformAccess } from './token/call-platform.ts';

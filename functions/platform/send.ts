@@ -13,7 +13,7 @@ import {
   TIMEOUTS,
 } from './connection.ts';
 import { isGzip } from './content.ts';
-import { refusalError, noAnswerError, unreadableAnswer } from './failures.ts';
+import { noAnswerError, refusalError, unreadableAnswer } from './failures.ts';
 
 /** Bytes. A report record or an error envelope is under 10 kB. */
 const ANSWER_CAP = 1024 * 1024;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { handler as checkReport } from '../../../functions/check-report.ts';
-import { noteAnswer, interpretReport, waitAfterRedrive } from '../../../functions/decisions/report-answer.ts';
+import { interpretReport, noteAnswer, waitAfterRedrive } from '../../../functions/decisions/report-answer.ts';
 import { handler as saveReport } from '../../../functions/save-report.ts';
 import type { WindowState } from '../../../functions/workflow/states.ts';
 import { lambdaNow, window as stateOfWindow } from '../../support/any-step.ts';

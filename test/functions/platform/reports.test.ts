@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { postReport, getReport } from '../../../functions/platform/reports.ts';
+import { getReport, postReport } from '../../../functions/platform/reports.ts';
 import { AnswerUnreadable } from '../../../functions/workflow/errors.ts';
 import { json, listen } from '../../support/listen.ts';
 import { bearer, errorOf, platformAt, TOKEN } from '../../support/platform.ts';

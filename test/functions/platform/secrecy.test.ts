@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { authorizationOf } from '../../../functions/platform/connection.ts';
 import { requestToken } from '../../../functions/platform/oauth.ts';
 import { postQuery } from '../../../functions/platform/purchases.ts';
-import { postReport, getReport } from '../../../functions/platform/reports.ts';
+import { getReport, postReport } from '../../../functions/platform/reports.ts';
 import type { PurchasesRequest } from '../../../functions/workflow/request/request.ts';
 import { type Answer, json, listen, type Seen } from '../../support/listen.ts';
 import { platformAt } from '../../support/platform.ts';

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { expect, test, vi } from 'vitest';
 import { isCertificateFault } from '../../../functions/platform/failures.ts';
-import { postReport, getReport } from '../../../functions/platform/reports.ts';
+import { getReport, postReport } from '../../../functions/platform/reports.ts';
 import {
   AnswerLost,
   AnswerUnreadable,
