@@ -1,5 +1,5 @@
 import { createHandler } from './aws/handler.ts';
-import { giveUp, noteAnswer, readReport, waitAfterRedrive } from './decisions/report-answer.ts';
+import { giveUp, interpretReport, noteAnswer, waitAfterRedrive } from './decisions/report-answer.ts';
 import { isStuck, MIN_WAIT, pollWait } from './decisions/waits.ts';
 import { getReport } from './platform/reports.ts';
 import { callPlatform, createPlatformAccess, type PlatformAccess } from './token/call-platform.ts';
@@ -24,14 +24,14 @@ export async function checkReport(
   let after: ReportWindow = state;
   for (const report of reportsToPoll(state)) {
     // Only a whole round resets `throttled`: the platform may throttle the later reports.
-    const { window, answer: found } = await callPlatform(state, access, (...platform) =>
+    const { window, answer: record } = await callPlatform(state, access, (...platform) =>
       getReport(...platform, report.id),
     );
-    if (!found) return waitAfterThrottle({ ...window, reports }, access.now());
+    if (!record) return waitAfterThrottle({ ...window, reports }, access.now());
     after = window;
-    const { answer, said, isOdd } = readReport(found);
-    if (isOdd) access.log.warn(`the report ${said}`, { report_id: report.id });
-    const last_answer = { said, request_id: found.requestId };
+    const { answer, description, isUnexpected } = interpretReport(record);
+    if (isUnexpected) access.log.warn(`the report ${description}`, { report_id: report.id });
+    const last_answer = { description, request_id: record.requestId };
     reports = noteAnswer(reports, report.id, last_answer, answer);
     if (typeof answer === 'object') {
       return { ...after, reports, ready_id: report.id, status: 'ready', wait_seconds: MIN_WAIT };

@@ -2,10 +2,10 @@ import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { readAdvertisers } from './days/advertisers.ts';
 import { countAdvertisers } from './decisions/newcomers.ts';
-import { idsOf, sayLastAnswers } from './decisions/report-answer.ts';
+import { describeLastAnswers, idsOf } from './decisions/report-answer.ts';
 import { MAX_LOST_ANSWERS, MAX_REPORTS, MIN_WAIT, throttleWait } from './decisions/waits.ts';
 import { truncate } from './decisions/warnings.ts';
-import { createReport as postReport } from './platform/reports.ts';
+import { postReport } from './platform/reports.ts';
 import { callPlatform, createPlatformAccess, type PlatformAccess } from './token/call-platform.ts';
 import { count } from './workflow/count.ts';
 import { AccessRefused, AnswerLost, AnswerUnreadable, ReportStuck } from './workflow/errors.ts';
@@ -36,25 +36,25 @@ export async function createReport(
 ): Promise<ReportWindow> {
   const { reports, request, window, advertisers, lost_answers = 0 } = state;
   if (reports.length >= MAX_REPORTS)
-    // It begins with the last answers, because an export shows only its first 400 bytes.
-    throw new ReportStuck(`No report could be delivered: ${sayLastAnswers(reports)}.`, idsOf(reports));
+    // The message begins with the last answers, because an export shows only its first 400 bytes.
+    throw new ReportStuck(`No report could be delivered: ${describeLastAnswers(reports)}.`, idsOf(reports));
   const all = advertisers ? await readAdvertisers(store, advertisers.key) : [];
   if (!all)
     throw new AccessRefused(
       `The list of advertisers ${advertisers?.key} was damaged or removed. A new run writes the list again.`,
       { account: request.account },
     );
-  const called = await callPlatform(state, access, (...platform) =>
-    postReport(...platform, askFor(request, window), window, all),
+  const outcome = await callPlatform(state, access, (...platform) =>
+    postReport(...platform, requestFor(request, window), window, all),
   ).catch((error: unknown) => acceptLostAnswer(error, lost_answers, access));
-  if ('retry_after' in called)
+  if ('retry_after' in outcome)
     return {
       ...state,
       status: 'planned',
-      wait_seconds: throttleWait(called.retry_after, 0),
+      wait_seconds: throttleWait(outcome.retry_after, 0),
       lost_answers: lost_answers + 1,
     };
-  const { window: after, answer } = called;
+  const { window: after, answer } = outcome;
   if (!answer) return { ...after, status: 'planned' };
   return {
     ...leaveOut(after, all, answer.refused),
@@ -65,7 +65,7 @@ export async function createReport(
 }
 
 /** Without dimensions, the platform adds the rows of a day up itself. */
-function askFor({ dimensions, ...request }: ReportRequest, { content }: Window): ReportRequest {
+function requestFor({ dimensions, ...request }: ReportRequest, { content }: Window): ReportRequest {
   return content === 'total' || dimensions === undefined ? request : { ...request, dimensions };
 }
 
@@ -73,7 +73,7 @@ function newReport({ id }: { readonly id: string }, { now }: PlatformAccess): Re
   return { id, created_at: now().toISOString(), useless_answers: 0, given_up: false };
 }
 
-/** Each window has the same words, so an export's result has them once. */
+/** The warning of each window has the same words, so an export's result has it once. */
 function leaveOut(
   { advertisers, ...state }: ReportWindow,
   all: readonly string[],

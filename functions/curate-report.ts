@@ -1,21 +1,16 @@
-import { mkdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { type Catalog, createCatalog } from './aws/catalog.ts';
+import { type Catalog, catalogOf } from './aws/catalog.ts';
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { type RequestTarget, requestHash, targetOf } from './decisions/request-hash.ts';
 import { MAX_REPLACED_COPIES, MIN_WAIT } from './decisions/waits.ts';
 import { NOT_READ, shortenTexts } from './decisions/warnings.ts';
-import { type Curation, curateList, curateRows } from './tables/curate-file.ts';
-import { openDatabase } from './tables/database.ts';
+import { type Curation, curateList, curateRows, openFile, type TableFile } from './tables/curate-file.ts';
+import { openDatabase, openScratchFolder } from './tables/database.ts';
 import type { AcceptedAt, LostReport } from './tables/month.ts';
 import { curateTotal } from './tables/reconcile.ts';
 import { limitOf, notWritten, otherRequest, reasonOf, TableProblem } from './tables/report.ts';
-import { findRows } from './tables/report-file.ts';
-import { fieldsOfRow } from './tables/stage-report.ts';
 import { count } from './workflow/count.ts';
-import type { ExportRequest } from './workflow/request/request.ts';
+import type { ListRequest, ReportRequest } from './workflow/request/request.ts';
 import { READS } from './workflow/settings.ts';
 import { type AuthorizedWindow, SavedWindow } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
@@ -51,55 +46,79 @@ export async function curateReport(
   { caught, ...state }: SavedWindow,
   dependencies: Dependencies,
 ): Promise<AuthorizedWindow | SavedWindow> {
-  const { request, object, replaced_copies = 0 } = state;
-  const { catalog, target, maxBytes, millisecondsLeft, store } = dependencies;
-  const hash = request.kind === 'purchases' ? '' : requestHash(request, target);
+  const { request, window } = state;
+  switch (request.kind) {
+    case 'purchases':
+      return finishCounted(state);
+    case 'list':
+      if (!dependencies.catalog) return finishCounted(state);
+      return curateWith(curateList, state, request, dependencies);
+    case 'report':
+      if (window.content === 'total') return curateWith(curateTotal, state, request, dependencies);
+      return curateWith(curateRows, state, request, dependencies);
+  }
+}
+
+/** The rows were counted when the file was written. */
+function finishCounted(state: SavedWindow): AuthorizedWindow {
+  return finish(state, {}, { curated: {}, warnings: [] });
+}
+
+/** Finds the table, reads the file, and does with it what its kind needs. */
+async function curateWith(
+  curate: (state: SavedWindow, file: TableFile) => Promise<Curation>,
+  state: SavedWindow,
+  request: ReportRequest | ListRequest,
+  dependencies: Dependencies,
+): Promise<AuthorizedWindow | SavedWindow> {
+  const { object, window, replaced_copies = 0 } = state;
+  const { maxBytes, millisecondsLeft, store, catalog } = dependencies;
+  const hash = requestHash(request, dependencies.target);
   const table = await findTable(request, catalog, hash);
   const { schema } = table;
-  const isTotal = state.window.content === 'total';
-  const unread = (reason: string) => {
-    const table_problem = schema && !isTotal ? notWritten(schema.table, reason) : undefined;
+  const deliverWithoutTable = (reason: string) => {
+    // The platform's total has no days that a table could lack.
+    const hasTable = schema && window.content !== 'total';
+    const table_problem = hasTable ? notWritten(schema.table, reason) : undefined;
     const warnings = [table_problem ?? `${NOT_READ}${reason}`];
     return finish(state, table, { curated: { table_problem }, warnings });
   };
-  // The rows of these were counted when the file was written.
-  if (request.kind === 'purchases' || (request.kind === 'list' && !catalog))
-    return finish(state, table, { curated: {}, warnings: [] });
   if (object.bytes > maxBytes)
-    return unread(
+    return deliverWithoutTable(
       `the file has ${count(object.bytes, 'byte')}, more than max_curate_bytes (${maxBytes}) allows`,
     );
 
   const signal = AbortSignal.timeout(Math.max(0, millisecondsLeft() - STOP_BEFORE_MS));
   try {
-    await using scratch = await openScratchFolder();
-    const { folder } = scratch;
-    const copy = join(folder, 'file', 'copy');
+    await using scratch = await openScratchFolder('curate-report');
+    const { folder, copy } = scratch;
     // Without versions, another run may have replaced it: its rows would get the label of another report.
-    const found = await store.getFile(object.key, copy, signal, object.version_id);
-    if (found?.crc32 !== object.crc32) {
+    const stored = await store.getFile(object.key, copy, signal, object.version_id);
+    if (stored?.crc32 !== object.crc32) {
       if (replaced_copies < MAX_REPLACED_COPIES) return copyAgain(state);
-      return unread(`other runs replaced the file ${count(MAX_REPLACED_COPIES + 1, 'time')}`);
+      return deliverWithoutTable(`other runs replaced the file ${count(MAX_REPLACED_COPIES + 1, 'time')}`);
     }
-    const { format, rows } = request.kind === 'report' ? request : {};
-    const columns = schema?.columns ?? (request.kind === 'report' ? reportColumns(request) : []);
-    const fields = fieldsOfRow(columns, schema);
-    const file = await findRows(copy, { ...object, format, rows, fields, signal });
+    const file = await openFile(state, schema, copy, signal);
     const accepted_at = request.accept_empty ? object.copied_at : undefined;
     const { acceptedAt = () => accepted_at, lost } = dependencies;
-    using database = await openDatabase(folder, signal, columns.length);
-    const work = { database, store, folder, signal, catalog, file, schema, hash, acceptedAt, lost };
-    const curate = request.kind === 'list' ? curateList : isTotal ? curateTotal : curateRows;
-    return finish(state, table, await curate(state, work));
+    using database = await openDatabase(folder, signal, countColumns(request, schema));
+    const tableFile = { database, store, folder, signal, catalog, file, schema, hash, acceptedAt, lost };
+    return finish(state, table, await curate(state, tableFile));
   } catch (error) {
     const problem = error instanceof TableProblem ? error : limitOf(error, signal);
-    if (problem) return unread(problem.message);
+    if (problem) return deliverWithoutTable(problem.message);
     throw error;
   }
 }
 
+/** DuckDB needs memory by the columns of a file. */
+function countColumns(request: ReportRequest | ListRequest, schema: TableSchema | undefined): number {
+  if (schema) return schema.columns.length;
+  return request.kind === 'report' ? reportColumns(request).length : 0;
+}
+
 /** The table of an export, or the reason why nothing may be written. Neither if it has no table. */
-interface FoundTable {
+interface ExportTable {
   readonly schema?: TableSchema;
   /** Expected of a request that nobody configured. */
   readonly warning?: string;
@@ -114,10 +133,10 @@ interface FoundTable {
  * @throws ServiceUnavailable
  */
 async function findTable(
-  request: ExportRequest,
+  request: ReportRequest | ListRequest,
   catalog: Catalog | undefined,
   hash: string,
-): Promise<FoundTable> {
+): Promise<ExportTable> {
   const table = tableOf(request);
   if (catalog === undefined || table === undefined) return {};
   try {
@@ -133,23 +152,13 @@ async function findTable(
   }
 }
 
-/** Makes a folder in the instance's temporary folder, which it shares with no other call. */
-async function openScratchFolder(): Promise<AsyncDisposable & { readonly folder: string }> {
-  const folder = join(tmpdir(), 'curate-report');
-  const remove = () => rm(folder, { recursive: true, force: true });
-  // Lambda keeps the files of a call that it killed.
-  await remove();
-  await mkdir(join(folder, 'file'), { recursive: true });
-  return { folder, [Symbol.asyncDispose]: remove };
-}
-
 function finish(
   state: SavedWindow,
-  { warning, problem }: FoundTable,
+  { warning, problem }: ExportTable,
   { rows, curated, warnings }: Curation,
 ): AuthorizedWindow {
-  const refused = problem ?? warning;
-  const added = [...(refused === undefined ? [] : [refused]), ...warnings];
+  const notAllowed = problem ?? warning;
+  const added = [...(notAllowed === undefined ? [] : [notAllowed]), ...warnings];
   const curatedWindow: SavedWindow = {
     ...state,
     status: 'curated',
@@ -166,10 +175,9 @@ function copyAgain({ object, replaced_copies = 0, ...window }: SavedWindow): Aut
 }
 
 export const handler = createHandler(READS.CurateReport, SavedWindow, curateReport, (settings) => {
-  const { GLUE_DATABASE } = settings;
   return {
     store: createObjectStore(settings),
-    catalog: GLUE_DATABASE === undefined ? undefined : createCatalog({ GLUE_DATABASE }),
+    catalog: catalogOf(settings),
     target: targetOf(settings),
     maxBytes: Number(settings.MAX_CURATE_BYTES),
   };

@@ -38,7 +38,7 @@ export async function describeFailure(
   const planned = PublishExportInput.safeParse(state).data;
   // Everything was delivered, and only the event could not be sent.
   const published = ExportResult.safeParse(state).data;
-  // Undefined if the request was never checked: a key has only checked parts.
+  // Undefined if the request was never checked. Then there is no key, which has checked parts only.
   const asked = planned?.request ?? published;
   const key = asked && failureKey(asked, asked);
   const failure = {
@@ -74,16 +74,16 @@ async function sumUpWindows(
   // A total of the platform that fails is a warning, and not a failure.
   const outcomes = collectOutcomes(windows, results).filter(({ window }) => window.content === undefined);
   const failed = await Promise.all(
-    outcomes.map(async (each) => {
-      if (each.outcome === 'delivered') return [];
-      const { window } = each;
+    outcomes.map(async (outcome) => {
+      if (outcome.outcome === 'delivered') return [];
+      const { window } = outcome;
       // A lost window's execution died before it could describe its own failure.
       const lost = { execution, request, reports: [] };
       const { failure } =
-        each.outcome === 'lost' ? await failWindow({ ...lost, ...each }, dependencies) : each;
+        outcome.outcome === 'lost' ? await failWindow({ ...lost, ...outcome }, dependencies) : outcome;
       return [{ ...failure, window }];
     }),
-  ).then((each) => each.flat());
+  ).then((failures) => failures.flat());
   const table_problem = problemOf(outcomes);
   const counts = {
     windows_delivered: outcomes.length - failed.length,
@@ -92,7 +92,7 @@ async function sumUpWindows(
   const [first] = failed;
   if (!first) return counts;
   const { error, todo, faults, happened } = first;
-  const isSameError = failed.every((each) => each.error === error);
+  const isSameError = failed.every((failure) => failure.error === error);
   const failed_windows = failed.slice(0, MAX_WINDOWS_SHOWN);
   const runbook = sectionLink(error, dependencies.runbookUrl);
   return {

@@ -72,7 +72,7 @@ async function saveList(
   });
   return {
     ...state,
-    warnings: [...new Set([...state.warnings, ...warnOfPages(pages, request)])],
+    warnings: [...new Set([...state.warnings, ...warnWithoutBound(pages, request)])],
     status: 'saved',
     object: { ...object, copied_at: now().toISOString() },
   };
@@ -94,7 +94,7 @@ async function writeNew(
 }
 
 /** A deletion moves later items to a page that was already read. */
-function warnOfPages(pages: number, { filters }: ListWindow['request']): string[] {
+function warnWithoutBound(pages: number, { filters }: ListWindow['request']): string[] {
   const { created = '' } = LISTS ?? {};
   const hasBound = Object.keys(filters).some((name) => name.includes(created));
   if (pages < 2 || hasBound) return [];

@@ -10,6 +10,7 @@ import {
   type CachedTokens,
   createTokenCache,
   isRefused,
+  type RefusedCredential,
   refusalOf,
   type TokenCache,
 } from './token/cached-tokens.ts';
@@ -19,11 +20,13 @@ import {
   createCredentialStore,
   grantToken,
   isOAuth,
+  type OAuthCredential,
   readCredential,
 } from './token/credential.ts';
 import { type LeaseAccess, underLease } from './token/lease.ts';
 import { scopeOf } from './token/scope.ts';
 import {
+  type ExportError,
   errors,
   type Facts,
   PlatformUnavailable,
@@ -47,10 +50,21 @@ interface Dependencies extends LeaseAccess {
   readonly baseUrl: string;
 }
 
-/** The token that this call needs, and what the account's secrets held when it looked. */
-type Looked = Awaited<ReturnType<typeof lookUp>>;
+/** The token that the platform refused, or that was not stored any more. */
+interface RefusedToken {
+  readonly ref: TokenRef;
+  /** False if the token was not stored any more, so the platform has refused nothing. */
+  readonly byPlatform: boolean;
+  readonly facts: Facts;
+}
 
-type Found = Pick<TokenRef, 'version' | 'scope' | 'expires_at'>;
+/** An account's secrets, as one call reads them, and which of its tokens the request needs. */
+type AccountTokens = Awaited<ReturnType<typeof readTokens>>;
+
+type CachedRef = Pick<TokenRef, 'version' | 'scope' | 'expires_at'>;
+
+/** The name in the cache of a token that is requested without a scope, so that it has all of them. */
+const ALL_SCOPES = '';
 
 /**
  * Makes sure that a valid token is cached and returns a reference to it. Requests a token only if no cached
@@ -68,30 +82,40 @@ export async function getToken(
   state: TokenRequest,
   dependencies: Dependencies,
 ): Promise<TokenRequest & { token: TokenRef }> {
-  const { request, caught, warnings } = state;
+  const { request, warnings } = state;
   const { account } = request;
   const { now, log } = dependencies;
-  const refused = caught?.Error === 'TokenRefused' ? state.token : undefined;
-  const { request_id, status } = readCause(caught?.Cause ?? '').facts;
-  const facts = { request_id };
-  // Without a status, the token was not stored any more, and the platform has refused nothing.
-  requireRenewable(state, refused, facts, now(), status !== undefined);
-  const look = () => lookUp(state, refused, facts, dependencies);
-  const { stored, found: cached } = await look();
-  const found =
-    cached ??
+  const refused = refusedTokenOf(state);
+  if (refused) requireRenewable(state, refused, now());
+  const refusedSecret = refused && (await readSecretOf(account, refused.ref, dependencies));
+  const read = async () => {
+    const tokens = await readTokens(request, dependencies);
+    // An export tries again, because a person may have mended the credential at the platform.
+    if (state.reports && tokens.refusal) throw errorOf(tokens.refusal);
+    return { tokens, usable: findUsable(tokens, refusedSecret, now()) };
+  };
+  const { tokens, usable } = await read();
+  const ref =
+    usable ??
     (await underLease(account, dependencies, async () => {
       // The call that had the lease before may have renewed the token and replaced the refresh token.
-      const again = await look();
-      return again.found ?? renew(again, dependencies);
+      const current = await read();
+      return current.usable ?? renew(current.tokens, refused, refusedSecret, dependencies);
     }));
-  const own = isOAuth(stored.credential) ? [] : [apiKeyWarning(account, now())];
-  for (const warning of own) log.warn(warning, { account });
+  const keyWarnings = isOAuth(tokens.credential) ? [] : [apiKeyWarning(account, now())];
+  for (const warning of keyWarnings) log.warn(warning, { account });
   return {
     ...nextState(state, refused, now()),
-    warnings: [...new Set([...warnings, ...own])],
-    token: { ...found, unproven: refused !== undefined },
+    warnings: [...new Set([...warnings, ...keyWarnings])],
+    token: { ...ref, unproven: refused !== undefined },
   };
+}
+
+/** The token because of which the state machine asks for another one; undefined if it asks for its first. */
+function refusedTokenOf({ token, caught }: TokenRequest): RefusedToken | undefined {
+  if (token === undefined || caught?.Error !== 'TokenRefused') return undefined;
+  const { request_id, status } = readCause(caught.Cause).facts;
+  return { ref: token, byPlatform: status !== undefined, facts: { request_id } };
 }
 
 /**
@@ -100,7 +124,7 @@ export async function getToken(
  */
 function nextState(
   { caught, renewals = 0, ...state }: TokenRequest,
-  refused: TokenRef | undefined,
+  refused: RefusedToken | undefined,
   now: Date,
 ): TokenRequest {
   const counted = { ...state, renewals: refused ? renewals + 1 : renewals };
@@ -110,19 +134,12 @@ function nextState(
 }
 
 /** @throws TokenRefusedAgain */
-function requireRenewable(
-  state: TokenRequest,
-  refused: TokenRef | undefined,
-  facts: Facts,
-  now: Date,
-  byPlatform: boolean,
-): void {
+function requireRenewable(state: TokenRequest, { ref, byPlatform, facts }: RefusedToken, now: Date): void {
   const { request, reports = [], renewals = 0 } = state;
-  if (!refused) return;
   // An export calls the platform to list advertisers, once if the list does not take long.
   const isLimit = renewals >= (state.reports || state.listing || !byPlatform ? MAX_RENEWALS : 1);
   // A renewed token that has expired since says nothing against the credential.
-  const isRenewed = byPlatform && refused.unproven && Date.parse(refused.expires_at) > now.getTime();
+  const isRenewed = byPlatform && ref.unproven && Date.parse(ref.expires_at) > now.getTime();
   if (!isLimit && !isRenewed) return;
   const happened =
     `The platform refused ${isLimit ? `${renewals + 1} tokens` : 'a token'} of account ${request.account} ` +
@@ -132,80 +149,104 @@ function requireRenewable(
   throw new TokenRefusedAgain(happened, { account: request.account, report_ids, ...facts });
 }
 
-/**
- * Reads the account's secrets.
- *
- * @throws the cached refusal of the credential, unless an export starts
- */
-async function lookUp(
-  { request, reports }: TokenRequest,
-  ref: TokenRef | undefined,
-  facts: Facts,
-  { credentialOf, tokens, now, baseUrl }: Dependencies,
-) {
+async function readTokens(request: TokenRequest['request'], { credentialOf, tokens, baseUrl }: Dependencies) {
   const { account } = request;
-  const stored = await readCredential(credentialOf(account), account);
-  const { credential } = stored;
-  const { tokens: cached = {}, version } = (await tokens.read(account)) ?? {};
+  const { credential, version } = await readCredential(credentialOf(account), account);
+  const cache = await tokens.read(account);
   // A refresh without a scope renews all scopes of the login; the contract shows no way to ask for fewer.
   const hasLogin = isOAuth(credential) && credential.refresh_token !== undefined;
   const scope = hasLogin ? undefined : scopeOf(request);
-  const name = scope ?? '';
-  const issued_for = `${isOAuth(credential) ? credential.client_id : stored.version} ${baseUrl}`;
-  const given = ref && (await tokens.read(account, ref.version))?.tokens[ref.scope];
-  const refused = given && !isRefused(given) ? given.secret : undefined;
-  const token = cached[name];
-  const known = token && isRefused(token) && token.credential === stored.version ? token : undefined;
-  if (known && reports) {
-    const refusal = readMessage(known.message);
-    throw new errors[known.error](refusal.happened, refusal.facts);
-  }
-  const isUsable = token && !isRefused(token) && token.secret !== refused && token.issued_for === issued_for;
-  const found: Found | undefined =
-    isUsable && version !== undefined && !endsSoon(token, now())
-      ? { version, scope: name, expires_at: token.expires_at }
-      : undefined;
-  return { account, scope, name, issued_for, refused, facts, stored, cached, known, found };
+  const name = scope ?? ALL_SCOPES;
+  const entry = cache?.tokens[name];
+  return {
+    account,
+    credential,
+    credentialVersion: version,
+    cache,
+    scope,
+    /** The name of the token in the cache. */
+    name,
+    /** The client and the platform. A token for another one is not used. */
+    issued_for: `${isOAuth(credential) ? credential.client_id : version} ${baseUrl}`,
+    /** The platform refused this version of the credential before. */
+    refusal: entry && isRefused(entry) && entry.credential === version ? entry : undefined,
+  };
+}
+
+/** @returns undefined if the token is not stored any more */
+async function readSecretOf(
+  account: string,
+  { version, scope }: TokenRef,
+  { tokens }: Dependencies,
+): Promise<string | undefined> {
+  const token = (await tokens.read(account, version))?.tokens[scope];
+  return token && !isRefused(token) ? token.secret : undefined;
+}
+
+function errorOf({ error, message }: RefusedCredential): ExportError {
+  const { happened, facts } = readMessage(message);
+  return new errors[error](happened, facts);
+}
+
+/** @returns the cached token, if the request can use it for another minute */
+function findUsable(
+  { cache, name, issued_for }: AccountTokens,
+  refusedSecret: string | undefined,
+  now: Date,
+): CachedRef | undefined {
+  const token = cache?.tokens[name];
+  if (!cache || !token || isRefused(token)) return undefined;
+  const isUsable = token.secret !== refusedSecret && token.issued_for === issued_for && !endsSoon(token, now);
+  return isUsable ? { version: cache.version, scope: name, expires_at: token.expires_at } : undefined;
 }
 
 /** Requests a token, and caches it, or the refusal of the credential, beside what is still valid. */
-async function renew(wanted: Looked, dependencies: Dependencies): Promise<Found> {
-  const { account, name, issued_for, stored, cached, known } = wanted;
+async function renew(
+  account: AccountTokens,
+  refused: RefusedToken | undefined,
+  refusedSecret: string | undefined,
+  dependencies: Dependencies,
+): Promise<CachedRef> {
+  const { name, issued_for, cache, credential, credentialVersion } = account;
   const { tokens, now, log } = dependencies;
   const write = (entry: CachedTokens[string]) => {
-    const valid = Object.entries(cached).filter(([, token]) => isRefused(token) || !endsSoon(token, now()));
-    return tokens.write(account, { ...Object.fromEntries(valid), [name]: entry });
+    const entries = Object.entries(cache?.tokens ?? {});
+    const valid = entries.filter(([, token]) => isRefused(token) || !endsSoon(token, now()));
+    return tokens.write(account.account, { ...Object.fromEntries(valid), [name]: entry });
   };
-  const issued = await authorize(wanted, dependencies).catch(async (failure) => {
-    const refusal = refusalOf(failure, stored.version);
+  const cacheRefusal = async (failure: unknown) => {
+    const refusal = refusalOf(failure, credentialVersion);
     // Not written again if it is known: a secret has room for about a hundred versions a day. If the write
     // fails, the next window sends one more token request, and nothing else is lost.
-    if (refusal && !known)
+    if (refusal && !account.refusal)
       await write(refusal).catch(({ name: error }) =>
-        log.warn('the refusal of the credential could not be cached', { account, error }),
+        log.warn('the refusal of the credential could not be cached', { account: account.account, error }),
       );
     throw failure;
-  });
+  };
+  const keyUse = { ...account, refused: refusedSecret, facts: refused?.facts ?? {} };
+  const issue = async () =>
+    isOAuth(credential)
+      ? issueToken(account, credential, dependencies)
+      : useApiKey(credential, keyUse, now());
+  const issued = await issue().catch(cacheRefusal);
   const version = await write({ ...issued, issued_for });
   return { version, scope: name, expires_at: issued.expires_at };
 }
 
-/** Requests a token, unless the credential needs none. */
-async function authorize(
-  wanted: Looked,
+async function issueToken(
+  { account, scope, cache }: AccountTokens,
+  credential: OAuthCredential,
   dependencies: Dependencies,
 ): Promise<Omit<CachedToken, 'issued_for'>> {
-  const { account, scope, stored, cached } = wanted;
-  const { credential } = stored;
   const { now, log, baseUrl } = dependencies;
   const requestedAt = now();
-  if (!isOAuth(credential)) return useApiKey(credential, wanted, requestedAt);
   const access = { ...dependencies, store: dependencies.credentialOf(account) };
   const token = await grantToken(account, credential, scope, access).catch((error: unknown) => {
     if (!(error instanceof PlatformUnavailable) || error.facts.code !== 'ENOTFOUND') throw error;
-    const isOfHost = (each: CachedTokens[string]) =>
-      !isRefused(each) && each.issued_for.endsWith(` ${baseUrl}`);
-    if (Object.values(cached).some(isOfHost)) throw error;
+    const isOfHost = (entry: CachedTokens[string]) =>
+      !isRefused(entry) && entry.issued_for.endsWith(` ${baseUrl}`);
+    if (Object.values(cache?.tokens ?? {}).some(isOfHost)) throw error;
     // The host never gave this account a token: a mistyped name, and not an outage.
     const { host } = error.facts;
     throw new RequestRefused(`There is no host ${host} (ENOTFOUND). Correct base_url.`, { account, host });

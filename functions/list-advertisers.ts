@@ -19,7 +19,7 @@ import { READS, readSettingObject } from './workflow/settings.ts';
 import { type ExportPlan, PlanOfAll } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 
-/** The platform's list of advertisers, where it differs from the contract's. */
+/** The ways in which the platform's list of advertisers differs from the contract's. */
 interface List {
   readonly resource?: string;
   /** The place of the items. Default: the only array. */
@@ -34,12 +34,13 @@ interface Dependencies extends PlatformAccess, Pick<Common, 'millisecondsLeft'> 
 }
 
 /**
- * Lists the account's advertisers once for all windows, and writes their ids if they are others than in the
- * last list, or if the last list is damaged. Advertisers that no delivered report was asked for are
- * newcomers. If the platform interrupts the list, or one call is not enough, the plan has a `listing`: the
- * state machine waits, and the next call goes on.
+ * Lists the account's advertisers once for all windows. Writes their ids if the list has changed, or if the
+ * last list is damaged. Advertisers that no delivered report was asked for are newcomers. If the platform
+ * interrupts the list, or one call is not enough, the plan has a `listing`: the state machine waits, and the
+ * next call goes on.
  *
- * @throws RequestRefused if there is none, AnswerUnreadable if their ids cannot be found, TokenRefused
+ * @throws RequestRefused if there is no advertiser, AnswerUnreadable if their ids cannot be found,
+ *   TokenRefused
  * @throws PlatformUnavailable, RateLimited, OutOfTime, DownloadRefused
  * @throws AccessRefused, ServiceUnavailable
  */
@@ -52,11 +53,11 @@ export async function listAdvertisers(
   const { token, request: _, reports: __, ...listing } = caller;
   if (!read?.isComplete) return { ...plan, token, listing, warnings: [...warnings] };
   const ids = await readIds(read, plan, dependencies);
-  for (const warning of warnOfPages(read)) warnings.add(warning);
+  for (const warning of warnWithoutTotal(read)) warnings.add(warning);
   return storeList({ ...plan, warnings: [...warnings] }, ids, dependencies);
 }
 
-/** Writes the list, and names its newcomers, if it is another one than the last. */
+/** Writes the list if it has changed, and names its newcomers. */
 async function storeList(
   plan: PlanOfAll,
   ids: readonly string[],
@@ -73,10 +74,10 @@ async function storeList(
   const next = { ...rest, warnings: [...new Set(all)], newcomers };
   if (key !== undefined && last?.join() === ids.join())
     return { ...next, advertisers: { key, count: ids.length } };
-  const own = advertisersKey(request, now());
+  const newKey = advertisersKey(request, now());
   const list: AdvertiserList = { version: '1', execution, advertiser_ids: [...ids] };
-  await store.putJson(own, list);
-  return { ...next, advertisers: { key: own, count: ids.length } };
+  await store.putJson(newKey, list);
+  return { ...next, advertisers: { key: newKey, count: ids.length } };
 }
 
 /** @returns what this call read, and what the next call needs if that is not all */
@@ -128,7 +129,7 @@ async function readIds(
 }
 
 /** A count that stays the same shows that no advertiser was removed meanwhile. */
-function warnOfPages({ pages, total }: ReadLines): string[] {
+function warnWithoutTotal({ pages, total }: ReadLines): string[] {
   if (pages < 2 || total !== undefined) return [];
   return [
     `the list of advertisers came in ${pages} pages without a total: one may be missing if another was removed meanwhile`,

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import pMap from 'p-map';
-import { type Catalog, createCatalog } from './aws/catalog.ts';
+import { type Catalog, catalogOf } from './aws/catalog.ts';
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { beginRun, type Judging } from './days/begin-run.ts';
@@ -10,7 +10,7 @@ import { type RequestTarget, requestHash, targetOf } from './decisions/request-h
 import { count } from './workflow/count.ts';
 import { ExportError, InvalidInput, readMessage } from './workflow/errors.ts';
 import { AccountsInput, isOfAccounts, parseRequests } from './workflow/request/accounts.ts';
-import { type ExportRequest, type ParsedRequest, parseRequest } from './workflow/request/request.ts';
+import { type ExportRequest, parseRequest } from './workflow/request/request.ts';
 import { READS } from './workflow/settings.ts';
 import type { Window } from './workflow/state-parts.ts';
 import { type ExportPlan, PlanExportInput } from './workflow/states.ts';
@@ -64,11 +64,11 @@ interface Configured extends Pick<Judging, 'unread'> {
 
 /**
  * Reads the table of a name, and compares the requests of accounts with the configured ones. A name is one
- * request: another one would replace the configured one's files. An export without a table has nothing to be
- * compared with.
+ * request: another request would replace the configured one's files. Without a table, there is nothing to
+ * compare with.
  *
  * @param requests of one name
- * @throws InvalidInput with each account whose request is another one
+ * @throws InvalidInput with each account whose request differs
  */
 async function findConfigured(
   requests: readonly ExportRequest[],
@@ -78,16 +78,18 @@ async function findConfigured(
   const { catalog } = dependencies;
   if (catalog === undefined || first === undefined || first.kind === 'purchases') return { warnings: [] };
   try {
-    // Whatever `table` of the request says: the file would replace the configured one's.
+    // Also for a request with `table: false`: its file would replace the configured request's.
     const schema = await catalog.getTable(first.name);
-    const faults = schema ? requests.flatMap((each) => nameFaults(each, schema, dependencies)) : [];
+    const faults = schema
+      ? requests.flatMap((request) => otherRequestFaults(request, schema, dependencies))
+      : [];
     if (faults.length > 0)
       throw new InvalidInput(`The request has ${count(faults.length, 'fault')}, and nothing was exported.`, {
         faults,
       });
     return { schema, warnings: [] };
   } catch (error) {
-    // What Glue or Lake Formation does not answer concerns the table only. CurateReport looks again.
+    // A failure of Glue or Lake Formation concerns the table only. CurateReport reads it again.
     if (error instanceof InvalidInput || !(error instanceof ExportError)) throw error;
     const { happened } = readMessage(error.message);
     const reason = happened.replace(/\.$/, '');
@@ -95,7 +97,7 @@ async function findConfigured(
   }
 }
 
-function nameFaults(request: ExportRequest, schema: TableSchema, target: RequestTarget): string[] {
+function otherRequestFaults(request: ExportRequest, schema: TableSchema, target: RequestTarget): string[] {
   const { account, name } = request;
   const configured = schema.requests[account];
   if (configured === undefined || configured === requestHash(request, target)) return [];
@@ -138,23 +140,24 @@ async function planAccounts(
   const isScheduled =
     request.scheduled_at !== undefined && request.only_missing === undefined && request.resumes === undefined;
   const nameOf = (facts: { readonly account: string }) => {
-    const text = JSON.stringify([isScheduled ? '' : execution, request, facts]);
+    const text = JSON.stringify([isScheduled ? request.scheduled_at : execution, request, facts]);
     const suffix = hash('sha256', text).slice(0, 16);
     // A name has up to 80 characters: 30 + 1 + 32 + 1 + 16.
     return `${String(request.name).slice(0, 30)}-${facts.account.slice(0, 32)}-${suffix}`;
   };
   const planned = accounts.map((facts) => ({ account: facts.account, name: nameOf(facts), facts }));
-  const names = new Map(planned.map(({ account, name }) => [account, name]));
   const configured = await findConfigured(
-    parsed.map((each) => each.request),
+    parsed.map((child) => child.request),
     dependencies,
   );
-  const announce = async (each: ParsedRequest) => {
-    const child = names.get(each.request.account) ?? '';
-    const beginning = { parsed: each, execution: child, parent: execution, started_at };
-    await beginRun(beginning, judgedBy(each.request, configured, dependencies), store, now());
+  const byAccount = new Map(parsed.map((child) => [child.request.account, child]));
+  const announce = async ({ account, name }: (typeof planned)[number]) => {
+    const child = byAccount.get(account);
+    if (!child) throw new Error(`The input has no request of account ${account}`);
+    const beginning = { parsed: child, execution: name, parent: execution, started_at };
+    await beginRun(beginning, judgedBy(child.request, configured, dependencies), store, now());
   };
-  await pMap(parsed, announce, { concurrency: PARALLEL });
+  await pMap(planned, announce, { concurrency: PARALLEL });
   return {
     execution,
     started_at,
@@ -164,11 +167,8 @@ async function planAccounts(
   };
 }
 
-export const handler = createHandler(READS.PlanExport, PlanExportInput, planExport, (settings) => {
-  const { GLUE_DATABASE } = settings;
-  return {
-    store: createObjectStore(settings),
-    catalog: GLUE_DATABASE === undefined ? undefined : createCatalog({ GLUE_DATABASE }),
-    ...targetOf(settings),
-  };
-});
+export const handler = createHandler(READS.PlanExport, PlanExportInput, planExport, (settings) => ({
+  store: createObjectStore(settings),
+  catalog: catalogOf(settings),
+  ...targetOf(settings),
+}));

@@ -9,7 +9,7 @@ import { type ReconciledWindow, readComparedDays } from './tables/reconcile.ts';
 import { reasonOf } from './tables/report.ts';
 import { ExportIncomplete, readCause } from './workflow/errors.ts';
 import { runKey } from './workflow/keys.ts';
-import { describeDays, earliest } from './workflow/request/dates.ts';
+import { describeDays, earliest, latestDate } from './workflow/request/dates.ts';
 import { READS } from './workflow/settings.ts';
 import type { Comparison, TableChanges, Window } from './workflow/state-parts.ts';
 import { type DeliveredWindow, type ExportResult, PublishExportInput } from './workflow/states.ts';
@@ -25,8 +25,8 @@ interface Dependencies extends Pick<Common, 'now'> {
 
 /**
  * Sums up the windows. The result becomes the event's detail and the execution's output. If no window failed,
- * the run is finished: its object is removed, and with it those of earlier runs that it ends. A
- * total of the platform that failed is a warning.
+ * the run is finished: its object is removed, and the objects of earlier runs that it ends. A total of the
+ * platform that failed is a warning.
  *
  * @throws ExportIncomplete if a window failed or has no result; delivered windows stay delivered
  * @throws AccessRefused, ServiceUnavailable
@@ -69,8 +69,8 @@ export async function publishExport(
 }
 
 /**
- * Removes the object of this run, of earlier ones of the same run of the config, whose oldest days no later run
- * reads again, and of those that nobody will finish.
+ * Removes the object of this run, of earlier starts of the same run of the config, because no later start
+ * reads their oldest days again, and of runs that nobody will finish.
  */
 async function endRuns(
   { execution, request }: PublishExportInput,
@@ -99,8 +99,9 @@ function describeNewcomers({ newcomers, request }: PublishExportInput, program: 
  * delivered earlier, because those may have rows.
  */
 function sumRows(delivered: readonly DeliveredWindow[], earlier = 0): { rows?: number; empty?: boolean } {
-  const rows = delivered.reduce((sum, { rows }) => sum + (rows ?? Number.NaN), 0);
-  if (Number.isNaN(rows) || delivered.length === 0) return {};
+  const counts = delivered.map(({ rows }) => rows).filter((rows) => rows !== undefined);
+  if (counts.length < delivered.length || delivered.length === 0) return {};
+  const rows = counts.reduce((sum, windowRows) => sum + windowRows, 0);
   return rows === 0 && earlier > 0 ? { rows } : { rows, empty: rows === 0 };
 }
 
@@ -108,17 +109,16 @@ function sumRows(delivered: readonly DeliveredWindow[], earlier = 0): { rows?: n
 function sumChanges(windows: readonly DeliveredWindow[]): Partial<TableChanges> {
   const written = windows.filter(({ restated }) => restated !== undefined);
   if (written.length === 0) return {};
-  const sorted = (days: readonly (string | undefined)[]) =>
-    days.filter((day) => day !== undefined).toSorted();
-  const restated = sorted(written.flatMap((each) => [each.first_restated, each.last_restated]));
-  const held = sorted(written.flatMap((each) => [each.first_held, each.last_held]));
+  const known = (days: readonly (string | undefined)[]) => days.filter((day) => day !== undefined);
+  const restated = known(written.flatMap((window) => [window.first_restated, window.last_restated]));
+  const held = known(written.flatMap((window) => [window.first_held, window.last_held]));
   return {
     restated: written.reduce((sum, { restated = 0 }) => sum + restated, 0),
-    first_restated: restated[0],
-    last_restated: restated.at(-1),
+    first_restated: earliest(restated),
+    last_restated: latestDate(restated),
     held: written.reduce((sum, { held = 0 }) => sum + held, 0),
-    first_held: held[0],
-    last_held: held.at(-1),
+    first_held: earliest(held),
+    last_held: latestDate(held),
   };
 }
 
@@ -146,38 +146,38 @@ async function reconcile(
   });
   // The platform may answer two POSTs with the same report.
   const comparable = delivered.filter(({ rows, total }) => rows !== total);
-  const read = await readComparedDays(store, request, comparable).catch((error: Error) => {
+  const compared = await readComparedDays(store, request, comparable).catch((error: Error) => {
     const reason = reasonOf(error);
     if (reason === undefined) throw error;
     return reason;
   });
-  if (typeof read === 'string') return { warnings: [sayNoTotal(read)] };
-  const without = totals.filter(({ window }) => !read.some((day) => covers(window, day)));
+  if (typeof compared === 'string') return { warnings: [sayNoTotal(compared)] };
+  const without = totals.filter(({ window }) => !compared.some((day) => isInWindow(day, window)));
   const warnings = without.map((outcome) =>
     sayNoTotal(`${describeDays(outcome.window)}: ${whyNone(outcome, delivered)}`),
   );
-  if (read.length === 0) return { warnings };
+  if (compared.length === 0) return { warnings };
   const { reconcile_tolerance: tolerance } = request;
-  const above = aboveTolerance(read, tolerance);
+  const above = aboveTolerance(compared, tolerance);
   const reconciled = {
-    days: new Set(read.map(({ date }) => date)).size,
+    days: new Set(compared.map(({ date }) => date)).size,
     ...(tolerance && { above_tolerance: above.length }),
-    metrics: addByMetric(read),
+    metrics: addByMetric(compared),
   };
   return { reconciled, warnings: [...warnings, ...warnOfDifferences(above)] };
 }
 
-function covers({ start_date, end_date }: Window, { date }: ComparedDay): boolean {
+function isInWindow({ date }: ComparedDay, { start_date, end_date }: Window): boolean {
   return start_date <= date && date < end_date;
 }
 
 function whyNone(outcome: WindowOutcome, delivered: readonly ReconciledWindow[]): string {
-  if (outcome.outcome === 'lost') return readCause(outcome.caught.Cause ?? '').happened;
+  if (outcome.outcome === 'lost') return readCause(outcome.caught.Cause).happened;
   if (outcome.outcome === 'failed') return `${outcome.failure.error}: ${outcome.failure.happened}`;
   const same = delivered.find(({ window, rows, total }) => rows === total && window === outcome.window);
   if (same) return `the platform gave it the id of the rows, ${same.total}`;
-  const unread = outcome.warnings?.find((warning) => warning.startsWith(NOT_READ));
-  return unread ?? 'the ledger lacks the sums of its rows or of the total';
+  const notRead = outcome.warnings?.find((warning) => warning.startsWith(NOT_READ));
+  return notRead ?? 'the ledger lacks the sums of its rows or of the total';
 }
 
 function warnOfDifferences(above: readonly ComparedDay[]): string[] {

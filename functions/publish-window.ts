@@ -35,7 +35,7 @@ export async function publishWindow(
   dependencies: Dependencies,
 ): Promise<DeliveredWindow> {
   const { request, window, object, ready_id, curated, export_warnings = state.warnings.length } = state;
-  const [happened] = readCause(caught?.Cause ?? '').happened.split('\n', 1);
+  const [happened] = readCause(caught?.Cause).happened.split('\n', 1);
   // If CurateReport was killed, it may have written some months. The file is delivered all the same.
   const death = caught && `the rows were not read, or the table may lack days (${caught.Error}): ${happened}`;
   const warnings = [...state.warnings, ...(death === undefined ? [] : [death])];

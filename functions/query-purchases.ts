@@ -1,6 +1,6 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectWriting, type WriteObject } from './copy/object-writer.ts';
-import { queryPurchases as postQuery } from './platform/purchases.ts';
+import { postQuery } from './platform/purchases.ts';
 import { callPlatform, createPlatformAccess, type PlatformAccess } from './token/call-platform.ts';
 import { objectKey } from './workflow/keys.ts';
 import { READS } from './workflow/settings.ts';

@@ -1,6 +1,6 @@
 import { createHandler } from './aws/handler.ts';
 import { type Copy, type CopyCheckpoint, createCopy } from './copy/copy.ts';
-import { noteAnswer, readReport, waitAfterRedrive } from './decisions/report-answer.ts';
+import { interpretReport, noteAnswer, waitAfterRedrive } from './decisions/report-answer.ts';
 import { MIN_WAIT } from './decisions/waits.ts';
 import { getReport } from './platform/reports.ts';
 import {
@@ -16,7 +16,7 @@ import type { Checkpoint, ReportRef } from './workflow/state-parts.ts';
 import { ReadyWindow, type ReportWindow, type SavedWindow } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 
-/** Half of it lets the parts on their way arrive. The rest is for the calls that end the copy. */
+/** In half of this time, the parts on their way arrive. The rest is for the calls that end the copy. */
 const STOP_BEFORE_MS = 60_000;
 
 /**
@@ -31,9 +31,9 @@ interface Dependencies extends PlatformAccess, Pick<Common, 'millisecondsLeft'> 
 }
 
 /**
- * Gets the report's URL itself and copies the file to its key. So the URL never leaves this step, and
- * each try has a fresh one. The object becomes visible only when it is complete and its checksum agrees. If
- * the download breaks off, or takes longer than one call, the next call resumes it.
+ * Gets the report's URL itself and copies the file to its key, so the URL never leaves this step, and each
+ * try has a fresh URL. The object becomes visible only when it is complete and its checksum agrees. If the
+ * download breaks off, or takes longer than one call, the next call resumes it.
  *
  * @throws UrlExpired, CopyFailed, DownloadRefused, AccessRefused, and the errors of a platform call
  */
@@ -43,13 +43,14 @@ export async function saveReport(
 ): Promise<ReportWindow | SavedWindow> {
   const report = state.reports.find(({ id }) => id === state.ready_id);
   if (!report) throw new Error(`The state names no report ${state.ready_id}`);
-  const { window, answer: found } = await callPlatform(state, dependencies, (...platform) =>
+  const { window, answer: record } = await callPlatform(state, dependencies, (...platform) =>
     getReport(...platform, report.id),
   );
-  if (!found) return window;
-  const { answer, said, isOdd } = readReport(found);
-  if (isOdd) dependencies.log.warn(`the report ${said}`, { report_id: report.id });
-  if (typeof answer === 'string') return watchAgain(window, { said, request_id: found.requestId }, answer);
+  if (!record) return window;
+  const { answer, description, isUnexpected } = interpretReport(record);
+  if (isUnexpected) dependencies.log.warn(`the report ${description}`, { report_id: report.id });
+  const last_answer = { description, request_id: record.requestId };
+  if (typeof answer === 'string') return watchAgain(window, last_answer, answer);
 
   const checkpoint = findCheckpoint(window);
   const deadline = AbortSignal.timeout(Math.max(0, dependencies.millisecondsLeft() - STOP_BEFORE_MS));

@@ -38,13 +38,13 @@ export function catalogTable(schema: TableSchema, bucket: string, words: TableWo
     table,
     kind,
     date_column,
-    ...prefixed(REQUEST, Object.entries(requests)),
-    ...prefixed(CURRENCY, Object.entries(currencies)),
+    ...withPrefix(REQUEST, Object.entries(requests)),
+    ...withPrefix(CURRENCY, Object.entries(currencies)),
     ...Object.fromEntries(renamed.map(({ name, from }) => [`${FROM}${name}`, from])),
   });
 }
 
-/** Also of a table that CurateReport writes without a schema of its own, such as the ledger. */
+/** For a table that CurateReport writes without a schema of its own, such as the ledger, too. */
 export function createCatalogTable(
   table: string,
   columns: readonly TableColumn[],
@@ -85,23 +85,23 @@ export function readSchema(stored: StoredTable): TableSchema | undefined {
     date_column,
     columns: [],
     requests: {},
-    currencies: unprefixed(CURRENCY, Parameters),
+    currencies: withoutPrefix(CURRENCY, Parameters),
   } as const;
-  const own = new Set(tableColumns(ofFile).map(({ name }) => name));
-  const from = unprefixed(FROM, Parameters);
+  const reserved = new Set(tableColumns(ofFile).map(({ name }) => name));
+  const from = withoutPrefix(FROM, Parameters);
   const columns = (StorageDescriptor.Columns ?? [])
-    .filter(({ Name = '' }) => !own.has(Name))
+    .filter(({ Name = '' }) => !reserved.has(Name))
     .map(
       ({ Name: name = '', Type }): Column => ({ name, type: Type as ColumnType, from: from[name] ?? name }),
     );
-  return { ...ofFile, columns, requests: unprefixed(REQUEST, Parameters) };
+  return { ...ofFile, columns, requests: withoutPrefix(REQUEST, Parameters) };
 }
 
-function prefixed(prefix: string, entries: readonly (readonly [string, string])[]): Record<string, string> {
+function withPrefix(prefix: string, entries: readonly (readonly [string, string])[]): Record<string, string> {
   return Object.fromEntries(entries.map(([name, value]) => [`${prefix}${name}`, value]));
 }
 
-function unprefixed(prefix: string, parameters: Readonly<Record<string, string>>) {
-  const found = Object.entries(parameters).filter(([name]) => name.startsWith(prefix));
-  return byName(found.map(([name, value]) => [name.slice(prefix.length), value]));
+function withoutPrefix(prefix: string, parameters: Readonly<Record<string, string>>) {
+  const prefixed = Object.entries(parameters).filter(([name]) => name.startsWith(prefix));
+  return byName(prefixed.map(([name, value]) => [name.slice(prefix.length), value]));
 }

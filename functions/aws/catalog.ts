@@ -1,4 +1,5 @@
 import { EntityNotFoundException, GetTableCommand, GlueClient } from '@aws-sdk/client-glue';
+import type { Settings } from '../workflow/settings.ts';
 import { catalogName, type TableSchema } from '../workflow/table.ts';
 import { readSchema } from './catalog-table.ts';
 import { asServiceError } from './service-error.ts';
@@ -29,4 +30,9 @@ export function createCatalog({ GLUE_DATABASE: DatabaseName }: { readonly GLUE_D
       }
     },
   };
+}
+
+/** @returns undefined if the stack has no tables */
+export function catalogOf({ GLUE_DATABASE }: Pick<Settings, 'GLUE_DATABASE'>): Catalog | undefined {
+  return GLUE_DATABASE === undefined ? undefined : createCatalog({ GLUE_DATABASE });
 }

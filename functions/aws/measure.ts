@@ -18,7 +18,7 @@ export interface Measurement {
 }
 export type MetricName = keyof Measurement;
 
-/** Measures a successful call by its output. Leaves out what is 0. */
+/** Measures a successful call by its output. Leaves out counts of 0. */
 export function measureStep(output: unknown): Measurement {
   const { late, outcome, table_problem, held }: Partial<CheckedRun & DeliveredWindow> = Object(output);
   const isDelivered = outcome === 'delivered';

@@ -64,6 +64,6 @@ function identify(error: unknown) {
     readonly $metadata?: { readonly httpStatusCode?: number; readonly requestId?: string };
   };
   // Node's own errors are all an `Error`.
-  const own = name === 'Error' ? (code ?? name) : name;
-  return { name: own, status: $metadata?.httpStatusCode, requestId: $metadata?.requestId };
+  const distinct = name === 'Error' ? (code ?? name) : name;
+  return { name: distinct, status: $metadata?.httpStatusCode, requestId: $metadata?.requestId };
 }

@@ -1,7 +1,7 @@
 import { retryAfterOf } from '../platform/answer.ts';
 import { isGzip, isLabeledPage, isPage, START_BYTES, unreadableCoding } from '../platform/content.ts';
 import { isCertificateFault, sayUntrusted } from '../platform/failures.ts';
-import { codeOf } from '../platform/request.ts';
+import { codeOf } from '../platform/send.ts';
 import { CopyFailed, DownloadRefused, ExportError, UrlExpired } from '../workflow/errors.ts';
 import type { Checkpoint } from '../workflow/state-parts.ts';
 import { type Headers, type Request, readResponse, type Write } from './body.ts';

@@ -11,7 +11,7 @@ import { parseManifest } from './manifest.ts';
 import { PARALLEL } from './read-all.ts';
 import { listWindows, oldestDay } from './records.ts';
 
-/** The object that ListAdvertisers writes if the list is another one than before. */
+/** The object that ListAdvertisers writes if the list has changed. */
 export const AdvertiserList = z.object({
   version: z.literal('1'),
   execution: z.string(),
@@ -29,13 +29,13 @@ export async function readAdvertisers(
 
 /** @returns undefined if the text is no list of advertisers */
 export function parseAdvertisers(text: string | undefined): readonly string[] | undefined {
-  return AdvertiserList.safeParse(parseJson(text ?? '')).data?.advertiser_ids;
+  return AdvertiserList.safeParse(parseJson(text)).data?.advertiser_ids;
 }
 
 /**
- * Compares a list with the lists that delivered manifests name. Advertisers that none of these has are
- * newcomers; those of the newest one that the list lacks are gone. A list that was stored by a run that
- * delivered nothing does not count, so the next run finds the same.
+ * Compares a list with the lists that delivered manifests name. Advertisers that none of these lists has are
+ * newcomers. Advertisers that the newest of these lists has, and this one lacks, are gone. The list of a run
+ * that delivered nothing does not count, so the next run finds the same newcomers.
  *
  * @throws AccessRefused, ServiceUnavailable
  */
@@ -47,11 +47,11 @@ export async function compareWithDelivered(
 ): Promise<{ readonly newcomers?: Newcomers; readonly gone: readonly string[] }> {
   const isManifest = (key: string) => key.endsWith(`/${MANIFEST}`);
   const findList = async (key: string) => parseManifest(await store.getText(key), key, now)?.advertisers?.key;
+  const keys = await listWindows(store, request);
   // Nearly always, the last window has the same list, and no other manifest is read.
-  const last = (await listWindows(store, request)).findLast(isManifest);
+  const last = keys.findLast(isManifest);
   const lastList = last && (await findList(last));
   if (lastList && (await readAdvertisers(store, lastList))?.join() === ids.join()) return { gone: [] };
-  const keys = await listWindows(store, request, { start_date: '' });
   const named = await pMap(keys.filter(isManifest), findList, { concurrency: PARALLEL });
   const listKeys = new Set(named.filter((key) => key !== undefined));
   const read = async (key: string) => (await readAdvertisers(store, key)) ?? [];

@@ -6,18 +6,18 @@ import { type DayStore, type JudgedExport, readDays, type StoredDay } from './re
 import { readRecords } from './records.ts';
 import { daysIn, daysToRenew, parseRun, type Run, readRuns } from './runs.ts';
 
-/** An execution of one account that begins, or is about to. */
+/** An execution of one account that begins, or will be started. */
 export interface Beginning {
   readonly parsed: ParsedRequest;
   readonly execution: string;
-  /** The execution of several accounts that is about to start this one. Absent: this one has begun. */
+  /** The execution of several accounts that will start this one. Absent if this one has begun. */
   readonly parent?: string;
   readonly started_at: string;
 }
 
-/** What decides which windows are exported. */
+/** The facts that decide which windows are exported. */
 export interface Judging extends JudgedExport {
-  /** The reason why nobody knows whether the export has a table. */
+  /** The reason why it is not known whether the export has a table. */
   readonly unread?: string | undefined;
 }
 
@@ -29,7 +29,7 @@ interface Chosen {
   readonly warnings: readonly string[];
 }
 
-/** A run that this one finishes, and the executions whose objects it takes over. */
+/** The run that an execution finishes, and the executions whose objects it replaces. */
 interface Finished {
   readonly run: Pick<Run, 'run' | 'began_at' | 'windows'>;
   readonly executions: readonly string[];
@@ -49,7 +49,7 @@ export async function beginRun(
 ): Promise<Chosen> {
   const key = runKey(request, execution);
   // The execution of several accounts wrote it, or an earlier try of this one.
-  const announced = parseRun((await store.getText(key)) ?? '', key, request, now);
+  const announced = parseRun(await store.getText(key), key, request, now);
   const finished = manner.resumes && (await findFinished(judged, manner.resumes, announced, store, now));
   const chosen = finished
     ? await chooseUnfinished(judged, finished.run, store, now)
@@ -79,8 +79,8 @@ async function chooseAsked(judged: Judging, { onlyMissing }: Manner, store: DayS
 }
 
 /**
- * The windows of a request that have a day which is missing, or of an older request. If the table cannot be
- * read, manifests alone tell, with a warning.
+ * Chooses the windows that have a day which is missing, or of an older request. If the table cannot be read,
+ * manifests alone decide, with a warning.
  *
  * @throws AccessRefused, ServiceUnavailable
  */
@@ -108,7 +108,7 @@ export async function chooseMissing(judged: Judging, store: DayStore, now: Date)
   return { ...leaveOut(windows, new Set(isIn('missing', 'older').map(({ day }) => day))), warnings };
 }
 
-/** The object of the run, if there is one, has what is left of it. */
+/** Finds the run that is finished. Its object, if it is still there, has the windows that it asked for. */
 async function findFinished(
   { request }: Judging,
   resumes: NonNullable<Manner['resumes']>,
@@ -127,7 +127,7 @@ async function findFinished(
   };
 }
 
-/** The windows with a day that no report has delivered that was created since the run began. */
+/** The windows with a day that was not delivered since the run began. */
 async function chooseUnfinished(
   { request }: Judging,
   { began_at, windows: asked }: Finished['run'],
@@ -135,7 +135,7 @@ async function chooseUnfinished(
   now: Date,
 ): Promise<Chosen> {
   const windows = splitRequest(request);
-  // A list is a snapshot of today, whatever day the earlier execution was to bring.
+  // A list is a snapshot of today, even if the earlier execution should have brought another day.
   const isList = request.kind === 'list';
   const { deliveries } = await readRecords(store, request, now, isList ? undefined : request);
   const open = daysToRenew({ began_at, request, windows: asked }, deliveries);

@@ -1,7 +1,7 @@
 import { type DateRange, wasOver } from '../workflow/request/dates.ts';
 import { compareReports, type ReportVersion, type ShownDay, type ShownDays } from '../workflow/shown-days.ts';
 
-/** A report that a manifest names. It says something about each day of its window. */
+/** A report that a manifest names. It counts for each day of its window. */
 export interface Delivery extends DateRange, ReportVersion {
   /** The reason why the table could not take the report. */
   readonly table_problem?: string | undefined;
@@ -23,7 +23,8 @@ export interface Attempt extends DateRange {
  * The state of a day of an export. The first one that holds counts, in this order:
  *
  * - `missing`: no run has delivered it, or its report was created before the day was over
- * - `behind`: it is delivered, and the table does not show its newest report, or lacks a column of its request
+ * - `behind`: it is delivered, and the table does not show its newest report, or lacks a column of its
+ *   request
  * - `held`: its newest report has no rows of it, and the table keeps the rows that it had
  * - `older`: it was delivered by the request as it was before the config changed
  * - `there`: everything else. It may have no rows
@@ -35,19 +36,21 @@ export type DayState = (typeof DAY_STATES)[number];
  * The reason why a day is missing. It is for the reader: no code decides by it.
  *
  * - `failed`: a run of it failed · `interrupted`: a run of it did not finish
- * - `partial`: it was exported before the day was over · `never`: no run is known that was to export it
+ * - `partial`: it was exported before the day was over · `never`: no run is known that should export it
  */
 export type MissingReason = 'never' | 'failed' | 'interrupted' | 'partial';
 
-/** Everything that decides the states of an export's days. */
+/** The facts that decide the states of an export's days. */
 export interface DayEvidence<D extends Delivery = Delivery> {
   /** The reports of the export's name. An earlier form of the request may have asked for some of them. */
   readonly deliveries: readonly D[];
-  /** What the table shows; undefined if the export has no table, or if the table cannot be read. */
+  /** Undefined if the export has no table, or if the table cannot be read. */
   readonly shown?: ShownDays | undefined;
   /** The hash of the configured request. */
   readonly hash: string;
-  /** The time zone in which the days of a report end. Absent for a list: a snapshot is made during its day. */
+  /**
+   * The time zone in which the days of a report end. Absent for a list: a snapshot is made during its day.
+   */
   readonly timeZone?: string | undefined;
   readonly attempts?: readonly Attempt[];
 }
@@ -55,39 +58,42 @@ export interface DayEvidence<D extends Delivery = Delivery> {
 export interface JudgedDay<D extends Delivery = Delivery> {
   readonly day: string;
   readonly state: DayState;
-  /** Of a missing day. */
+  /** Present if the day is missing. */
   readonly reason?: MissingReason;
-  /** What a failed run says, or why the table could not take the day. */
+  /** The error of the failed run, or the reason why the table could not take the day. */
   readonly problem?: string | undefined;
   /** The newest report of the day. */
   readonly delivery?: D;
-  /** What the table shows. */
   readonly shown?: ShownDay;
 }
 
-/** Says what each day is, for every command and every step. */
+/** Judges each day, for every command and every step. */
 export function judgeDays<D extends Delivery>(
   days: readonly string[],
   evidence: DayEvidence<D>,
 ): JudgedDay<D>[] {
   const newestFirst = evidence.deliveries
     .filter(({ lost }) => !lost)
-    .toSorted((one, other) => compareReports(other, one));
-  const attempts = evidence.attempts ?? [];
-  return days.map((day) => {
-    const delivery = newestFirst.find((candidate) => covers(candidate, day));
-    const shown = evidence.shown?.[day];
-    const known = { day, ...(delivery && { delivery }), ...(shown && { shown }) };
-    if (!delivery) return { ...known, state: 'missing', ...findReason(day, attempts) };
-    if (!wasOver(day, delivery.created_at, evidence.timeZone))
-      return { ...known, state: 'missing', reason: 'partial' };
-    if (evidence.shown && isBehind(delivery, shown, evidence.hash)) {
-      const lacks = shown?.lacks && `the table shows it without ${shown.lacks.join(', ')}`;
-      return { ...known, state: 'behind', problem: delivery.table_problem ?? lacks };
-    }
-    if (shown && isHeldBy(delivery, shown)) return { ...known, state: 'held' };
-    return { ...known, state: delivery.request_hash === evidence.hash ? 'there' : 'older' };
-  });
+    .toSorted((first, second) => compareReports(second, first));
+  return days.map((day) => judgeDay(day, newestFirst, evidence));
+}
+
+function judgeDay<D extends Delivery>(
+  day: string,
+  newestFirst: readonly D[],
+  { shown: table, hash, timeZone, attempts = [] }: DayEvidence<D>,
+): JudgedDay<D> {
+  const delivery = newestFirst.find((candidate) => covers(candidate, day));
+  const shown = table?.[day];
+  const known = { day, ...(delivery && { delivery }), ...(shown && { shown }) };
+  if (!delivery) return { ...known, state: 'missing', ...findReason(day, attempts) };
+  if (!wasOver(day, delivery.created_at, timeZone)) return { ...known, state: 'missing', reason: 'partial' };
+  if (table && isBehind(delivery, shown, hash)) {
+    const lacks = shown?.lacks && `the table shows it without ${shown.lacks.join(', ')}`;
+    return { ...known, state: 'behind', problem: delivery.table_problem ?? lacks };
+  }
+  if (shown && isHeldBy(delivery, shown)) return { ...known, state: 'held' };
+  return { ...known, state: delivery.request_hash === hash ? 'there' : 'older' };
 }
 
 /** A window without days, which a query for purchases may have, covers its start. */
@@ -95,22 +101,22 @@ export function covers({ start_date, end_date }: DateRange, day: string): boolea
   return start_date <= day && (day < end_date || day === start_date);
 }
 
-/** The newest report of the day has no rows of it, so the table keeps the rows of an older one. */
+/** True if the newest report of the day has no rows, so the table keeps the rows of an older one. */
 function isHeld(shown: ShownDay): boolean {
   return shown.held !== undefined && compareReports(shown.held, shown) > 0;
 }
 
 /**
- * The report that the table holds is the newest one that was delivered. One that no manifest names counts for
- * nothing: `rebuild` could not accept it.
+ * True if the report that the table holds is the newest one that was delivered. A held report that no
+ * manifest names does not count, because `rebuild` could not accept it.
  */
 function isHeldBy(delivery: Delivery, shown: ShownDay): boolean {
   return shown.held !== undefined && isHeld(shown) && compareReports(shown.held, delivery) === 0;
 }
 
 /**
- * The table has not read the newest report, or lacked a column of its request when it did. A column that the
- * config has no more is none that the table should have.
+ * True if the table has not read the newest report, or lacked a column of its request when it did. The table
+ * does not need columns that the config has dropped.
  */
 function isBehind(delivery: Delivery, entry: ShownDay | undefined, hash: string): boolean {
   if (!entry) return true;
@@ -120,12 +126,15 @@ function isBehind(delivery: Delivery, entry: ShownDay | undefined, hash: string)
   return age > 0 || (age === 0 && lacks);
 }
 
+function latestAttempt(attempts: readonly Attempt[]): Attempt | undefined {
+  return attempts.toSorted((first, second) => Date.parse(second.at) - Date.parse(first.at)).at(0);
+}
+
 function findReason(
   day: string,
   attempts: readonly Attempt[],
 ): Pick<JudgedDay, 'reason' | 'problem'> & { readonly reason: MissingReason } {
-  const ofDay = attempts.filter((attempt) => covers(attempt, day));
-  const latest = ofDay.toSorted((one, other) => Date.parse(other.at) - Date.parse(one.at))[0];
+  const latest = latestAttempt(attempts.filter((attempt) => covers(attempt, day)));
   if (!latest) return { reason: 'never' };
   return latest.error === undefined ? { reason: 'interrupted' } : { reason: 'failed', problem: latest.error };
 }

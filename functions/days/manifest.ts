@@ -54,14 +54,14 @@ export type Manifest = z.infer<typeof Manifest>;
  * Only {@link writeManifest} writes one.
  *
  * @param key of the manifest
- * @returns undefined if the text is no manifest, or tells what cannot be true
+ * @returns undefined if the text is no manifest, or cannot be true
  */
 export function parseManifest(text: string | undefined, key: string, now: Date): Manifest | undefined {
-  const { data: manifest } = Manifest.safeParse(parseJson(text ?? ''));
+  const { data: manifest } = Manifest.safeParse(parseJson(text));
   return manifest && canBeTrue(manifest, key, now) ? manifest : undefined;
 }
 
-/** It is about the window of its key, and its times are not to come. */
+/** True if it is about the window of its key, and its times have passed. */
 function canBeTrue(manifest: Manifest, key: string, now: Date): boolean {
   const { account, export: name, kind, start_date, end_date, content, time_zone } = manifest;
   const { export_request: asked } = manifest;
@@ -89,7 +89,7 @@ export function createdAt({ report_created_at, copied_at }: Manifest): string {
   return report_created_at ?? copied_at;
 }
 
-/** The report that a manifest names. A list or a query has none: it is named by its execution. */
+/** The report that a manifest names. A list or a query has no report, so its execution names it. */
 export function versionOf(manifest: Manifest): ReportVersion {
   const { report_id = manifest.execution, request_hash } = manifest;
   return { report_id, created_at: createdAt(manifest), request_hash };
@@ -116,8 +116,8 @@ export async function writeManifest(
   const key = manifestKey(state.request, state.window);
   const manifest = createManifest(state, table_problem, publishing);
   const old = await store.getTagged(key);
-  const other = parseManifest(old?.text, key, now());
-  if (other && Date.parse(createdAt(other)) > Date.parse(createdAt(manifest))) return other;
+  const stored = parseManifest(old?.text, key, now());
+  if (stored && Date.parse(createdAt(stored)) > Date.parse(createdAt(manifest))) return stored;
   if (await store.putJson(key, manifest, old ?? 'absent')) return undefined;
   throw new ServiceUnavailable(`Another execution wrote ${key} at the same time.`, { key });
 }

@@ -6,11 +6,11 @@ export const PARALLEL = 10;
 
 export interface ReadRecords<T> {
   readonly records: T[];
-  /** The keys of objects that are there, and are not such records. */
+  /** The keys of objects that do not hold such a record. */
   readonly damaged: string[];
 }
 
-/** @param parse returns undefined if the text is no such record, or tells what cannot be true */
+/** @param parse returns undefined if the text is no such record, or cannot be true */
 export async function readAll<T>(
   store: Pick<ObjectStore, 'getText'>,
   keys: Iterable<string>,

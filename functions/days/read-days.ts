@@ -1,7 +1,7 @@
 import type { ObjectStore } from '../aws/objects.ts';
 import { type DamagedMonth, type MonthEntries, readEntries, shownOn } from '../tables/month-entries.ts';
 import { reasonOf } from '../tables/report.ts';
-import type { DateRange } from '../workflow/request/dates.ts';
+import { type DateRange, monthOf } from '../workflow/request/dates.ts';
 import type { ExportRequest } from '../workflow/request/request.ts';
 import type { ShownDays } from '../workflow/shown-days.ts';
 import { type TableSchema, tableOf } from '../workflow/table.ts';
@@ -11,7 +11,7 @@ import { daysToRenew } from './runs.ts';
 
 export type DayStore = Pick<ObjectStore, 'list' | 'getText' | 'head' | 'readEnd'>;
 
-/** An export, and what its days are judged by. */
+/** An export, and the facts by which its days are judged. */
 export interface JudgedExport {
   readonly request: ExportRequest;
   /** The hash of the configured request. */
@@ -20,7 +20,7 @@ export interface JudgedExport {
   readonly schema: TableSchema | undefined;
 }
 
-/** What the table of an account says about some days. */
+/** The entries of an account's table about some days. */
 export interface TableEntries {
   readonly shown: ShownDays;
   /** The objects that can be read. */
@@ -32,9 +32,10 @@ export interface TableEntries {
 export type StoredDay = JudgedDay<StoredDelivery>;
 
 /**
- * Reads everything that tells what some days of an export are, and judges them.
+ * Reads the records and the table of an export, and judges some of its days.
  *
  * @param days ascending
+ * @param since only reports that were created since this instant count
  * @returns `unread`: the reason why the table cannot be read. The days are then judged by manifests alone
  * @throws AccessRefused, ServiceUnavailable
  */
@@ -43,23 +44,32 @@ export async function readDays(
   judged: JudgedExport,
   days: readonly string[],
   now: Date,
+  since?: Date,
 ): Promise<{ readonly days: StoredDay[]; readonly records: ExportRecords; readonly unread?: string }> {
-  const range = rangeOf(days);
   const [records, table] = await Promise.all([
-    readRecords(store, judged.request, now, range),
-    readTable(store, judged, days).catch((error: Error) => {
-      const reason = reasonOf(error);
-      if (reason === undefined) throw error;
-      return { unread: reason };
-    }),
+    readRecords(store, judged.request, now, rangeOf(days)),
+    tryTable(store, judged, days),
   ]);
-  const unread = table !== undefined && 'unread' in table ? table.unread : undefined;
-  const entries = table !== undefined && 'shown' in table ? table : undefined;
   return {
-    days: judgeStored(days, judged, records, entries),
+    days: judgeStored(days, judged, records, table.entries, since),
     records,
-    ...(unread !== undefined && { unread }),
+    ...(table.unread !== undefined && { unread: table.unread }),
   };
+}
+
+/** @returns `unread`: the reason why the table cannot be read */
+async function tryTable(
+  store: DayStore,
+  judged: JudgedExport,
+  days: readonly string[],
+): Promise<{ readonly entries?: TableEntries | undefined; readonly unread?: string }> {
+  try {
+    return { entries: await readTable(store, judged, days) };
+  } catch (error) {
+    const unread = reasonOf(error);
+    if (unread === undefined) throw error;
+    return { unread };
+  }
 }
 
 /** Reads what the table shows; undefined if the export has no table. @throws AccessRefused */
@@ -76,7 +86,11 @@ export async function readTable(
   return { shown: shownOn(days, months), months, damaged };
 }
 
-/** Judges days by what was read. @param since only reports that were created since this instant count */
+/**
+ * Judges days by records and entries that were read.
+ *
+ * @param since only reports that were created since this instant count
+ */
 export function judgeStored(
   days: readonly string[],
   { request, hash }: JudgedExport,
@@ -112,13 +126,9 @@ export function judgeStored(
   });
 }
 
-/** @param days ascending @returns the range of the days; of no days, one without days */
-function rangeOf(days: readonly string[]): DateRange {
-  const start_date = days[0] ?? '1900-01-01';
-  const last = days.at(-1) ?? start_date;
-  return { start_date, end_date: last };
-}
-
-function monthOf(day: string): string {
-  return day.slice(0, 'YYYY-MM'.length);
+/** @param days ascending @returns undefined of no days */
+function rangeOf(days: readonly string[]): DateRange | undefined {
+  const start_date = days.at(0);
+  const last = days.at(-1);
+  return start_date === undefined || last === undefined ? undefined : { start_date, end_date: last };
 }

@@ -25,7 +25,7 @@ export interface StoredDelivery extends Delivery {
   readonly manifest: Manifest;
 }
 
-/** A failure report, as far as a person wants to know it. */
+/** The part of a failure report that a person wants to know. */
 export interface StoredFailure extends Attempt {
   readonly key: string;
   readonly execution: string;
@@ -35,21 +35,20 @@ export interface StoredFailure extends Attempt {
   readonly todo: string;
 }
 
-/** Everything that tells what was asked of an export, and what became of it. */
+/** The records of an export: what was asked of it, and what became of it. */
 export interface ExportRecords {
   readonly deliveries: readonly StoredDelivery[];
-  /** The keys of manifests, failure reports and runs that cannot be read, or tell what cannot be true. */
+  /** The keys of manifests, failure reports and runs that cannot be read, or cannot be true. */
   readonly damaged: readonly string[];
   readonly failures: readonly StoredFailure[];
-  /** Those that did not end with everything delivered, whatever their days, the oldest first. */
+  /** The runs that have not delivered everything, of any days, the oldest first. */
   readonly runs: readonly Run[];
 }
-
-const ALWAYS: DateRange = { start_date: '', end_date: '9999' };
 
 /**
  * Reads the manifests and failure reports of an export that share a day with a range, and its runs.
  *
+ * @param range default: all days
  * @param listed the keys of its windows, if they are known
  * @throws AccessRefused, ServiceUnavailable
  */
@@ -57,11 +56,11 @@ export async function readRecords(
   store: RecordStore,
   request: ExportId & { readonly kind?: string },
   now: Date,
-  range: DateRange = ALWAYS,
+  range?: DateRange,
   listed?: readonly string[],
 ): Promise<ExportRecords> {
   const [keys, runs] = await Promise.all([
-    listed ?? listWindows(store, request, request.kind === 'purchases' ? ALWAYS : range),
+    listed ?? listWindows(store, request, request.kind === 'purchases' ? undefined : range?.start_date),
     readRuns(store, request, now),
   ]);
   const wanted = keys.filter((key) => overlap(windowOf(key), range));
@@ -80,20 +79,26 @@ export async function readRecords(
   };
 }
 
-/** The keys of windows that may share a day with a range. No window has more days than a report. */
+/**
+ * Lists the keys of an export's windows.
+ *
+ * @param from the first day that a window may have. No window has more days than a report. Default: any day
+ */
 export async function listWindows(
   store: Pick<RecordStore, 'list'>,
   request: ExportId,
-  { start_date }: Pick<DateRange, 'start_date'> = ALWAYS,
+  from?: string,
 ): Promise<string[]> {
   const prefix = `${exportPrefix(request)}start_date=`;
-  const keys = await store.list(prefix, start_date && `${prefix}${addDays(start_date, -LIMITS.days)}`);
+  const after = from === undefined ? undefined : `${prefix}${addDays(from, -LIMITS.days)}`;
+  const keys = await store.list(prefix, after);
   return keys.filter((key) => !isOfTotal(key));
 }
 
 /** The first day of the oldest window that has a file or a manifest. @param keys sorted */
 export function oldestDay(keys: readonly string[]): string | undefined {
-  return windowOf(keys.find((key) => !key.endsWith(`/${FAILURE}`)) ?? '')?.start_date;
+  const oldest = keys.find((key) => !key.endsWith(`/${FAILURE}`));
+  return oldest && windowOf(oldest)?.start_date;
 }
 
 async function readDeliveries(
@@ -110,9 +115,10 @@ async function readDeliveries(
   });
 }
 
-/** Also of windows without days, which a query for purchases may have. */
-function overlap(window: DateRange | undefined, { start_date, end_date }: DateRange): boolean {
-  return window !== undefined && window.start_date <= end_date && window.end_date >= start_date;
+/** True also of windows without days, which a query for purchases may have. */
+function overlap(window: DateRange | undefined, range: DateRange | undefined): boolean {
+  if (window === undefined) return false;
+  return !range || (window.start_date <= range.end_date && window.end_date >= range.start_date);
 }
 
 /**
@@ -123,9 +129,9 @@ async function findObject(
   { key, checksum, version_id }: Manifest,
   store: Pick<RecordStore, 'head'>,
 ): Promise<Pick<StoredDelivery, 'lost' | 'removed'>> {
-  const found = await store.head(key, version_id);
-  if (!found) return { removed: true };
-  return version_id !== undefined || found.crc32 === checksum.value ? {} : { lost: true };
+  const object = await store.head(key, version_id);
+  if (!object) return { removed: true };
+  return version_id !== undefined || object.crc32 === checksum.value ? {} : { lost: true };
 }
 
 function parseFailure(text: string, key: string, now: Date): StoredFailure | undefined {

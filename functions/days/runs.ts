@@ -11,7 +11,7 @@ import { type ReadRecords, readAll } from './read-all.ts';
 
 /**
  * The object that PlanExport writes for an account's execution, and PublishExport removes once everything is
- * delivered. What is left of it says which run did not finish.
+ * delivered. An object that is left shows a run that did not finish.
  */
 export const Run = z.object({
   version: z.literal('1'),
@@ -28,21 +28,21 @@ export const Run = z.object({
 });
 export type Run = z.infer<typeof Run>;
 
-/** A run that did not finish is shown for so many days. */
+/** Days for which a run that did not finish is shown. */
 export const RUN_DAYS = 31;
 
 type RunStore = Pick<ObjectStore, 'list' | 'getText'>;
 
-/** The runs of an export that did not end with everything delivered, the oldest first. */
+/** Reads the runs of an export that have not delivered everything, the oldest first. */
 export async function readRuns(store: RunStore, id: ExportId, now: Date): Promise<ReadRecords<Run>> {
   const keys = await store.list(runsPrefix(id));
   const { records, damaged } = await readAll(store, keys, (text, key) => parseRun(text, key, id, now));
-  const oldestFirst = (one: Run, other: Run) => Date.parse(one.began_at) - Date.parse(other.began_at);
+  const oldestFirst = (first: Run, second: Run) => Date.parse(first.began_at) - Date.parse(second.began_at);
   return { records: records.toSorted(oldestFirst), damaged };
 }
 
-/** @returns undefined if the text is no run, or tells what cannot be true */
-export function parseRun(text: string, key: string, id: ExportId, now: Date): Run | undefined {
+/** @returns undefined if the text is no run, or cannot be true */
+export function parseRun(text: string | undefined, key: string, id: ExportId, now: Date): Run | undefined {
   const { data: run } = Run.safeParse(parseJson(text));
   if (!run) return undefined;
   const { execution, began_at, request } = run;
@@ -51,7 +51,7 @@ export function parseRun(text: string, key: string, id: ExportId, now: Date): Ru
   return isTrue ? run : undefined;
 }
 
-/** The days of a run that no report has delivered that was created since the run began, ascending. */
+/** The days of a run that were not delivered since it began, by reports created since then, ascending. */
 export function daysToRenew(
   run: Pick<Run, 'began_at' | 'request' | 'windows'>,
   deliveries: readonly Delivery[],
@@ -65,7 +65,8 @@ export function daysToRenew(
 }
 
 /**
- * The execution that still runs a run: its own, or that of several accounts, which starts one after the other.
+ * Finds the execution that still works on a run: its own, or the execution of several accounts that starts
+ * it.
  *
  * @returns undefined if neither runs
  */
@@ -73,15 +74,15 @@ export function runningExecution(
   { execution, parent }: Pick<Run, 'execution' | 'parent'>,
   running: readonly string[],
 ): string | undefined {
-  return [execution, parent].find((one) => one !== undefined && running.includes(one));
+  return [execution, parent].find((name) => name !== undefined && running.includes(name));
 }
 
-/** A run that is old enough that nobody will finish it. */
+/** True if a run is so old that nobody will finish it. */
 export function isForgotten({ began_at }: Run, now: Date): boolean {
   return addDays(began_at.slice(0, 'YYYY-MM-DD'.length), RUN_DAYS) < now.toISOString().slice(0, 10);
 }
 
-/** The start stands for a window without days, which a query for purchases may have. */
+/** A window without days, which a query for purchases may have, has its start. */
 export function daysIn(window: Window): string[] {
   return window.start_date === window.end_date ? [window.start_date] : daysOf(window);
 }

@@ -102,7 +102,7 @@ interface Subject {
 /** The failure report for an error that the state machine caught. */
 export function createFailureReport(caught: Caught, subject: Subject): FailureReport {
   const { execution, request, window, reports = [], now, runbookUrl, program } = subject;
-  const { happened, facts } = readCause(caught.Cause ?? '');
+  const { happened, facts } = readCause(caught.Cause);
   const error = reportedName(caught.Error);
   const failure = {
     error,
@@ -114,7 +114,7 @@ export function createFailureReport(caught: Caught, subject: Subject): FailureRe
   };
   return {
     version: '1',
-    ...shorten(failure, IN_CAUSE),
+    ...limitFailure(failure, IN_CAUSE),
     runbook: sectionLink(error, runbookUrl),
     execution,
     ...(request && { account: request.account, export: request.name }),
@@ -125,10 +125,10 @@ export function createFailureReport(caught: Caught, subject: Subject): FailureRe
 
 /** The part of a window's report that the state and the report of the export hold. */
 export function summarizeReport(report: FailureReport): Failure {
-  return shorten(Failure.parse(report), IN_STATE);
+  return limitFailure(Failure.parse(report), IN_STATE);
 }
 
-function shorten(failure: Failure, limits: typeof IN_CAUSE): Failure {
+function limitFailure(failure: Failure, limits: typeof IN_CAUSE): Failure {
   const { error, happened, report_ids, request_ids, faults } = failure;
   return {
     ...failure,

@@ -32,18 +32,20 @@ export function collectOutcomes(
   windows: ExportPlan['windows'],
   results: readonly unknown[],
 ): WindowOutcome[] {
-  const found = results.flatMap((result) => WindowResult.safeParse(result).data ?? []);
+  const known = results.flatMap((result) => WindowResult.safeParse(result).data ?? []);
   return windows.map((window, index) => {
-    const isOfWindow = ({ window: other }: WindowResult) =>
-      other.start_date === window.start_date && other.content === window.content;
-    const result = found.find(isOfWindow);
+    const isOfWindow = (result: WindowResult) =>
+      result.window.start_date === window.start_date && result.window.content === window.content;
+    const result = known.find(isOfWindow);
     return result ?? { outcome: 'lost', window, caught: Caught.safeParse(results[index]).data ?? NO_RESULT };
   });
 }
 
 /** The problem of the first window whose rows are not in the export's table. */
 export function problemOf(outcomes: readonly WindowOutcome[]): string | undefined {
-  const problems = outcomes.map((each) => (each.outcome === 'delivered' ? each.table_problem : undefined));
+  const problems = outcomes.map((window) =>
+    window.outcome === 'delivered' ? window.table_problem : undefined,
+  );
   return problems.find((problem) => problem !== undefined);
 }
 

@@ -4,43 +4,47 @@ import type { WindowState } from '../workflow/states.ts';
 import type { Common } from '../workflow/step.ts';
 import { MIN_WAIT } from './waits.ts';
 
-/** What one GET of a report leads to. */
-interface Meaning {
+/** A report, as the answer to a GET shows it. */
+interface PolledReport {
   /**
-   * `useless`: no such report, or ready without a valid URL; it counts. `failed`: there will be no file.
+   * `useless`: there is no such report, or it is ready without a valid URL. `failed`: there will be no file.
    */
   readonly answer: 'generating' | 'useless' | 'failed' | { readonly url: string };
   /** See {@link ReportRef}. */
-  readonly said: string;
-  /** An answer that a person may want to know of. */
-  readonly isOdd: boolean;
+  readonly description: string;
+  /** A person may want to know of it. */
+  readonly isUnexpected: boolean;
 }
 
 /**
- * Reads the meaning of a report's record. A status that the contract does not name counts as `generating`, so
- * it is bounded by the limit for stuck reports.
+ * Interprets a report's record. A status that the contract does not name counts as `generating`, so the limit
+ * for stuck reports bounds it.
  */
-export function readReport({ status, meaning, downloadUrl, reason }: ReportRecord): Meaning {
-  if (status === undefined) return { answer: 'useless', said: 'does not exist (404)', isOdd: true };
-  const said = `is ${status}`;
-  if (meaning === 'generating') return { answer: 'generating', said, isOdd: false };
-  if (meaning === 'failed')
-    return { answer: 'failed', said: reason === undefined ? said : `${said}: ${reason}`, isOdd: true };
+export function interpretReport({ status, meaning, downloadUrl, reason }: ReportRecord): PolledReport {
+  if (status === undefined)
+    return { answer: 'useless', description: 'does not exist (404)', isUnexpected: true };
+  const description = `is ${status}`;
+  if (meaning === 'generating') return { answer: 'generating', description, isUnexpected: false };
+  if (meaning === 'failed') {
+    const withReason = reason === undefined ? description : `${description}: ${reason}`;
+    return { answer: 'failed', description: withReason, isUnexpected: true };
+  }
   if (meaning === undefined) {
     const unnamed = `has the status ${status}, which the contract does not name`;
-    return { answer: 'generating', said: unnamed, isOdd: true };
+    return { answer: 'generating', description: unnamed, isUnexpected: true };
   }
   if (downloadUrl !== undefined && URL.canParse(downloadUrl))
-    return { answer: { url: downloadUrl }, said, isOdd: false };
-  return { answer: 'useless', said: `${said} without a valid URL`, isOdd: true };
+    return { answer: { url: downloadUrl }, description, isUnexpected: false };
+  return { answer: 'useless', description: `${description} without a valid URL`, isUnexpected: true };
 }
 
 /** Stops polling the report whose URL was refused. */
 export function giveUp(reports: readonly ReportRef[], id: string | undefined): ReportRef[] {
-  const said = 'was ready, but its URL was refused';
-  return reports.map((report) =>
-    report.id === id ? { ...report, given_up: true, last_answer: { ...report.last_answer, said } } : report,
-  );
+  const description = 'was ready, but its URL was refused';
+  return reports.map((report) => {
+    if (report.id !== id) return report;
+    return { ...report, given_up: true, last_answer: { ...report.last_answer, description } };
+  });
 }
 
 /** Keeps the last answer about a report. Gives it up if it has failed, and at the second useless answer. */
@@ -48,7 +52,7 @@ export function noteAnswer(
   reports: readonly ReportRef[],
   id: string | undefined,
   last_answer: ReportRef['last_answer'],
-  answer: Meaning['answer'],
+  answer: PolledReport['answer'],
 ): ReportRef[] {
   return reports.map((report) => {
     if (report.id !== id) return report;
@@ -58,10 +62,12 @@ export function noteAnswer(
 }
 
 /** The last answer about each report, for the message of a failure. */
-export function sayLastAnswers(reports: readonly ReportRef[]): string {
-  const sentences = reports.map(({ id, last_answer: { said, request_id } = { said: 'was never polled' } }) =>
-    [`report ${id} ${said}`, ...(request_id === undefined ? [] : [`request_id ${request_id}`])].join(', '),
-  );
+export function describeLastAnswers(reports: readonly ReportRef[]): string {
+  const sentences = reports.map(({ id, last_answer }) => {
+    const { description, request_id } = last_answer ?? { description: 'was never polled' };
+    const sentence = `report ${id} ${description}`;
+    return request_id === undefined ? sentence : `${sentence}, request_id ${request_id}`;
+  });
   return sentences.join('; ');
 }
 

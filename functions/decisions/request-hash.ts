@@ -34,22 +34,24 @@ export function requestHash(request: ExportRequest, target: RequestTarget): stri
 }
 
 /**
- * Everything in which a request is another one than the configured request of its name, such as
- * `metrics (more: clicks)`. If there is nothing, they have the same hash.
+ * Names the fields in which a request differs from the configured request of its name, such as
+ * `metrics (more: clicks)`. If there are none, both have the same hash.
  */
 export function differencesOf(
   request: ExportRequest,
   configured: ExportRequest,
   target: RequestTarget,
 ): string[] {
-  const one = identityOf(request, target);
-  const other = identityOf(configured, target);
-  return [...new Set([...Object.keys(one), ...Object.keys(other)])].flatMap((field) => {
-    const [asked, wanted] = [one[field], other[field]];
+  const identity = identityOf(request, target);
+  const configuredIdentity = identityOf(configured, target);
+  const fields = new Set([...Object.keys(identity), ...Object.keys(configuredIdentity)]);
+  return [...fields].flatMap((field) => {
+    const asked = identity[field];
+    const wanted = configuredIdentity[field];
     if (JSON.stringify(withSortedKeys(asked)) === JSON.stringify(withSortedKeys(wanted))) return [];
     if (!Array.isArray(asked) || !Array.isArray(wanted)) return [field];
-    const more = asked.filter((each) => !wanted.includes(each));
-    const fewer = wanted.filter((each) => !asked.includes(each));
+    const more = asked.filter((value) => !wanted.includes(value));
+    const fewer = wanted.filter((value) => !asked.includes(value));
     const words = [
       ...(more.length > 0 ? [`more: ${more.join(', ')}`] : []),
       ...(fewer.length > 0 ? [`fewer: ${fewer.join(', ')}`] : []),
@@ -74,7 +76,7 @@ function identityOfKind(request: ExportRequest) {
   const { advertiser_ids: ids } = request;
   return {
     kind: request.kind,
-    // Another advertiser of the platform's list is no other request.
+    // The request stays the same when the platform lists another advertiser.
     advertiser_ids: ids === ALL ? ALL : ids.map((id) => id.toLowerCase()).toSorted(),
     metrics: request.metrics.toSorted(),
     dimensions: (request.dimensions ?? []).toSorted(),

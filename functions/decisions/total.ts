@@ -22,15 +22,14 @@ export function aboveTolerance(
   const shareOf = ({ difference, platform_total }: Compared) => Math.abs(difference / platform_total);
   return days
     .filter((day) => shareOf(day) > (shares.get(day.metric) ?? Number.POSITIVE_INFINITY))
-    .toSorted((one, other) => shareOf(other) - shareOf(one));
+    .toSorted((first, second) => shareOf(second) - shareOf(first));
 }
 
 /** Adds up what was compared, by metric. */
 export function addByMetric(all: readonly Compared[]): Compared[] {
-  return [...Map.groupBy(all, ({ metric }) => metric)].map(([metric, own]) => {
-    // A sum of doubles may end with digits that none of them has. The ledger has ten decimals.
+  return [...Map.groupBy(all, ({ metric }) => metric)].map(([metric, sums]) => {
     const sum = (name: Exclude<keyof Compared, 'metric'>) =>
-      Number(Number(own.reduce((total, each) => total + each[name], 0).toPrecision(15)).toFixed(10));
+      roundSum(sums.reduce((total, compared) => total + compared[name], 0));
     return {
       metric,
       rows_sum: sum('rows_sum'),
@@ -38,4 +37,9 @@ export function addByMetric(all: readonly Compared[]): Compared[] {
       difference: sum('difference'),
     };
   });
+}
+
+/** A sum of doubles may end with digits that none of them has. The ledger has ten decimals. */
+function roundSum(sum: number): number {
+  return Number(Number(sum.toPrecision(15)).toFixed(10));
 }

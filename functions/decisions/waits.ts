@@ -1,6 +1,6 @@
 import { LIMITS } from '../contract.ts';
 
-/** The waits of a window and its limits. A Wait state does the waiting, never a function. */
+/** The waits of a window and its limits. Wait states wait, never functions. */
 
 /** Two GETs of one report are at least this far apart, and no wait is shorter. Seconds. */
 export const MIN_WAIT = LIMITS.pollSeconds;
@@ -31,8 +31,8 @@ const MAX_UNNAMED_WAIT = 300;
 
 /**
  * A window calls the platform only within this time after it got its first token. The wait for that token,
- * and what is under way at the end with all its retries, take about 12 h more. The window thus ends within the
- * time for which a download's URL is valid; the bounds' test has the sum.
+ * and what is under way at the end with all its retries, take about 12 h more. The window thus ends within
+ * the time for which a download's URL is valid; the bounds' test has the sum.
  */
 export const MAX_WINDOW_HOURS = 12;
 

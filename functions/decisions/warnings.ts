@@ -30,5 +30,5 @@ export function bytesOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
 
-/** The beginning of the warning of a window whose file was delivered and not read. The reason goes on. */
+/** Begins the warning of a window whose file was delivered and not read. The reason follows. */
 export const NOT_READ = 'the rows were not read: ';

@@ -87,7 +87,7 @@ export interface Refusal {
   readonly validation?: readonly string[];
 }
 
-/** Stands for the type or the OAuth error code that an answer does not have. */
+/** The type of an error whose answer has neither a type nor an OAuth error code. */
 export const UNNAMED = 'unnamed error';
 
 /**
@@ -150,15 +150,19 @@ function toJson(detail: unknown): string | undefined {
  * objects, or an object with sentences or lists by field.
  */
 function listValidation(validation: unknown): string[] {
-  const fields = isObject(validation) ? Object.entries(validation) : [['', validation] as const];
-  const failures = fields.flatMap(([field, said]) =>
-    [said ?? []].flat().map((each) => {
-      const text = typeof each === 'string' ? each : JSON.stringify(each);
-      return (field === '' ? text : `${field}: ${text}`).slice(0, FAILURE_CAP);
-    }),
-  );
-  if (failures.length <= FAILURES_SHOWN) return failures;
-  return [...failures.slice(0, FAILURES_SHOWN), `and ${failures.length - FAILURES_SHOWN} more`];
+  const failures = isObject(validation)
+    ? Object.entries(validation).flatMap(([field, value]) =>
+        textsOf(value).map((text) => `${field}: ${text}`),
+      )
+    : textsOf(validation);
+  const shown = failures.slice(0, FAILURES_SHOWN).map((failure) => failure.slice(0, FAILURE_CAP));
+  const hidden = failures.length - shown.length;
+  return hidden === 0 ? shown : [...shown, `and ${hidden} more`];
+}
+
+/** The texts of one value, or of a list. */
+function textsOf(value: unknown): string[] {
+  return [value ?? []].flat().map((item) => (typeof item === 'string' ? item : JSON.stringify(item)));
 }
 
 /** Retry-After in whole seconds: seconds or a date (RFC 9110, 10.2.3). Undefined if it is neither. */

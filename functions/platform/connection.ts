@@ -10,12 +10,12 @@ import type { Log } from '../workflow/step.ts';
 export const TIMEOUTS = { headers: 30_000, idle: 15_000, total: 60_000 };
 
 /**
- * A platform may check a report before it answers its creation. An answer that is not waited for leaves a
- * report behind that nobody uses. The 90 s are our number: half as much again as a load balancer's 60 s.
+ * A platform may check a report before it answers its creation. If nobody waits for the answer, a report is
+ * left that nobody uses. The 90 s are our number: half as much again as a load balancer's 60 s.
  */
 export const CREATE_TIMEOUTS = { headers: 90_000, total: 90_000 };
 
-/** The way to the platform. This is enough for token requests. */
+/** The connection of a token request. */
 export interface Connection {
   /** http(s) URL; may have a path prefix, with or without a trailing slash. */
   readonly baseUrl: string;
@@ -32,7 +32,7 @@ export interface Platform extends Connection {
   readonly advertiserIds?: readonly string[];
 }
 
-/** What authorizes API calls. */
+/** The headers of a token or a key. */
 export interface Authorization {
   readonly headers: Headers;
   /** The token or key that they contain. */

@@ -31,7 +31,7 @@ import {
 const GATEWAY_STATUSES = [502, 504];
 
 /** The error of an answer with another status than 2xx. */
-export function refused(answer: Answer, refusal: Refusal = readRefusal(answer)): ExportError {
+export function refusalError(answer: Answer, refusal: Refusal = readRefusal(answer)): ExportError {
   const { call, status } = answer;
   const { type, validation: faults = [] } = refusal;
   const facts: Facts = { request_id: requestIdOf(answer), status, type, ...call.facts, faults };
@@ -42,18 +42,18 @@ export function refused(answer: Answer, refusal: Refusal = readRefusal(answer)):
     return new AnswerLost(`${happened}. A report may exist.`, told);
   // A window waits for a 429, and for a 5xx with Retry-After, in a Wait state.
   if (status >= 500 || [408, 429].includes(status)) return new PlatformUnavailable(`${happened}.`, told);
-  return new RequestRefused(`${happened}${explain(refusal, answer)}`, facts);
+  return new RequestRefused(`${happened}${explainRefusal(refusal, answer)}`, facts);
 }
 
-function explain({ reason, detail, validation = [] }: Refusal, { call, status }: Answer): string {
+function explainRefusal({ reason, detail, validation = [] }: Refusal, { call, status }: Answer): string {
   const { length } = validation;
-  const said = quote(reason ?? (status < 400 ? 'redirects are not followed' : undefined));
-  if (length > 0) return `${said}. It named ${count(length, 'fault')}.`;
+  const words = quote(reason ?? (status < 400 ? 'redirects are not followed' : undefined));
+  if (length > 0) return `${words}. It named ${count(length, 'fault')}.`;
   if (status === 403)
-    return `${said}. The credential lacks ${call.scope ? `the scope ${call.scope}` : 'the scope'} or the advertiser.`;
+    return `${words}. The credential lacks ${call.scope ? `the scope ${call.scope}` : 'the scope'} or the advertiser.`;
   if (status === 400 && REVISION_HEADER !== undefined)
-    return `${said}. The header ${REVISION_HEADER} was ${call.revision}; check that this revision is published.`;
-  return `${said}${quote(detail)}.`;
+    return `${words}. The header ${REVISION_HEADER} was ${call.revision}; check that this revision is published.`;
+  return `${words}${quote(detail)}.`;
 }
 
 /** The platform's words, without a full stop, as a part of our sentence. */
@@ -67,13 +67,13 @@ function quote(words = ''): string {
  * @param sent false only if no byte of the request was written. Otherwise the platform may have received it
  * @param facts the host, the code of the system or of undici, and the id of an answer that broke off
  */
-export function silent(
-  { doing, creates, facts: own }: Call,
+export function noAnswerError(
+  { doing, creates, facts: factsOfCall }: Call,
   sent: boolean,
   facts: { readonly request_id?: string | undefined; readonly code: string; readonly host: string },
 ): ExportError {
   const { code } = facts;
-  const all = { ...facts, ...own };
+  const all = { ...facts, ...factsOfCall };
   // The code of a failed connection: safe-agent.ts refused the address.
   if (code === ('DownloadRefused' satisfies ErrorName))
     return new DownloadRefused("The platform's address was refused. base_url must name a public host.", all);
@@ -104,11 +104,11 @@ export function sayUntrusted({ host, code }: { readonly host: string; readonly c
  *
  * @param reason what is wrong; may name fields and headers, but quotes no value of the body
  */
-export function unreadable(answer: Head, reason: string): AnswerUnreadable {
+export function unreadableAnswer(answer: Head, reason: string): AnswerUnreadable {
   const { call, status } = answer;
-  const said = cleanSentence(reason, call.secrets);
+  const fault = cleanSentence(reason, call.secrets);
   return new AnswerUnreadable(
-    `The platform's answer is not what the contract promises when ${call.doing}: ${said}.`,
+    `The platform's answer is not what the contract promises when ${call.doing}: ${fault}.`,
     { ...call.facts, request_id: requestIdOf(answer), status },
   );
 }
@@ -125,18 +125,18 @@ export function readFacts<S extends z.core.$ZodType>(answer: Answer, facts: unkn
   const faults = parsed.error.issues.map(
     ({ path, message }) => `${path.join('.') || 'the body'}: ${message}`,
   );
-  throw unreadable(answer, `a body that breaks the contract (${faults.join('; ')})`);
+  throw unreadableAnswer(answer, `a body that breaks the contract (${faults.join('; ')})`);
 }
 
 /** Throws AnswerUnreadable if the body is empty or not JSON. */
 export function parseBody(answer: Answer, parse: (text: string) => unknown = JSON.parse): unknown {
-  if (answer.text.trim() === '') throw unreadable(answer, 'an empty body');
+  if (answer.text.trim() === '') throw unreadableAnswer(answer, 'an empty body');
   try {
     return parse(answer.text);
   } catch {
     const type = /^[\w.+-]+\/[\w.+-]+/.exec(headerOf(answer, 'content-type') ?? '')?.[0] ?? 'unknown';
     const coding = /^[\w.+-]+/.exec(headerOf(answer, 'content-encoding') ?? '')?.[0];
     const encoded = coding === undefined ? '' : `, content encoding ${coding}`;
-    throw unreadable(answer, `a body that is not JSON (content type ${type}${encoded})`);
+    throw unreadableAnswer(answer, `a body that is not JSON (content type ${type}${encoded})`);
   }
 }

@@ -6,7 +6,7 @@ const INTERIM = /^HTTP\/1\.[01] 1(?!01)\d\d[ \r]/;
 /** Bytes that the pattern needs. */
 const STATUS_BYTES = 'HTTP/1.1 100 '.length;
 
-/** undici allows the headers of an answer as much. */
+/** As many as undici allows for the headers of an answer. */
 const MAX_HEAD_BYTES = 16 * 1024;
 
 /**

@@ -1,11 +1,11 @@
 import { fieldsOf, isObject, type JsonObject } from '../workflow/json.ts';
 import { type Answer, headerOf } from './answer.ts';
-import { parseBody, unreadable } from './failures.ts';
+import { parseBody, unreadableAnswer } from './failures.ts';
 
-/** A page, as an answer shows it. The contract shows neither the wrapper nor the end of a list. */
+/** A page of a list. The contract shows neither its wrapper nor the end of a list. */
 export interface ListPage {
   readonly answer: Answer;
-  /** None: the answer is an empty page, in one of its spellings. */
+  /** Empty if the answer is an empty page, in one of its spellings. */
   readonly items: readonly unknown[];
   /** The place of the items, if there are any. */
   readonly path: readonly string[] | undefined;
@@ -18,7 +18,7 @@ export interface ListPage {
  *
  * @param setting the path that the request names
  * @param before the path on the pages before
- * @throws AnswerUnreadable if there are none, and the answer is no empty page either
+ * @throws AnswerUnreadable if there are no items, unless the answer is an empty page
  */
 export function readListPage(
   answer: Answer,
@@ -28,11 +28,11 @@ export function readListPage(
   const isBare = answer.status === 204 || answer.text.trim() === '';
   const body = isBare ? null : parseBody(answer, parseExactJson);
   const path = setting?.split('.') ?? before;
-  const found = path ? itemsAt(body, path) : onlyItems(body);
-  const page = { answer, counted: countIn(answer, body, found?.path ?? path) };
-  if (found && found.items.length > 0) return { ...page, ...found };
+  const items = path ? itemsAt(body, path) : onlyItems(body);
+  const page = { answer, counted: countIn(answer, body, items?.path ?? path) };
+  if (items && items.items.length > 0) return { ...page, ...items };
   if (isObject(body)) requireNoFault(answer, body);
-  if (!found) requireEmptyPage(answer, body, { setting, before });
+  if (!items) requireEmptyPage(answer, body, { setting, before });
   return { ...page, items: [], path: undefined };
 }
 
@@ -77,11 +77,17 @@ function requireEmptyPage(
   const isNamed = arrays.length === 0 || (before !== undefined && arrays.every(({ items }) => !items.length));
   if (isNamed && isWithoutItems(body, setting?.split('.') ?? before, before !== undefined)) return;
   if (setting !== undefined)
-    throw unreadable(answer, `no array at "${setting}", which the setting "items" names`);
+    throw unreadableAnswer(answer, `no array at "${setting}", which the setting "items" names`);
   if (before && before.length > 0)
-    throw unreadable(answer, `no array at "${before.join('.')}", where the pages before have the items`);
+    throw unreadableAnswer(
+      answer,
+      `no array at "${before.join('.')}", where the pages before have the items`,
+    );
   const places = arrays.map(({ path }) => path.join('.')).join(', ') || 'none';
-  throw unreadable(answer, `no single array of items (${places}): name its path with the setting "items"`);
+  throw unreadableAnswer(
+    answer,
+    `no single array of items (${places}): name its path with the setting "items"`,
+  );
 }
 
 /** @param isLater the pages before had items, so a field that is absent means that there are no more */
@@ -103,8 +109,8 @@ function isWithoutItems(body: unknown, path: readonly string[] | undefined, isLa
  * @throws AnswerUnreadable
  */
 function requireNoFault(answer: Answer, body: JsonObject): void {
-  if (isError(body)) throw unreadable(answer, 'the page has no items, and looks like an error');
-  if (saysMore(body)) throw unreadable(answer, 'the page has no items, and says that more follow');
+  if (isError(body)) throw unreadableAnswer(answer, 'the page has no items, and looks like an error');
+  if (saysMore(body)) throw unreadableAnswer(answer, 'the page has no items, and says that more follow');
 }
 
 /** Fields of an answer that says what went wrong. */

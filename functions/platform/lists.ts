@@ -5,9 +5,9 @@ import type { ListRequest } from '../workflow/request/request.ts';
 import type { ListProgress } from '../workflow/state-parts.ts';
 import { type Answer, readRefusal } from './answer.ts';
 import type { Authorization, Platform } from './connection.ts';
-import { unreadable } from './failures.ts';
+import { unreadableAnswer } from './failures.ts';
 import { type ListPage, readListPage } from './list-answer.ts';
-import { apiCall, requireSuccess, send } from './request.ts';
+import { apiCall, requireSuccess, send } from './send.ts';
 
 /** Bytes: 5,000 items of 12 kB. A page is read into memory, and a Lambda has room for a few of them. */
 const PAGE_CAP = 64 * 1024 * 1024;
@@ -15,7 +15,7 @@ const PAGE_CAP = 64 * 1024 * 1024;
 /** Statuses by which a server may refuse an offset behind the end. The contract does not show them. */
 const REFUSALS = [400, 404, 416, 422];
 
-/** Which list. Without `items`, its array must be recognized. */
+/** Without `items`, the array of a list's items must be recognized. */
 type List = Pick<ListRequest, 'resource' | 'limit' | 'filters' | 'items'>;
 
 /** A page that has items, and what was read with it. */
@@ -50,46 +50,59 @@ export async function* listPages(
   warn: (warning: string) => void,
   begun?: ListProgress,
 ): AsyncGenerator<ReadPage, void, undefined> {
-  if (!LISTS) throw new TypeError('The contract has no lists');
-  const { request } = LISTS;
-  const { resource, limit, filters, items: path = LISTS.items } = list;
+  const { limit } = list;
+  const isFiltered = Object.keys(list.filters).length > 0;
+  const ask: Ask = (offset, path) => requestPage(platform, authorization, list, offset, path);
   const repeats = watchRepeats();
   let progress = begun;
-
-  async function ask(offset: number, pageLimit = limit): Promise<Reply> {
-    const page = request({ resource, filters, limit: pageLimit, offset });
-    const call = apiCall(platform, authorization, page, { doing: `listing ${resource}` });
-    const answer = await send(platform, call, PAGE_CAP);
-    if (offset > 0 && REFUSALS.includes(answer.status)) return { is: 'refused', answer };
-    return { is: 'page', ...readListPage(requireSuccess(answer, 200, 204), path, progress?.path) };
-  }
-
-  /** The next page. One that comes again is doubtful. */
-  async function next(): Promise<Reply> {
-    const reply = await ask(progress?.offset ?? 0);
-    if (reply.is !== 'page' || !progress) return reply;
-    const digest = digestOf(reply.items);
-    const isRepeated = [progress.first.digest, progress.last.digest].includes(digest) || repeats.has(digest);
-    return isRepeated ? { is: 'repeated', answer: reply.answer, digest } : reply;
-  }
-
   for (;;) {
-    let reply = await next();
     // A gateway may have refused one request, or items may have moved while the list was read.
-    if (reply.is !== 'page') reply = await next();
-    if (reply.is === 'page' && reply.items.length > 0) {
+    const reply = await requestTwice(() => requestNext(ask, progress, repeats));
+    if (reply.is === 'page' && reply.items.length === 0)
+      return requireWholeList(reply, progress, isFiltered ? warn : undefined);
+    if (reply.is === 'page') {
       if (progress) warnOfPage(reply, progress, warn);
       progress = addPage(reply, progress);
       repeats.add(reply, progress.last.digest);
       yield { items: reply.items, progress };
-    } else if (reply.is === 'page') {
-      requireWholeList(reply, progress, Object.keys(filters).length > 0 ? warn : undefined);
-      return;
     } else if (progress) {
-      await requireEnd(reply, { progress, limit, isFiltered: Object.keys(filters).length > 0, warn, ask });
-      return;
+      return requireEnd(reply, { progress, limit, isFiltered, warn, ask });
     }
   }
+}
+
+/** @param path of the items on the pages before */
+async function requestPage(
+  platform: Platform,
+  authorization: Authorization,
+  { resource, limit, filters, items }: List,
+  offset: number,
+  path: readonly string[] | undefined,
+): Promise<Reply> {
+  if (!LISTS) throw new TypeError('The contract has no lists');
+  const page = LISTS.request({ resource, filters, limit, offset });
+  const call = apiCall(platform, authorization, page, { doing: `listing ${resource}` });
+  const answer = await send(platform, call, PAGE_CAP);
+  if (offset > 0 && REFUSALS.includes(answer.status)) return { is: 'refused', answer };
+  return { is: 'page', ...readListPage(requireSuccess(answer, 200, 204), items ?? LISTS.items, path) };
+}
+
+type Ask = (offset: number, path?: readonly string[]) => Promise<Reply>;
+
+/** Requests the next page. One that comes again is doubtful. */
+async function requestNext(ask: Ask, progress: ListProgress | undefined, repeats: Repeats): Promise<Reply> {
+  if (!progress) return ask(0);
+  const reply = await ask(progress.offset, progress.path);
+  if (reply.is !== 'page') return reply;
+  const digest = digestOf(reply.items);
+  const isRepeated = [progress.first.digest, progress.last.digest].includes(digest) || repeats.has(digest);
+  return isRepeated ? { is: 'repeated', answer: reply.answer, digest } : reply;
+}
+
+/** Requests a page again if the first answer is doubtful. */
+async function requestTwice(request: () => Promise<Reply>): Promise<Reply> {
+  const reply = await request();
+  return reply.is === 'page' ? reply : request();
 }
 
 /** @throws AnswerUnreadable if the platform counts more items than it sent. With filters, it only warns */
@@ -103,7 +116,7 @@ function requireWholeList(
   const counted = named === undefined || named === 0 ? total : named;
   if (counted <= offset) return;
   const happened = `it counts ${count(counted, 'item')}, and its pages have ${offset}`;
-  if (!warn) throw unreadable(answer, `${happened}. ${IN_PARTS}`);
+  if (!warn) throw unreadableAnswer(answer, `${happened}. ${IN_PARTS}`);
   warn(`the platform says that ${happened}: items are missing, or the count ignores the filters`);
 }
 
@@ -114,7 +127,7 @@ interface Ending {
   readonly limit: number;
   readonly isFiltered: boolean;
   readonly warn: (warning: string) => void;
-  readonly ask: (offset: number) => Promise<Reply>;
+  readonly ask: Ask;
 }
 
 /**
@@ -123,39 +136,44 @@ interface Ending {
  *
  * @throws AnswerUnreadable if the list goes on, or if nobody can tell
  */
-async function requireEnd(
-  reply: Doubtful,
-  { progress, limit, isFiltered, warn, ask }: Ending,
-): Promise<void> {
-  const { offset, pages, total, last, largest } = progress;
+async function requireEnd(reply: Doubtful, ending: Ending): Promise<void> {
+  const { progress, limit, isFiltered, warn, ask } = ending;
+  const { offset, total, last, last_item, largest } = progress;
   const happened = wordDoubt(reply, offset);
-  const fail = (why: string) => unreadable(reply.answer, `${happened}, and ${why}. ${IN_PARTS}`);
+  const fail = (why: string) => unreadableAnswer(reply.answer, `${happened}, and ${why}. ${IN_PARTS}`);
   if (total !== undefined && total > offset) throw fail(`it counts ${count(total, 'item')}`);
   if (total === offset && !isFiltered) return;
-  const end = await ask(offset - 1);
+  const end = await ask(offset - 1, progress.path);
   const items = end.is === 'page' ? end.items : [];
-  const [first] = items;
-  const isAlone = items.length === 1 && digestOfItem(first) === progress.last_item;
+  const isAlone = items.length === 1 && digestOfItem(items[0]) === last_item;
   if (isAlone && limit > 1 && (offset === 1 || largest > 1)) return;
-  const isSame =
-    reply.is === 'repeated' && [reply.digest, digestOf(items)].every((each) => each === last.digest);
-  // The server takes a larger offset for the one of its last page. A full page does not show this: the server
-  // may have a highest offset.
-  if (isSame && pages > 1 && last.items < largest) return;
-  if (isSame && (pages > 1 || last.items === limit)) throw fail('offset has no effect');
+  const isSame = reply.is === 'repeated' && reply.digest === last.digest && digestOf(items) === last.digest;
+  if (!isSame) throw fail(isAlone ? whyOneProvesNothing(limit) : whyListGoesOn(items));
+  const fault = faultOfSamePage(progress, limit);
+  if (fault !== undefined) throw fail(fault);
   // A server that ignores the offset, and perhaps the limit, has sent the whole list.
-  if (isSame) {
+  if (progress.pages === 1)
     warn('the platform sent the same page again, so it ignores the offset: check that the list is no longer');
-    return;
-  }
-  if (isAlone)
-    throw fail(
-      limit === 1
-        ? 'pages of one item do not show whether it is the last. Give the request a larger limit'
-        : 'the platform sends one item a page, which does not show whether it is the last',
-    );
-  if (items.length > 1) throw fail('a page that begins at the last item has more');
-  throw fail('no other page shows that the list has ended');
+}
+
+/** @returns undefined if the last page, which comes again and again, is the end of the list */
+function faultOfSamePage({ pages, last, largest }: ListProgress, limit: number): string | undefined {
+  // The server answers a larger offset with its last page. A full page does not prove this, because the
+  // server may have a highest offset.
+  if (pages > 1 && last.items < largest) return undefined;
+  return pages > 1 || last.items === limit ? 'offset has no effect' : undefined;
+}
+
+function whyOneProvesNothing(limit: number): string {
+  return limit === 1
+    ? 'pages of one item do not show whether it is the last. Give the request a larger limit'
+    : 'the platform sends one item a page, which does not show whether it is the last';
+}
+
+function whyListGoesOn(items: readonly unknown[]): string {
+  return items.length > 1
+    ? 'a page that begins at the last item has more'
+    : 'no other page shows that the list has ended';
 }
 
 function wordDoubt(reply: Doubtful, offset: number): string {
@@ -166,7 +184,7 @@ function wordDoubt(reply: Doubtful, offset: number): string {
 
 function addPage({ items, path = [], counted }: ListPage, before: ListProgress | undefined): ListProgress {
   const mark = { items: items.length, digest: digestOf(items) };
-  // A count that equals the items of its own page may be of this page.
+  // A count that equals the items of its page may count this page only.
   const total = counted === undefined || counted === items.length ? before?.total : counted;
   return {
     offset: (before?.offset ?? 0) + items.length,
@@ -194,6 +212,8 @@ function warnOfPage(
     );
 }
 
+type Repeats = ReturnType<typeof watchRepeats>;
+
 /**
  * Remembers the pages that were read, and the ids of their items.
  *
@@ -215,7 +235,7 @@ function watchRepeats() {
         ids.add(JSON.stringify(id));
       }
       if (items > 2 * ids.size)
-        throw unreadable(
+        throw unreadableAnswer(
           page.answer,
           `the list begins again: of ${count(items, 'item')}, ${ids.size} are different`,
         );

@@ -19,8 +19,8 @@ import {
   UNNAMED,
 } from './answer.ts';
 import { type Connection, endpoint } from './connection.ts';
-import { parseAnswer, refused } from './failures.ts';
-import { requireSuccess, send } from './request.ts';
+import { parseAnswer, refusalError } from './failures.ts';
+import { requireSuccess, send } from './send.ts';
 
 interface Client {
   readonly client_id: string;
@@ -191,23 +191,21 @@ function lifetime(expiresIn: unknown): number {
  */
 function tokenError(answer: Answer, scope: string | undefined): ExportError {
   const { status } = answer;
-  const { error, code } = errorBody(answer);
-  const type =
-    [error, errorFacts(answer).type, fieldsOf(error).code, code].map(codeIn).find(Boolean) ?? UNNAMED;
-  if (status < 400) return refused(answer, { type });
+  const type = errorCodeOf(answer);
+  if (status < 400) return refusalError(answer, { type });
   const facts = { status, type, request_id: requestIdOf(answer) };
   const happened = `The token endpoint answered ${status} (${type})`;
   const retry_after = retryAfterOf(answer);
   const isBlamed = status < 500 && BLAMES_CREDENTIAL.test(type);
   if ((retry_after !== undefined && !isBlamed) || AGAIN_LATER.includes(status) || isBusy(answer, type))
     return new RateLimited(`${happened}: it asks to wait.`, { ...facts, retry_after });
+  if (isBlamed && type === 'invalid_grant')
+    return new LoginRequired(`${happened}: it does not accept the login or the code any more.`, facts);
   if (isBlamed) {
-    if (type === 'invalid_grant')
-      return new LoginRequired(`${happened}: it does not accept the login or the code any more.`, facts);
     const lacked = type === 'invalid_scope' && scope !== undefined ? `: the client may not use ${scope}` : '';
     return new CredentialUnusable(`${happened}${lacked}.`, facts);
   }
-  if (status >= 500) return refused(answer, { type });
+  if (status >= 500) return refusalError(answer, { type });
   if (status === 401) return new CredentialUnusable(`${happened}.`, facts);
   // A firewall's page says nothing about the request. It often goes away by itself.
   if (status === 403 && type === UNNAMED)
@@ -215,19 +213,26 @@ function tokenError(answer: Answer, scope: string | undefined): ExportError {
   return new RequestRefused(`${happened}. Check base_url and refresh_parameters.`, facts);
 }
 
+/** The code of an error, such as `invalid_client`. It may have several places. */
+function errorCodeOf(answer: Answer): string {
+  const { error, code } = errorBody(answer);
+  const codes = [error, errorFacts(answer).type, fieldsOf(error).code, code].map(codeIn);
+  return codes.find((known) => known !== undefined) ?? UNNAMED;
+}
+
 /** True if the words of the answer ask to wait. */
 function isBusy(answer: Answer, type: string): boolean {
   const { status, text } = answer;
   if (status >= 500 || NO_ENDPOINT.includes(status) || type === 'unsupported_grant_type') return false;
   const body = errorBody(answer);
-  const words = Object.keys(body).length > 0 ? wordsOf(body) : [text];
+  const words = Object.keys(body).length > 0 ? tellingTexts(body) : [text];
   const isBlamed = BLAMES_CREDENTIAL.test(type) || type === 'invalid_request';
   const asks = isBlamed ? LIMITED : BUSY;
   return words.some((word) => asks.test(word.replace(ADDRESS, '')));
 }
 
 /** The texts of the fields that say what happened, at any depth. An answer may be too deep for recursion. */
-function wordsOf(body: JsonObject): string[] {
+function tellingTexts(body: JsonObject): string[] {
   const words: string[] = [];
   const fields: [name: string, value: unknown][] = Object.entries(body);
   for (const [name, value] of fields) {

@@ -6,8 +6,8 @@ import type { PurchasesRequest } from '../workflow/request/request.ts';
 import { type Answer, headerOf, isSuccess } from './answer.ts';
 import type { Authorization, Platform } from './connection.ts';
 import { isGzip, isLabeledPage, isPage, START_BYTES, unreadableCoding } from './content.ts';
-import { unreadable } from './failures.ts';
-import { apiCall, requireSuccess, send } from './request.ts';
+import { unreadableAnswer } from './failures.ts';
+import { apiCall, requireSuccess, send } from './send.ts';
 
 /** Milliseconds: the function's 15 minutes, less one to store the answer. */
 const ANSWER_TIMEOUT = 14 * 60 * 1000;
@@ -20,10 +20,10 @@ const MAX_PARSED = 16 * 1024 ** 2;
 
 /** The body of a query. */
 export function purchaseQuery(request: PurchasesRequest): JsonObject {
-  return toRequest(request).body ?? {};
+  return createPurchasesRequest(request).body ?? {};
 }
 
-function toRequest({ options, advertiser_id, start_date, end_date }: PurchasesRequest): Request {
+function createPurchasesRequest({ options, advertiser_id, start_date, end_date }: PurchasesRequest): Request {
   if (!PURCHASES) throw new TypeError('The contract has no purchases');
   return PURCHASES.request({ options, advertiser_id, start_date, end_date });
 }
@@ -36,16 +36,12 @@ function toRequest({ options, advertiser_id, start_date, end_date }: PurchasesRe
  * @returns the answer, without the gzip of a gateway and otherwise unchanged
  * @throws DownloadRefused if the answer is too large or encoded; the errors of any other call
  */
-export async function queryPurchases(
-  platform: Platform,
-  authorization: Authorization,
-  request: PurchasesRequest,
-) {
+export async function postQuery(platform: Platform, authorization: Authorization, request: PurchasesRequest) {
   const about = { doing: `querying the purchases of ${describeDays(request)}` };
   const timeouts = { headers: ANSWER_TIMEOUT, total: ANSWER_TIMEOUT, ...platform.timeouts };
   const answer = await send(
     { ...platform, timeouts },
-    apiCall(platform, authorization, toRequest(request), about),
+    apiCall(platform, authorization, createPurchasesRequest(request), about),
     ANSWER_CAP,
   );
   if (isSuccess(answer) && answer.truncated)
@@ -53,14 +49,14 @@ export async function queryPurchases(
   const { bytes } = requireSuccess(answer, 200, 201);
   // Without a length or chunks, a connection that broke would look like the end of the answer.
   if (['content-length', 'transfer-encoding'].every((name) => headerOf(answer, name) === undefined))
-    throw unreadable(answer, 'a body with neither Content-Length nor chunks');
+    throw unreadableAnswer(answer, 'a body with neither Content-Length nor chunks');
   const start = bytes.subarray(0, START_BYTES);
   const coding = isGzip(start) ? 'gzip' : unreadableCoding(headerOf(answer, 'content-encoding'), start);
-  // No later step reads the purchases, so none would notice that they cannot be decoded.
+  // No later step reads the purchases, so nobody would notice that they cannot be decoded.
   if (coding !== undefined)
     throw new DownloadRefused(`The answer is encoded as ${coding}, although the query asked for none.`);
-  if (bytes.length === 0) throw unreadable(answer, 'an empty body');
-  if (isPage(start)) throw unreadable(answer, 'an HTML page');
+  if (bytes.length === 0) throw unreadableAnswer(answer, 'an empty body');
+  if (isPage(start)) throw unreadableAnswer(answer, 'an HTML page');
   const type = headerOf(answer, 'content-type');
   const content_type = type === undefined || isLabeledPage(type) ? 'application/json' : type;
   return { bytes, content_type, rows: countRows(answer, content_type) };
@@ -78,6 +74,6 @@ function countRows(answer: Answer, contentType: string): number | undefined {
   const parsed = parseJson(body);
   const isComplete = (line: string) => line.trim() === '' || parseJson(line) !== undefined;
   if (parsed === undefined && !body.split('\n').every(isComplete))
-    throw unreadable(answer, 'JSON that ends in its middle');
+    throw unreadableAnswer(answer, 'JSON that ends in its middle');
   return Array.isArray(parsed) ? parsed.length : undefined;
 }

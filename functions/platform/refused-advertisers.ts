@@ -8,9 +8,9 @@ import type { Answer } from './answer.ts';
 const IDS = new RegExp(`(?<![\\w-])(${ADVERTISER_ID.form.source})(?![\\w-])`, 'gi');
 
 /**
- * The advertisers that an answer refuses by name. A refusal that names something else of
- * the request, such as a metric that these advertisers lack, is no refusal of the advertisers: without them,
- * the report would lose their rows. In a 422, the validation has to name the field of the advertisers.
+ * Finds the advertisers that an answer refuses by name. A refusal may name something else of the request too,
+ * such as a metric that these advertisers lack. Then it does not refuse the advertisers, and without them the
+ * report would lose their rows. In a 422, the validation has to name the field of the advertisers.
  *
  * @param ids which the request asked for
  */
@@ -27,7 +27,9 @@ export function refusedAdvertisers(
   const names = namesOf(request, window, ids);
   if (sentences.some((sentence) => names.some((name) => isNamed(name, sentence)))) return [];
   const about =
-    failures.length > 0 ? failures.filter((one) => isNamed(REFUSED_FIELDS.advertisers, one)) : sentences;
+    failures.length > 0
+      ? failures.filter((failure) => isNamed(REFUSED_FIELDS.advertisers, failure))
+      : sentences;
   const refused = new Set(about.flatMap((sentence) => sentence.toLowerCase().match(IDS) ?? []));
   return ids.filter((id) => refused.has(id.toLowerCase()));
 }
@@ -55,9 +57,9 @@ function namesOf(
   ids: readonly string[],
 ): string[] {
   const texts = [metrics, dimensions, options, start_date, end_date].flatMap(textsIn);
-  const own = new Set(ids.map((id) => id.toLowerCase()));
+  const advertisers = new Set(ids.map((id) => id.toLowerCase()));
   return [...REFUSED_FIELDS.others, ...texts].filter(
-    (text) => /[a-z\d]/i.test(text) && !own.has(text.toLowerCase()) && !isAdvertiser(text),
+    (text) => /[a-z\d]/i.test(text) && !advertisers.has(text.toLowerCase()) && !isAdvertiser(text),
   );
 }
 

@@ -16,14 +16,14 @@ import type { ReportRequest } from '../workflow/request/request.ts';
 import type { Window } from '../workflow/state-parts.ts';
 import { type Answer, cleanIn, cleanSentence, requestIdOf } from './answer.ts';
 import { type Authorization, isSegment, type Platform } from './connection.ts';
-import { parseAnswer, readFacts, unreadable } from './failures.ts';
+import { parseAnswer, readFacts, unreadableAnswer } from './failures.ts';
 import { refusedAdvertisers } from './refused-advertisers.ts';
-import { apiCall, callerOf, requireSuccess, send } from './request.ts';
+import { apiCall, callerOf, requireSuccess, send } from './send.ts';
 
-/** What a GET says of a report. */
+/** A report, as the answer to a GET describes it. */
 export interface ReportRecord {
   readonly id: string;
-  /** The platform's word; undefined: there is no such report (404). */
+  /** The platform's word; undefined if the report does not exist (404). */
   readonly status: string | undefined;
   /** The meaning of that word; undefined if the contract does not name it. */
   readonly meaning?: Meaning | undefined;
@@ -64,11 +64,11 @@ const Polled = z.object({
 
 /** The body that creates a report. */
 export function reportBody(request: ReportRequest, window: Window): JsonObject {
-  return toRequest(request, window).body ?? {};
+  return createReportRequest(request, window).body ?? {};
 }
 
 /** @param ids in place of the request's */
-function toRequest(request: ReportRequest, window: Window, ids = request.advertiser_ids): Request {
+function createReportRequest(request: ReportRequest, window: Window, ids = request.advertiser_ids): Request {
   const { options, metrics, dimensions, granularity, format } = request;
   const { start_date, end_date } = window;
   const days = { start_date, end_date, last_date: addDays(end_date, -1) };
@@ -76,12 +76,12 @@ function toRequest(request: ReportRequest, window: Window, ids = request.adverti
 }
 
 /**
- * Creates a report. There is no idempotency key: each call creates another one.
+ * Creates a report. There is no idempotency key, so each call creates another report.
  *
  * @param all the ids, if the request is for all advertisers. Advertisers that the platform refuses by name
  *   are left out once; a refusal has created nothing
  */
-export async function createReport(
+export async function postReport(
   platform: Platform,
   authorization: Authorization,
   request: ReportRequest,
@@ -91,7 +91,10 @@ export async function createReport(
   const about = { doing: `creating a report for ${describeDays(window)}`, creates: true };
   const post = (ids: readonly string[]) => {
     const named = ids.length > 0 ? [...ids] : request.advertiser_ids;
-    return send(platform, apiCall(platform, authorization, toRequest(request, window, named), about));
+    return send(
+      platform,
+      apiCall(platform, authorization, createReportRequest(request, window, named), about),
+    );
   };
   const first = await post(all);
   const refused = refusedAdvertisers(first, request, window, all);
@@ -118,7 +121,8 @@ export async function getReport(
   const body = parseAnswer(requireSuccess(answer, 200), Body);
   const record = readFacts(answer, { ...readReport({ id, body }) }, Polled);
   // The rows of another report under this one's key would pass every later check.
-  if (requireHarmless(record.id, answer) !== id) throw unreadable(answer, 'the record of another report');
+  if (requireHarmless(record.id, answer) !== id)
+    throw unreadableAnswer(answer, 'the record of another report');
   const { secrets } = answer.call;
   return {
     id,
@@ -126,12 +130,12 @@ export async function getReport(
     status: cleanSentence(record.status, secrets),
     meaning: Object.hasOwn(STATUSES, record.status) ? STATUSES[record.status] : undefined,
     downloadUrl: record.url ?? undefined,
-    reason: reasonOf(record.reason, secrets),
+    reason: describeReason(record.reason, secrets),
     requestId: requestIdOf(answer),
   };
 }
 
-function reasonOf(reason: unknown, secrets: readonly string[]): string | undefined {
+function describeReason(reason: unknown, secrets: readonly string[]): string | undefined {
   if (reason === undefined || reason === null || reason === '') return undefined;
   // Within JSON, a token or a URL may be written in another way, so each text is cleaned before.
   try {
@@ -146,6 +150,6 @@ function reasonOf(reason: unknown, secrets: readonly string[]): string | undefin
 /** The id goes into state and manifest, so it may not hold the token. */
 function requireHarmless(id: string, answer: Answer): string {
   if (answer.call.secrets.some((secret) => id.includes(secret)))
-    throw unreadable(answer, 'an id that contains the token');
+    throw unreadableAnswer(answer, 'an id that contains the token');
   return id;
 }

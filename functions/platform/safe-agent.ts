@@ -45,11 +45,13 @@ function safeConnector(
 
 function checkedLookup(faultOfAddress: (address: string) => string | undefined): LookupFunction {
   return (hostname, options, callback) => {
-    resolve(hostname, { ...options, all: true }, (error, found) => {
-      const addresses = leaveOutNat64(found ?? []);
+    resolve(hostname, { ...options, all: true }, (error, resolved) => {
+      const addresses = leaveOutNat64(resolved ?? []);
       const [first] = addresses;
       if (error || first === undefined) return callback(error ?? new Error('no address'), '');
-      const fault = addresses.map(({ address }) => faultOfAddress(address)).find((one) => one !== undefined);
+      const fault = addresses
+        .map(({ address }) => faultOfAddress(address))
+        .find((reason) => reason !== undefined);
       if (fault !== undefined) return callback(refusal(hostname, fault), '');
       return options.all ? callback(null, addresses) : callback(null, first.address, first.family);
     });

@@ -61,7 +61,7 @@ export function addressFault(address: string, protocol: string, allowLoopback: b
   return isUsable && !contains(SPECIAL, address) ? undefined : 'it is not a public address';
 }
 
-/** Leaves out the addresses that a resolver with DNS64 has made from others, which are there too. */
+/** Leaves out the addresses that a resolver with DNS64 has made from the IPv4 addresses beside them. */
 export function leaveOutNat64<T extends { readonly address: string }>(addresses: readonly T[]): T[] {
   const others = addresses.filter(({ address }) => isIP(address) === 4 || !contains(NAT64, address));
   return others.length > 0 ? others : [...addresses];

@@ -3,7 +3,7 @@ import { count } from '../workflow/count.ts';
 import { shorten, TableProblem } from './report.ts';
 import { lengthOf, SHOWN } from './text.ts';
 
-/** The parser reads an unfinished line again with each block. */
+/** The parser reads an unfinished line again with each block, so a longer line would take too long. */
 const MAX_LINE_CHARACTERS = 2_000_000;
 
 /**

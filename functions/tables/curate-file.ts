@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Catalog } from '../aws/catalog.ts';
 import { count } from '../workflow/count.ts';
-import { dateIn, daysOf, wasOver } from '../workflow/request/dates.ts';
+import { dateIn, daysOf, monthOf, wasOver } from '../workflow/request/dates.ts';
 import type { ExportRequest, ReportRequest } from '../workflow/request/request.ts';
 import { compareReports, type ReportVersion, type ShownDay } from '../workflow/shown-days.ts';
 import type { Curated, Window } from '../workflow/state-parts.ts';
@@ -10,17 +10,26 @@ import type { SavedWindow } from '../workflow/states.ts';
 import { type Column, DATE_COLUMN, reportColumns, type TableSchema, tableOf } from '../workflow/table.ts';
 import { type Entry, mergeLedger, reportFacts, shownFacts } from './ledger.ts';
 import type { Merging } from './merge.ts';
-import { findValue, type Merged, type MergedDay, mergeList, mergeMonth, type Offer } from './month.ts';
+import {
+  findValue,
+  furthestFall,
+  type Merged,
+  type MergedDay,
+  mergeList,
+  mergeMonth,
+  type TableReport,
+} from './month.ts';
 import {
   type DayFacts,
-  list,
+  listNames,
   notWritten,
   type ReportFacts,
   type ReportFile,
   reasonOf,
   type Sums,
 } from './report.ts';
-import { stageReport } from './stage-report.ts';
+import { findRows } from './report-file.ts';
+import { fieldsOfRow, stageReport } from './stage-report.ts';
 
 /** The rows and sums of a file, and what became of them in the table. */
 export interface Curation {
@@ -29,7 +38,8 @@ export interface Curation {
   readonly warnings: readonly string[];
 }
 
-export interface Work extends Merging, Pick<Offer, 'acceptedAt' | 'lost'> {
+/** A file, and the table that it goes into. */
+export interface TableFile extends Merging, Pick<TableReport, 'acceptedAt' | 'lost'> {
   /** Undefined if the stack has no tables. */
   readonly catalog: Catalog | undefined;
   /** Its folder is removed once it is read. */
@@ -45,14 +55,14 @@ export interface Work extends Merging, Pick<Offer, 'acceptedAt' | 'lost'> {
  *
  * @throws DownloadRefused, ServiceUnavailable
  */
-export async function curateRows(state: SavedWindow, work: Work): Promise<Curation> {
+export async function curateRows(state: SavedWindow, tableFile: TableFile): Promise<Curation> {
   const request = state.request as ReportRequest;
-  const path = join(work.folder, 'rows.parquet');
-  const { schema } = work;
-  const entry = entryOf(state, work);
-  const staged = await stageWindow(request, state.window, work, path);
+  const path = join(tableFile.folder, 'rows.parquet');
+  const { schema } = tableFile;
+  const entry = entryOf(state, tableFile);
+  const staged = await stageWindow(request, state.window, tableFile, path);
   const asked = new Set(columnsInFile(request, schema).map(({ name }) => name));
-  const facts = withoutUnasked(await checkAbsent(staged, entry.version, request, work), asked);
+  const facts = withoutUnasked(await checkAbsent(staged, entry.version, request, tableFile), asked);
   const inTable = new Set(schema?.columns.map(({ name }) => name));
   const lacks = [...asked].filter((name) => !inTable.has(name));
   const { rows, first_date, last_date } = facts;
@@ -60,8 +70,8 @@ export async function curateRows(state: SavedWindow, work: Work): Promise<Curati
     Object.entries(facts.sums).flatMap(([name, sum]) => (sum === null ? [] : [[name, sum]])),
   );
   const { created_at } = entry.version;
-  const written = await writeDays(work, request, entry, facts, (offer, month, some) =>
-    mergeMonth(work, month, some, { ...offer, lacks }, path),
+  const written = await writeDays(tableFile, request, entry, facts, (report, month, monthDays) =>
+    mergeMonth(tableFile, month, monthDays, { ...report, lacks }, path),
   );
   // The newest day that has rows and was over when the report was created.
   const today = dateIn(request.time_zone ?? 'UTC', new Date(created_at));
@@ -73,28 +83,48 @@ export async function curateRows(state: SavedWindow, work: Work): Promise<Curati
   };
 }
 
+/**
+ * Finds the rows of a window's file.
+ *
+ * @param copy the path of the file
+ * @throws what {@link findRows} throws
+ */
+export function openFile(
+  { request, object }: SavedWindow,
+  schema: TableSchema | undefined,
+  copy: string,
+  signal: AbortSignal,
+): Promise<ReportFile> {
+  const { content_type } = object;
+  if (request.kind !== 'report') return findRows(copy, { content_type, signal });
+  const { format, rows } = request;
+  const fields = fieldsOfRow(schema?.columns ?? reportColumns(request), schema);
+  return findRows(copy, { content_type, format, rows, fields, signal });
+}
+
 /** The report of a window, for the table and the ledger. */
 export function entryOf(
-  { window, ready_id: report_id = '', reports, request, object, execution }: SavedWindow,
-  { hash: request_hash }: Pick<Work, 'hash'>,
+  { window, ready_id, reports, request, object, execution }: SavedWindow,
+  { hash: request_hash }: Pick<TableFile, 'hash'>,
 ): Entry {
-  const created_at = reports.find(({ id }) => id === report_id)?.created_at ?? '';
+  const report = reports.find(({ id }) => id === ready_id);
+  if (!report) throw new Error(`The state names no report ${ready_id}`);
   const time_zone = request.kind === 'report' ? (request.time_zone ?? 'UTC') : undefined;
-  const version = { report_id, created_at, request_hash };
+  const version = { report_id: report.id, created_at: report.created_at, request_hash };
   return { version, window, copied_at: object.copied_at, execution, time_zone };
 }
 
-/** The columns that a request asks for, but for the date: it is a column of its own, also as a dimension. */
+/** The columns that a request asks for. The date is left out, because the table has a column for it. */
 function columnsInFile(request: ReportRequest, schema: TableSchema | undefined): Column[] {
   const date = (schema?.date_column ?? DATE_COLUMN).toLowerCase();
   return reportColumns(request).filter(({ from }) => from.toLowerCase() !== date);
 }
 
-/** Leaves out the sums of metrics that only another form of the request asks for, so no row has a value. */
+/** Leaves out the sums of metrics that only another account's request asks for, so no row has a value. */
 function withoutUnasked(facts: ReportFacts, asked: ReadonlySet<string>): ReportFacts {
   const isAsked = (name: string) => asked.has(name) || (facts.rows > 0 && facts.sums[name] !== null);
   const pick = (sums: Sums) => Object.fromEntries(Object.entries(sums).filter(([name]) => isAsked(name)));
-  const days = facts.days.map((each) => ({ ...each, sums: pick(each.sums) }));
+  const days = facts.days.map((day) => ({ ...day, sums: pick(day.sums) }));
   return { ...facts, sums: pick(facts.sums), days };
 }
 
@@ -102,7 +132,7 @@ function withoutUnasked(facts: ReportFacts, asked: ReadonlySet<string>): ReportF
 export async function stageWindow(
   request: ReportRequest,
   window: Window,
-  { database, file, schema }: Pick<Work, 'database' | 'file' | 'schema'>,
+  { database, file, schema }: Pick<TableFile, 'database' | 'file' | 'schema'>,
   path: string,
 ): Promise<ReportFacts> {
   const columns = columnsInFile(request, schema);
@@ -111,82 +141,90 @@ export async function stageWindow(
   // Makes room for the months.
   await rm(dirname(file.path), { recursive: true });
   const { rows, sums, days } = facts;
-  // A report by day says of each day of its window that it has no rows, unless its rows cannot be read, or
+  // A report by day shows that the other days of its window have no rows, unless its rows cannot be read, or
   // have no dates.
   const isRead = facts.table_problem === undefined && (rows === 0 || days.length > 0);
   if (granularity.toUpperCase() !== 'DAY' || !isRead) return facts;
-  const found = new Map(days.map((each) => [each.day, each]));
+  const withRows = new Map(days.map((dayFacts) => [dayFacts.day, dayFacts]));
   const none = Object.fromEntries(Object.keys(sums).map((name) => [name, '0']));
-  return { ...facts, days: daysOf(window).map((day) => found.get(day) ?? { day, rows: 0, sums: none }) };
+  return { ...facts, days: daysOf(window).map((day) => withRows.get(day) ?? { day, rows: 0, sums: none }) };
 }
 
 /**
- * Says that metrics are absent, which is what some platforms send for 0. A field that was renamed is absent
+ * Warns of metrics that are absent, as some platforms send them for 0. A field that was renamed is absent
  * too: then the table shows values of it, and must not lose them.
  */
 async function checkAbsent(
   facts: ReportFacts,
   version: ReportVersion,
   { account }: ReportRequest,
-  { schema, ...merging }: Work,
+  { schema, ...merging }: TableFile,
 ): Promise<ReportFacts> {
   const { absent, days, warnings } = facts;
   if (absent.length === 0) return facts;
-  const warning = `no row has ${list(absent)}, so the values are NULL, like those of a metric that is left out where it is 0`;
+  const warning = `no row has ${listNames(absent)}, so the values are NULL, like those of a metric that is left out where it is 0`;
   const asNull = { ...facts, warnings: [...warnings, warning] };
   if (!schema) return asNull;
   let problem: string | undefined;
-  const unread = await eachMonth(days, merging.signal, async (month, some) => {
-    const value = problem ?? (await findValue(merging, month, some, { schema, account, version }, absent));
-    if (typeof value === 'object')
-      problem = `no row has ${list([value.metric])}, of which the table shows values other than 0, such as on ${value.day}; if the platform calls the field otherwise now, name it in columns of the config`;
+  const unread = await eachMonth(days, merging.signal, async (month, monthDays) => {
+    if (problem !== undefined) return;
+    const value = await findValue(merging, month, monthDays, { schema, account, version }, absent);
+    if (value)
+      problem = `no row has ${listNames([value.metric])}, of which the table shows values other than 0, such as on ${value.day}; if the platform calls the field otherwise now, name it in columns of the config`;
   });
   const table_problem = problem ?? unread;
   return table_problem === undefined ? asNull : { ...facts, sums: {}, days: [], table_problem };
 }
 
 /** Shows the newest snapshot of a list in its table. @throws like {@link curateRows} */
-export async function curateList(state: SavedWindow, work: Work): Promise<Curation> {
+export async function curateList(state: SavedWindow, tableFile: TableFile): Promise<Curation> {
   const { window, object, execution: report_id } = state;
   const days = [{ day: window.start_date, rows: object.rows ?? 0, sums: {} }];
   const { copied_at } = object;
-  const version = { report_id, created_at: copied_at, request_hash: work.hash };
+  const version = { report_id, created_at: copied_at, request_hash: tableFile.hash };
   const entry = { version, window, copied_at, execution: report_id };
-  return writeDays(work, state.request, entry, { days }, (offer) => mergeList(work, work.file, offer));
+  return writeDays(tableFile, state.request, entry, { days }, (report) =>
+    mergeList(tableFile, tableFile.file, report),
+  );
 }
 
-/** Writes days into the table, unless their file has a fault, and then what the report says of them into the ledger. */
+/**
+ * Writes days into the table, unless their file has a fault, and then what the report says of them into the
+ * ledger.
+ */
 async function writeDays(
-  { catalog, schema, acceptedAt, lost, ...merging }: Work,
+  { catalog, schema, acceptedAt, lost, ...merging }: TableFile,
   request: ExportRequest,
   entry: Entry,
   { days, table_problem }: Pick<ReportFacts, 'days' | 'table_problem'>,
-  merge: (offer: Offer, month: string, days: readonly DayFacts[]) => Promise<Merged>,
+  merge: (report: TableReport, month: string, days: readonly DayFacts[]) => Promise<Merged>,
 ): Promise<Curation> {
   const merged: MergedDay[] = [];
   // The last writer of an object may have been killed before it wrote the ledger.
   const before: Record<string, ShownDay> = {};
   let problem = table_problem;
   if (schema && problem === undefined)
-    problem = await eachMonth(days, merging.signal, async (month, some) => {
+    problem = await eachMonth(days, merging.signal, async (month, monthDays) => {
       const { account } = request;
       const warnBelow = request.kind === 'report' ? request.warn_below : undefined;
-      const done = await merge({ ...entry, schema, account, acceptedAt, lost, warnBelow }, month, some);
-      merged.push(...done.days);
-      Object.assign(before, done.before);
+      const report = { ...entry, schema, account, acceptedAt, lost, warnBelow };
+      const mergedMonth = await merge(report, month, monthDays);
+      merged.push(...mergedMonth.days);
+      Object.assign(before, mergedMonth.before);
     });
-  const facts = (each: DayFacts, day_over: boolean, accepted_at?: string) =>
-    reportFacts({ ...entry, day: each.day, rows: each.rows, sums: each.sums, day_over }, accepted_at);
+  const factsOf = ({ day, rows, sums }: DayFacts, day_over: boolean, accepted_at?: string) =>
+    reportFacts({ ...entry, day, rows, sums, day_over }, accepted_at);
+  const { created_at } = entry.version;
   // Without a table, the ledger alone has what reports said. Otherwise, it has the days that the table took.
-  const own =
+  const ofReport =
     tableOf(request) === undefined
-      ? days.flatMap((each) => facts(each, wasOver(each.day, entry.version.created_at, entry.time_zone)))
-      : merged.flatMap((each) => facts(each, each.day_over, each.accepted_at));
-  const others = shownFacts(before).filter(({ version }) => compareReports(version, entry.version) !== 0);
+      ? days.flatMap((facts) => factsOf(facts, wasOver(facts.day, created_at, entry.time_zone)))
+      : merged.flatMap((facts) => factsOf(facts, facts.day_over, facts.accepted_at));
+  const ofOthers = shownFacts(before).filter(({ version }) => compareReports(version, entry.version) !== 0);
   const unlogged =
     catalog &&
-    (await eachMonth([...own, ...others], merging.signal, (month, some) =>
-      mergeLedger(merging, request, month, some),
+    (await eachMonth([...ofReport, ...ofOthers], merging.signal, (month, facts) =>
+      mergeLedger(merging, request, month, facts),
     ));
   const { curated, warnings } = describeChanges(schema, days, merged, problem);
   return {
@@ -205,8 +243,8 @@ export async function eachMonth<T extends DayFacts>(
   write: (month: string, days: readonly T[]) => Promise<void>,
 ): Promise<string | undefined> {
   try {
-    for (const [month, some] of Map.groupBy(days, ({ day }) => day.slice(0, 'YYYY-MM'.length)))
-      await write(month, some);
+    for (const [month, monthDays] of Map.groupBy(days, ({ day }) => monthOf(day)))
+      await write(month, monthDays);
     return undefined;
   } catch (error) {
     const reason = reasonOf(error, signal);
@@ -228,7 +266,7 @@ function describeChanges(
   const warnings = table_problem ? [table_problem] : [];
   if (merged.length === 0) return { curated: { table_problem }, warnings };
   const { shown = [], kept = [], held = [] } = Object.groupBy(merged, ({ outcome }) => outcome);
-  const restated = merged.filter((each) => each.restated);
+  const restated = merged.filter((day) => day.restated);
   const table = {
     name: schema.table,
     days: shown.length,
@@ -241,7 +279,7 @@ function describeChanges(
     last_held: held.at(-1)?.day,
   };
   const fallen = merged.flatMap(({ day, fell }) => (fell ? [{ day, ...fell }] : []));
-  const [worst] = fallen.toSorted((one, other) => one.now / one.before - other.now / other.before);
+  const worst = furthestFall(fallen);
   if (worst)
     warnings.push(
       `days that fall below warn_below of what they showed: ${fallen.length}, from ${fallen[0]?.day} on; most of all ${worst.metric} of ${worst.day}: ${worst.now} instead of ${worst.before}`,

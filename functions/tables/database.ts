@@ -1,8 +1,10 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance, type Json } from '@duckdb/node-api';
 import { count } from '../workflow/count.ts';
 import { byName } from '../workflow/json.ts';
-import { limitOf, MalformedJson, refused, TableProblem } from './report.ts';
+import { limitOf, MalformedJson, refusedFile, TableProblem } from './report.ts';
 
 export type Row = Readonly<Record<string, Json>>;
 
@@ -82,7 +84,7 @@ export async function openDatabase(folder: string, signal: AbortSignal, columns 
         const names = reader.deduplicatedColumnNames();
         return reader.getRowsJson().map((row) => byName(names.map((name, at) => [name, row[at] ?? null])));
       } catch (error) {
-        throw limitOf(error, signal) ?? explain(error as Error, columns);
+        throw limitOf(error, signal) ?? explainError(error as Error, columns);
       }
     },
     [Symbol.dispose]() {
@@ -94,8 +96,27 @@ export async function openDatabase(folder: string, signal: AbortSignal, columns 
   };
 }
 
+/** A folder of this machine that is removed when it is disposed of. */
+export interface ScratchFolder extends AsyncDisposable {
+  readonly folder: string;
+  /** The path of a file in a folder of its own, because a reader writes other files beside it. */
+  readonly copy: string;
+}
+
+/**
+ * Makes an empty folder in the temporary folder of the instance. A call shares the instance with no other.
+ */
+export async function openScratchFolder(name: string): Promise<ScratchFolder> {
+  const folder = join(tmpdir(), name);
+  const remove = () => rm(folder, { recursive: true, force: true });
+  // Lambda keeps the files of a call that it killed.
+  await remove();
+  await mkdir(join(folder, 'file'), { recursive: true });
+  return { folder, copy: join(folder, 'file', 'copy'), [Symbol.asyncDispose]: remove };
+}
+
 /** @returns the error itself, unless it is about memory or a file's text */
-function explain(error: Error, columns: number): Error {
+function explainError(error: Error, columns: number): Error {
   if (error.message.startsWith('Out of Memory Error'))
     return new TableProblem(
       `the file, for ${count(columns, 'column')} of its table, needs more than CurateReport's memory; ` +
@@ -110,6 +131,6 @@ function explain(error: Error, columns: number): Error {
     [];
   if (reason === undefined) return error;
   return /^unexpected end|^Missing closing/.test(reason)
-    ? refused('is JSON that is cut off')
+    ? refusedFile('is JSON that is cut off')
     : new MalformedJson(reason);
 }

@@ -11,7 +11,7 @@ import {
   tableOf,
 } from '../workflow/table.ts';
 import { hasColumns, type Merging, mergeObject, selectOld, timestamp } from './merge.ts';
-import { type DayFacts, damaged, type Sums } from './report.ts';
+import { type DayFacts, damagedObject, type Sums } from './report.ts';
 import { literal } from './sql.ts';
 
 /** A report, and its window. */
@@ -26,21 +26,21 @@ export interface Entry {
   readonly time_zone?: string | undefined;
 }
 
-/** A fact about a day. It has a line for each metric, and of a report also one for the number of rows. */
+/** A fact about a day. It has a line for each metric. The fact of a report has one for the rows, too. */
 export interface LedgerFact extends DayFacts, Entry {
   /** See LEDGER_COLUMNS. */
   readonly kind: typeof REPORT | typeof TOTAL | typeof ACCEPTED;
   readonly day_over: boolean;
 }
 
-/** The facts that a report adds: what it says of a day, and that its having no rows is accepted. */
+/** The facts that a report adds about a day: its sums, and the accept if it has no rows. */
 export function reportFacts(report: Omit<LedgerFact, 'kind'>, accepted_at: string | undefined): LedgerFact[] {
-  const said = { ...report, kind: REPORT } as const;
-  if (accepted_at === undefined) return [said];
-  return [said, { ...report, kind: ACCEPTED, copied_at: accepted_at, sums: {} }];
+  const fact = { ...report, kind: REPORT } as const;
+  if (accepted_at === undefined) return [fact];
+  return [fact, { ...report, kind: ACCEPTED, copied_at: accepted_at, sums: {} }];
 }
 
-/** The facts that an object of a table knows of its days: of the reports that they show, and that are held. */
+/** The facts about the reports that the days of an object show, and about the reports that are held. */
 export function shownFacts(shown: ShownDays): LedgerFact[] {
   return Object.entries(shown).flatMap(([day, { held, ...entry }]) => {
     if (!held) return factsOf(day, entry);
@@ -60,7 +60,7 @@ function factsOf(
 }
 
 /**
- * Adds facts to the ledger of a month. What is there stays as it is.
+ * Adds facts to the ledger of a month. Its lines stay as they are.
  *
  * @param facts about days of this month, each once
  * @throws see mergeObject
@@ -73,7 +73,7 @@ export async function mergeLedger(
 ): Promise<void> {
   const key = ledgerKey(request, month);
   await mergeObject(merging, key, async (old) => {
-    if (old && !hasColumns(old, LEDGER_COLUMNS)) throw damaged(key);
+    if (old && !hasColumns(old, LEDGER_COLUMNS)) throw damagedObject(key);
     const known = old ? selectOld(old, LEDGER_COLUMNS) : 'FROM fact LIMIT 0';
     const merge = `WITH fact AS MATERIALIZED (${selectLines(request, facts)}), known AS MATERIALIZED (${known}),
       added AS MATERIALIZED (FROM fact ANTI JOIN known ON ${isSame})`;

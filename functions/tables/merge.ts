@@ -5,7 +5,7 @@ import { ServiceUnavailable } from '../workflow/errors.ts';
 import { DAYS, readShownDays, type ShownDays } from '../workflow/shown-days.ts';
 import type { TableColumn } from '../workflow/table.ts';
 import type { Database } from './database.ts';
-import { damaged, TableProblem } from './report.ts';
+import { damagedObject, TableProblem } from './report.ts';
 import { identifier, literal } from './sql.ts';
 
 /** Writers of an object are runs of one export. A conflict means that another one has written it. */
@@ -19,7 +19,7 @@ export interface Merging {
   readonly signal: AbortSignal;
 }
 
-/** The object that is there, on this disk. */
+/** The object of the bucket, on this disk. */
 export interface OldObject {
   readonly path: string;
   /** DuckDB's types by name. */
@@ -36,8 +36,8 @@ export interface NewObject {
 }
 
 /**
- * Replaces an object of a table by one that is made of it, unless another writer does so meanwhile: then
- * again. A reader sees the old object or the new one.
+ * Replaces an object of a table by a new one that is made from it. If another writer has replaced it
+ * meanwhile, this is repeated. A reader sees the old object or the new one.
  *
  * @param merge `next` is absent if the object stays as it is
  * @throws TableProblem, AccessRefused, ENOSPC; ServiceUnavailable if other writers are always faster
@@ -58,7 +58,7 @@ export async function mergeObject<T>(
     };
     const { result, written } = await build().catch((error: Error) => {
       // DuckDB's own error. It may not name the file, but the report's rows were read before.
-      throw etag === undefined || error.name !== 'Error' ? error : damaged(key, error);
+      throw etag === undefined || error.name !== 'Error' ? error : damagedObject(key, error);
     });
     if (written === undefined || (await store.putFile(key, written, etag))) return result;
   }
@@ -73,7 +73,7 @@ export async function readObject(database: Database, path: string): Promise<OldO
   );
   return {
     path,
-    columns: new Map(columns.map((each) => [String(each.column_name), String(each.column_type)])),
+    columns: new Map(columns.map((row) => [String(row.column_name), String(row.column_type)])),
     days: days && readShownDays(String(days.text)),
   };
 }
@@ -92,37 +92,43 @@ async function write(database: Database, folder: string, { rows, days }: NewObje
  *
  * @param values expressions for columns whose values do not come from the object
  * @param others names of more columns of the object
- * @throws TableProblem if one has another type
+ * @throws TableProblem if the object has a column with another type
  */
 export function selectOld(
-  { path, columns: found }: OldObject,
+  { path, columns: types }: OldObject,
   columns: readonly TableColumn[],
   values: Readonly<Record<string, string>> = {},
   others: readonly string[] = [],
 ): string {
-  const absent = columns.filter(({ name }) => !found.has(name));
-  const other = columns.find(
+  const absent = columns.filter(({ name }) => !types.has(name));
+  const changed = columns.find(
     ({ name, type }) =>
-      !Object.hasOwn(values, name) && (found.get(name) ?? duckType(type)) !== duckType(type),
+      !Object.hasOwn(values, name) && (types.get(name) ?? duckType(type)) !== duckType(type),
   );
-  if (other)
+  if (changed)
     throw new TableProblem(
-      `column ${other.name} is ${other.type} now, but was written as ${found.get(other.name)?.toLowerCase()}; remove the table's objects and rebuild it. Run the command rebuild NAME before, too: it names the days that no file gives again, which would be lost`,
+      `column ${changed.name} is ${changed.type} now, but was written as ${types.get(changed.name)?.toLowerCase()}; remove the table's objects and rebuild it. Run the command rebuild NAME before, too: it names the days that no file gives again, which would be lost`,
     );
   const nulls = absent.map(({ name, type }) => [name, `CAST(NULL AS ${duckType(type)})`]);
-  const selected = [select(columns, { ...Object.fromEntries(nulls), ...values }), ...others.map(identifier)];
+  const selected = [
+    selectColumns(columns, { ...Object.fromEntries(nulls), ...values }),
+    ...others.map(identifier),
+  ];
   return `SELECT ${selected.join(', ')} FROM ${parquet(path)}`;
 }
 
 /** Columns as a list of SQL. @param values expressions for columns that the rows do not have by name */
-export function select(columns: readonly TableColumn[], values: Readonly<Record<string, string>>): string {
+export function selectColumns(
+  columns: readonly TableColumn[],
+  values: Readonly<Record<string, string>>,
+): string {
   const from = (name: string) => (Object.hasOwn(values, name) ? values[name] : identifier(name));
   return columns.map(({ name }) => `${from(name)} AS ${identifier(name)}`).join(', ');
 }
 
 /** @returns the days that an object shows @throws TableProblem if something else wrote it */
 export function shownIn(old: OldObject | undefined, key: string): ShownDays {
-  if (old && !old.days) throw damaged(key);
+  if (old && !old.days) throw damagedObject(key);
   return old?.days ?? {};
 }
 

@@ -3,7 +3,7 @@ import pMap, { pMapSkip } from 'p-map';
 import type { ObjectEnd, ObjectStore } from '../aws/objects.ts';
 import { DAYS, readShownDays, type ShownDays } from '../workflow/shown-days.ts';
 import { TABLES_PREFIX } from '../workflow/table.ts';
-import { damaged, TableProblem } from './report.ts';
+import { damagedObject, TableProblem } from './report.ts';
 
 /** The part of a table that one account fills. */
 export interface AccountTable {
@@ -19,13 +19,13 @@ export interface DamagedMonth {
   readonly month: string | undefined;
 }
 
-/** What the objects of an account's table say. */
+/** The objects of an account's table. */
 export interface TableEntries {
   readonly months: readonly MonthEntries[];
   readonly damaged: readonly DamagedMonth[];
 }
 
-/** What the object of a month, or of a list, says about its days. It is read from the object's end. */
+/** The days and columns that an object of a table names at its end. */
 export interface MonthEntries {
   /** YYYY-MM; undefined for a list, which has one object. */
   readonly month: string | undefined;
@@ -77,9 +77,9 @@ export async function readEntries(
   return { months, damaged: unreadable };
 }
 
-/** For a caller that cannot do without a damaged month. @throws TableProblem */
+/** @throws TableProblem if one is damaged */
 export function requireMonths({ months, damaged: [first] }: TableEntries): readonly MonthEntries[] {
-  if (first) throw damaged(first.key);
+  if (first) throw damagedObject(first.key);
   return months;
 }
 
@@ -101,9 +101,9 @@ async function readFooter(
   if (!end) return undefined;
   const { bytes, size } = end;
   if (size < MAGIC.length + TAIL_BYTES || bytes.toString('latin1', bytes.length - MAGIC.length) !== MAGIC)
-    throw damaged(key);
+    throw damagedObject(key);
   const needed = bytes.readUInt32LE(bytes.length - TAIL_BYTES) + TAIL_BYTES;
-  if (needed > size - MAGIC.length) throw damaged(key);
+  if (needed > size - MAGIC.length) throw damagedObject(key);
   return needed <= bytes.length ? end : readFooter(store, key, needed);
 }
 
@@ -111,17 +111,17 @@ function describeFooter(key: string, { bytes }: ObjectEnd): Pick<MonthEntries, '
   const metadata = parseFooter(key, bytes);
   const text = metadata.key_value_metadata?.find((entry) => entry.key === DAYS)?.value;
   const days = text === undefined ? undefined : readShownDays(text);
-  if (!days) throw damaged(key);
+  if (!days) throw damagedObject(key);
   const columns = parquetSchema(metadata).children.map(
     ({ element }) => [element.name, typeOf(element)] as const,
   );
   return { days, columns: new Map(columns) };
 }
 
-/** Types that Parquet tells by how a value is meant. */
+/** Types by Parquet's name of what a value means. */
 const MEANT: Readonly<Record<string, string>> = { UTF8: 'string', STRING: 'string', DATE: 'date' };
 
-/** Types that Parquet tells by how a value is stored. */
+/** Types by Parquet's name of how a value is stored. */
 const STORED: Readonly<Record<string, string>> = { INT64: 'bigint', DOUBLE: 'double', BOOLEAN: 'boolean' };
 
 function typeOf({ type, converted_type, logical_type, precision, scale = 0 }: SchemaElement): string {
@@ -135,6 +135,6 @@ function parseFooter(key: string, bytes: Buffer) {
   try {
     return parquetMetadata(bytes);
   } catch (error) {
-    throw damaged(key, error as Error);
+    throw damagedObject(key, error as Error);
   }
 }

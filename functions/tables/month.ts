@@ -1,4 +1,4 @@
-import { wasOver } from '../workflow/request/dates.ts';
+import { earliest, wasOver } from '../workflow/request/dates.ts';
 import { findMetric } from '../workflow/request/dictionary.ts';
 import { compareReports, type ReportId, type ReportVersion, type ShownDay } from '../workflow/shown-days.ts';
 import {
@@ -18,7 +18,7 @@ import {
   mergeObject,
   type OldObject,
   parquet,
-  select,
+  selectColumns,
   selectOld,
   shownIn,
   timestamp,
@@ -36,12 +36,12 @@ import { metricsOf, readSums, sumExpressions } from './stage-report.ts';
 const PART_DAYS = 16;
 
 /** A report, and the table that it goes into. */
-export interface Offer extends Entry {
+export interface TableReport extends Entry {
   readonly schema: TableSchema;
   readonly account: string;
-  /** When somebody accepted that this report has no rows of the day, in ISO 8601. */
+  /** In ISO 8601. */
   readonly acceptedAt: AcceptedAt;
-  /** See {@link LostReport}. Default: no day has one. */
+  /** Default: the table lost no day. */
   readonly lost?: LostReport | undefined;
   /** See `warn_below` of a request. */
   readonly warnBelow?: number | undefined;
@@ -49,20 +49,22 @@ export interface Offer extends Entry {
   readonly lacks?: readonly string[] | undefined;
 }
 
-/** @returns undefined if nobody accepted it */
+/** @returns when somebody accepted that a report has no rows of the day; undefined if nobody did */
 export type AcceptedAt = (day: string) => string | undefined;
 
-/** Of a day that the table lost: the newest report that the ledger has rows of, and no file gives any more. */
+/**
+ * @returns the newest report of a day that the ledger has rows of, if the table lost it and its file is gone
+ */
 export type LostReport = (day: string) => ReportId | undefined;
 
 /** The outcome of one day of a report. */
 export interface MergedDay extends DayFacts {
   readonly day_over: boolean;
-  /** See Offer. */
+  /** See {@link TableReport}. */
   readonly accepted_at: string | undefined;
   /** `shown` · `kept`: the table has a newer report · `held`: no rows, so the table keeps its own */
   readonly outcome: 'shown' | 'kept' | 'held';
-  /** The table showed other rows or sums before. A retry says the same. */
+  /** The table showed other rows or sums before. A retry finds this in the object. */
   readonly restated: boolean;
   /** See ShownDay. */
   readonly fell?: ShownDay['fell'];
@@ -71,9 +73,9 @@ export interface MergedDay extends DayFacts {
 }
 
 /**
- * Merges days of a report into the object of their month, and brings that to the table's columns. Columns of
- * the object that the table has no more stay, because the config may ask for them again. Writes nothing if
- * the object has the table's columns and shows these days already, or newer ones.
+ * Merges days of a report into the object of their month, and gives the object the table's columns. Columns
+ * that the table lost stay in the object, because the config may ask for them again. Writes nothing if the
+ * object has the table's columns and shows these days already, or newer ones.
  *
  * @param days of this month, ascending; also those without rows
  * @param path of the file of their rows; it is not read if no day has rows
@@ -84,15 +86,15 @@ export async function mergeMonth(
   merging: Merging,
   month: string,
   days: readonly DayFacts[],
-  offer: Offer,
+  report: TableReport,
   path: string,
 ) {
-  const key = monthKey(offer.schema.table, offer.account, month);
-  const columns = tableColumns(offer.schema);
-  const currency = offer.schema.currencies[offer.account];
+  const key = monthKey(report.schema.table, report.account, month);
+  const columns = tableColumns(report.schema);
+  const currency = report.schema.currencies[report.account];
   // One value in all rows of an account, also in rows from before the config had it.
   const constants = {
-    account: constant(offer.account),
+    account: constant(report.account),
     currency: currency === undefined ? 'CAST(NULL AS VARCHAR)' : constant(currency),
   };
   return mergeObject(merging, key, async (old) => {
@@ -100,20 +102,20 @@ export async function mergeMonth(
     const kept = keptColumns(old?.columns ?? new Map(), columns);
     // Refuses other types, even if nothing is written.
     const oldRows = old && selectOld(old, columns, constants, [...kept.keys()]);
-    const before = old && (await sumShown(merging.database, days, old, offer.schema));
-    const merged = days.map((each) => decideDay(each, shown[each.day], offer, before?.get(each.day)));
+    const before = old && (await sumShown(merging.database, days, old, report.schema));
+    const merged = days.map((facts) => decideDay(facts, shown[facts.day], report, before?.get(facts.day)));
     const result = { days: merged, before: shown };
     const changed = merged.flatMap(({ day, entry }) => (entry ? [[day, entry] as const] : []));
     if (changed.length === 0 && (!old || beginsWith(old.columns.keys(), columns))) return { result };
     const listed = Object.entries({ ...shown, ...Object.fromEntries(changed) });
-    const next = Object.fromEntries(listed.toSorted(([one], [other]) => (one < other ? -1 : 1)));
+    const next = Object.fromEntries(listed.toSorted(([first], [second]) => (first < second ? -1 : 1)));
     const replaced = merged.filter(({ entry, outcome }) => entry && outcome === 'shown');
     const gone = replaced.map(({ day }) => literal(day));
     const written = replaced.flatMap(({ day, rows }) => (rows > 0 ? [literal(day)] : []));
     const values = {
       ...constants,
-      report_id: constant(offer.version.report_id),
-      report_created_at: timestamp(offer.version.created_at),
+      report_id: constant(report.version.report_id),
+      report_created_at: timestamp(report.version.created_at),
     };
     const parts = [...Map.groupBy(written, (_, at) => Math.floor(at / PART_DAYS)).values()];
     const nulls = [...kept].map(([name, type]) => `CAST(NULL AS ${type}) AS ${identifier(name)}`);
@@ -123,7 +125,7 @@ export async function mergeMonth(
       ...parts.map(
         (some) =>
           // DuckDB skips values while it reads them for a range, but not for a list.
-          `SELECT ${[select(columns, values), ...nulls].join(', ')} FROM ${parquet(path)}
+          `SELECT ${[selectColumns(columns, values), ...nulls].join(', ')} FROM ${parquet(path)}
              WHERE date BETWEEN ${some[0]} AND ${some.at(-1)} AND date IN (${some})`,
       ),
     ].join(' UNION ALL ');
@@ -131,19 +133,19 @@ export async function mergeMonth(
   });
 }
 
-/** The columns of an object that its table has no more: DuckDB's types by name. */
+/** DuckDB's types of the columns that the object has and its table lost, by name. */
 function keptColumns(
-  found: ReadonlyMap<string, string>,
+  types: ReadonlyMap<string, string>,
   columns: readonly TableColumn[],
 ): ReadonlyMap<string, string> {
   const names = new Set(columns.map(({ name }) => name));
-  return new Map([...found].filter(([name]) => !names.has(name)));
+  return new Map([...types].filter(([name]) => !names.has(name)));
 }
 
 /** True if an object has the columns of its table, in their order and before all others. */
-export function beginsWith(found: Iterable<string>, columns: readonly TableColumn[]): boolean {
-  const names = [...found];
-  return columns.every(({ name }, at) => names[at] === name);
+export function beginsWith(names: Iterable<string>, columns: readonly TableColumn[]): boolean {
+  const listed = [...names];
+  return columns.every(({ name }, at) => listed[at] === name);
 }
 
 export type Merged = Awaited<ReturnType<typeof mergeMonth>>;
@@ -154,9 +156,9 @@ export type Merged = Awaited<ReturnType<typeof mergeMonth>>;
  * @param file JSON items, one per line
  * @throws DownloadRefused if the file does not parse; see also mergeObject
  */
-export async function mergeList(merging: Merging, file: ReportFile, offer: Offer): Promise<Merged> {
-  const { version, schema, account } = offer;
-  const day = offer.window.start_date;
+export async function mergeList(merging: Merging, file: ReportFile, report: TableReport): Promise<Merged> {
+  const { version, schema, account } = report;
+  const day = report.window.start_date;
   const items = readJson(file, [], 'read_json_objects');
   const [counted] = await merging.database.query(`SELECT count(*) AS rows FROM ${items}`);
   const snapshot = { day, rows: Number(counted?.rows), sums: {} };
@@ -164,12 +166,12 @@ export async function mergeList(merging: Merging, file: ReportFile, offer: Offer
   return mergeObject(merging, key, async (old) => {
     const before = shownIn(old, key);
     const [[shownDay = day, shown] = []] = Object.entries(before);
-    const { entry, ...judged } = decideDay(snapshot, shown, offer);
+    const { entry, ...judged } = decideDay(snapshot, shown, report);
     const result = { days: [{ ...judged, restated: false }], before };
     if (!entry) return { result };
     if (old && judged.outcome === 'held')
       return { result, next: { rows: `FROM ${parquet(old.path)}`, days: { [shownDay]: entry } } };
-    // The text of the item, as it was written; the other columns are fields of its top level.
+    // Each column is a field of the item's top level, and `item` is the item's own text.
     const fields = LIST_COLUMNS.map(({ name }) => [name, `json->>'$.${name}'`]);
     const values = {
       ...Object.fromEntries(fields),
@@ -178,7 +180,7 @@ export async function mergeList(merging: Merging, file: ReportFile, offer: Offer
       snapshot_at: timestamp(version.created_at),
     };
     // Sorted, because the platform may give its pages in any order.
-    const rows = `SELECT ${select(tableColumns(schema), values)} FROM ${items} ORDER BY ALL`;
+    const rows = `SELECT ${selectColumns(tableColumns(schema), values)} FROM ${items} ORDER BY ALL`;
     return { result, next: { rows, days: { [day]: entry } } };
   });
 }
@@ -194,7 +196,7 @@ export async function findValue(
   merging: Merging,
   month: string,
   days: readonly DayFacts[],
-  { schema, account, version }: Pick<Offer, 'schema' | 'account' | 'version'>,
+  { schema, account, version }: Pick<TableReport, 'schema' | 'account' | 'version'>,
   metrics: readonly string[],
 ): Promise<{ readonly day: string; readonly metric: string } | undefined> {
   const key = monthKey(schema.table, account, month);
@@ -230,64 +232,113 @@ async function sumShown(
   return new Map(sums.map((row) => [String(row.date), readSums(row, metrics)]));
 }
 
+/** A day of a report, before it is compared with what the object shows. */
+interface JudgedDay extends Omit<MergedDay, 'outcome' | 'restated' | 'fell' | 'entry'> {
+  readonly counts: boolean;
+  /** The day of the object, if it shows this report. */
+  readonly shown: Pick<ShownDay, keyof ReportVersion | 'rows' | 'ledger' | 'lacks'>;
+}
+
 /**
- * Says what becomes of a report's day, and how the object shows it then. A report counts if it has rows of the
- * day, or if somebody accepted that it has none. A day shows the newest report that counts, or else the newest
- * one. It is held if the newest report does not count, and another one is shown. So the order in which reports
- * and accepts arrive does not matter.
+ * Decides what becomes of a report's day, and how the object shows it then. A report counts if it has rows of
+ * the day, or if somebody accepted that it has none. A day shows the newest report that counts, or else the
+ * newest one. It is held if the newest report does not count, and another one is shown. So the order in which
+ * reports and accepts arrive does not matter.
  *
  * @param before the sums of the rows that the object shows
  */
 function decideDay(
-  offered: DayFacts,
+  dayOfReport: DayFacts,
   shown: ShownDay | undefined,
-  offer: Offer,
+  report: TableReport,
   before: Sums = {},
 ): MergedDay {
-  const { day, rows, sums } = offered;
-  const { version, warnBelow = 0, lacks = [], lost, copied_at, execution } = offer;
-  const day_over = wasOver(day, version.created_at, offer.time_zone);
-  const { start_date, end_date } = offer.window;
-  const ledger = { start_date, end_date, copied_at, execution, day_over, sums };
-  const accepted_at = rows > 0 ? undefined : offer.acceptedAt(day);
-  const facts = { ...offered, day_over, accepted_at, restated: false };
-  const counts = rows > 0 || accepted_at !== undefined;
-  const lostReport = lost?.(day);
-  // The rows of the newest report that counts are lost, so an older report must not take its place.
-  if (lostReport && !(counts && compareReports(version, lostReport) > 0))
-    return { ...facts, outcome: counts ? 'kept' : 'held' };
-  const lead = shown ? compareReports(version, shown) : 1;
-  const own = { ...version, rows, ledger, lacks: lacks.length > 0 ? lacks : undefined };
-  if (shown && lead === 0) {
-    const { restated, fell } = shown;
-    const isComplete = !shown.lacks?.some((name) => !lacks.includes(name));
-    const first = [shown.accepted_at ?? [], accepted_at ?? []].flat().sort()[0];
-    const isAsBefore = isComplete && first === shown.accepted_at;
-    const entry = { ...shown, ...own, accepted_at: first };
-    return { ...facts, outcome: 'shown', restated, fell, ...(!isAsBefore && { entry }) };
-  }
-  const shownCounts = shown !== undefined && (shown.rows > 0 || shown.accepted_at !== undefined);
-  if (counts === shownCounts && lead < 0) return { ...facts, outcome: 'kept' };
-  if (shown && shownCounts && !counts) {
-    if (lead < 0) return { ...facts, outcome: 'kept' };
+  const { version, lost } = report;
+  const { counts, shown: next, ...facts } = judgeDay(dayOfReport, report);
+  if (staysLost(version, counts, lost?.(facts.day)))
+    return { ...facts, restated: false, outcome: counts ? 'kept' : 'held' };
+  if (!shown) return { ...facts, restated: false, outcome: 'shown', entry: firstEntry(next, facts) };
+  const age = compareReports(version, shown);
+  if (age === 0) return { ...facts, outcome: 'shown', ...showAgain(shown, next, facts) };
+  const shownCounts = shown.rows > 0 || shown.accepted_at !== undefined;
+  if (age < 0 && (shownCounts || !counts)) return { ...facts, restated: false, outcome: 'kept' };
+  if (shownCounts && !counts) {
     const isNewest = !shown.held || compareReports(version, shown.held) > 0;
-    const held = { ...version, ledger };
-    return { ...facts, outcome: 'held', ...(isNewest && { entry: { ...shown, held } }) };
+    const held = { ...version, ledger: next.ledger };
+    return { ...facts, restated: false, outcome: 'held', ...(isNewest && { entry: { ...shown, held } }) };
   }
-  // A metric that the shown report does not have is NULL in all its rows, which says nothing.
-  const hasOtherSums = Object.entries(before).some(([name, sum]) => {
-    const isTold = sum !== null || Object.hasOwn(shown?.ledger.sums ?? before, name);
-    return isTold && (sums[name] ?? null) !== sum;
+  const held = counts ? heldBeside(version, shown, shownCounts) : undefined;
+  return { ...facts, outcome: 'shown', ...showInstead(shown, next, facts, report, before, held) };
+}
+
+/** The rows of the newest report that counts are lost, so an older report must not take its place. */
+function staysLost(version: ReportVersion, counts: boolean, lostReport: ReportId | undefined): boolean {
+  return lostReport !== undefined && !(counts && compareReports(version, lostReport) > 0);
+}
+
+/** The report takes the place of another one. */
+function showInstead(
+  shown: ShownDay,
+  next: JudgedDay['shown'],
+  facts: Omit<JudgedDay, 'counts' | 'shown'>,
+  { version, warnBelow = 0 }: TableReport,
+  before: Sums,
+  held: ShownDay['held'],
+): Pick<MergedDay, 'restated' | 'fell' | 'entry'> {
+  const { rows, sums, accepted_at } = facts;
+  const isSameRequest = shown.request_hash === version.request_hash;
+  const earlier = { ...before, rows: String(shown.rows) };
+  const fell = isSameRequest ? findFall(earlier, facts, warnBelow) : undefined;
+  const restated = shown.rows !== rows || hasOtherSums(before, sums, shown);
+  return { restated, fell, entry: { ...next, restated, accepted_at, held, fell } };
+}
+
+function judgeDay(dayOfReport: DayFacts, report: TableReport): JudgedDay {
+  const { day, rows, sums } = dayOfReport;
+  const { version, window, lacks = [], copied_at, execution } = report;
+  const { start_date, end_date } = window;
+  const day_over = wasOver(day, version.created_at, report.time_zone);
+  const accepted_at = rows > 0 ? undefined : report.acceptedAt(day);
+  const ledger = { start_date, end_date, copied_at, execution, day_over, sums };
+  return {
+    ...dayOfReport,
+    day_over,
+    accepted_at,
+    counts: rows > 0 || accepted_at !== undefined,
+    shown: { ...version, rows, ledger, lacks: lacks.length > 0 ? lacks : undefined },
+  };
+}
+
+function firstEntry(next: JudgedDay['shown'], { accepted_at }: Pick<JudgedDay, 'accepted_at'>): ShownDay {
+  return { ...next, restated: false, accepted_at };
+}
+
+/** The report is shown already. A retry may know of an accept, or of columns, that it lacked before. */
+function showAgain(
+  shown: ShownDay,
+  next: JudgedDay['shown'],
+  { accepted_at }: Pick<JudgedDay, 'accepted_at'>,
+): Pick<MergedDay, 'restated' | 'fell' | 'entry'> {
+  const { restated, fell, lacks = [] } = shown;
+  const isComplete = lacks.every((name) => next.lacks?.includes(name));
+  const accepts = [shown.accepted_at, accepted_at].filter((time) => time !== undefined);
+  const entry = { ...shown, ...next, accepted_at: earliest(accepts) };
+  const isAsBefore = isComplete && entry.accepted_at === shown.accepted_at;
+  return { restated, fell, ...(!isAsBefore && { entry }) };
+}
+
+/** A metric that the shown report does not have is NULL in all its rows, which says nothing. */
+function hasOtherSums(before: Sums, sums: Sums, { ledger }: ShownDay): boolean {
+  return Object.entries(before).some(([name, sum]) => {
+    const isKnown = sum !== null || Object.hasOwn(ledger.sums, name);
+    return isKnown && (sums[name] ?? null) !== sum;
   });
-  const restated = shown !== undefined && (shown.rows !== rows || hasOtherSums);
-  const isOther = shown !== undefined && shown.request_hash !== version.request_hash;
-  const fell =
-    shown && !isOther ? findFall({ ...before, rows: `${shown.rows}` }, offered, warnBelow) : undefined;
-  const newestEmpty = shown && !shownCounts ? { ...versionOf(shown), ledger: shown.ledger } : shown?.held;
-  const isHeld = counts && newestEmpty !== undefined && compareReports(newestEmpty, version) > 0;
-  const held = isHeld ? newestEmpty : undefined;
-  const entry = { ...own, restated, accepted_at, held, fell };
-  return { ...facts, outcome: 'shown', restated, fell, entry };
+}
+
+/** @returns the newest report without rows, if it is newer than the one that the day shows from now on */
+function heldBeside(version: ReportVersion, shown: ShownDay, shownCounts: boolean): ShownDay['held'] {
+  const newestEmpty = shownCounts ? shown.held : { ...versionOf(shown), ledger: shown.ledger };
+  return newestEmpty && compareReports(newestEmpty, version) > 0 ? newestEmpty : undefined;
 }
 
 /** Compares only rows and metrics that add up. Another request may have other rows for good reasons. */
@@ -297,7 +348,13 @@ function findFall(before: Sums, { rows, sums }: DayFacts, share: number): ShownD
   });
   const addsUp = (metric: string) => metric === 'rows' || findMetric(metric)?.adds_up;
   const fallen = values.filter(({ metric, before, now }) => addsUp(metric) && now < share * before);
-  return fallen.toSorted((one, other) => one.now / one.before - other.now / other.before)[0];
+  return furthestFall(fallen);
+}
+
+/** The fall to the smallest share of what was there before. */
+export function furthestFall<T extends NonNullable<ShownDay['fell']>>(falls: readonly T[]): T | undefined {
+  const shareOf = ({ before, now }: T) => now / before;
+  return falls.toSorted((first, second) => shareOf(first) - shareOf(second)).at(0);
 }
 
 function versionOf({ report_id, created_at, request_hash }: ReportVersion): ReportVersion {

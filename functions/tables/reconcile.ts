@@ -2,38 +2,38 @@ import { join } from 'node:path';
 import { parquetReadObjects } from 'hyparquet';
 import type { ObjectStore } from '../aws/objects.ts';
 import type { ComparedDay } from '../decisions/total.ts';
-import { daysOf, wasOver } from '../workflow/request/dates.ts';
+import { daysOf, monthOf, wasOver } from '../workflow/request/dates.ts';
 import { comparedMetrics } from '../workflow/request/report.ts';
 import type { ReportRequest } from '../workflow/request/request.ts';
 import type { Window } from '../workflow/state-parts.ts';
 import type { SavedWindow } from '../workflow/states.ts';
 import { columnName, ledgerKey, REPORT, TOTAL, tableOf } from '../workflow/table.ts';
-import { type Curation, eachMonth, entryOf, stageWindow, type Work } from './curate-file.ts';
+import { type Curation, eachMonth, entryOf, stageWindow, type TableFile } from './curate-file.ts';
 import { type LedgerFact, mergeLedger } from './ledger.ts';
-import { damaged, list, TableProblem } from './report.ts';
+import { damagedObject, listNames, TableProblem } from './report.ts';
 
 /**
  * Writes the platform's total of each day into the ledger.
  *
  * @throws DownloadRefused, ServiceUnavailable; TableProblem if it cannot be written
  */
-export async function curateTotal(state: SavedWindow, work: Work): Promise<Curation> {
-  if (!work.catalog) throw new TableProblem('without tables, there is no ledger');
+export async function curateTotal(state: SavedWindow, tableFile: TableFile): Promise<Curation> {
+  if (!tableFile.catalog) throw new TableProblem('without tables, there is no ledger');
   const { dimensions, ...request } = state.request as ReportRequest;
   const metrics = comparedMetrics(request).map(columnName);
-  const facts = await stageWindow(request, state.window, work, join(work.folder, 'total.parquet'));
+  const facts = await stageWindow(request, state.window, tableFile, join(tableFile.folder, 'total.parquet'));
   if (facts.table_problem !== undefined) throw new TableProblem(facts.table_problem);
   // It may be 0, or have another name now.
   const absent = facts.absent.filter((name) => metrics.includes(name));
-  if (absent.length > 0) throw new TableProblem(`no row of it has ${list(absent)}`);
-  const entry = entryOf(state, work);
+  if (absent.length > 0) throw new TableProblem(`no row of it has ${listNames(absent)}`);
+  const entry = entryOf(state, tableFile);
   const lines = facts.days.map(({ day, sums }): LedgerFact => {
     const compared = Object.fromEntries(metrics.map((metric) => [metric, sums[metric] ?? null]));
     const day_over = wasOver(day, entry.version.created_at, entry.time_zone);
     return { ...entry, day, rows: 0, sums: compared, kind: TOTAL, day_over };
   });
-  const problem = await eachMonth(lines, work.signal, (month, some) =>
-    mergeLedger(work, request, month, some),
+  const problem = await eachMonth(lines, tableFile.signal, (month, facts) =>
+    mergeLedger(tableFile, request, month, facts),
   );
   if (problem !== undefined) throw new TableProblem(problem);
   return { rows: facts.rows, curated: {}, warnings: [] };
@@ -52,8 +52,8 @@ type LedgerStore = Pick<ObjectStore, 'readEnd'>;
 const WHOLE_OBJECT_BYTES = 512 * 1024 ** 2;
 
 /**
- * Reads from the ledger the sums of the rows of each day and metric, beside the platform's total. No value
- * counts as 0. Days that lack one of the two are left out.
+ * Reads the sums of the rows and the platform's total of each day and metric from the ledger. NULL counts as
+ * 0. Days that lack one of the two are left out.
  *
  * @throws TableProblem, AccessRefused, ServiceUnavailable
  */
@@ -63,7 +63,7 @@ export async function readComparedDays(
   windows: readonly ReconciledWindow[],
 ): Promise<ComparedDay[]> {
   const days = windows.flatMap(({ window }) => daysOf(window));
-  const months = [...new Set(days.map((day) => day.slice(0, 'YYYY-MM'.length)))].toSorted();
+  const months = [...new Set(days.map(monthOf))].toSorted();
   const facts = (
     await Promise.all(months.map((month) => readFacts(store, ledgerKey(request, month))))
   ).flat();
@@ -88,7 +88,11 @@ export async function readComparedDays(
         return [{ date, metric, rows_sum, platform_total, difference: rows_sum - platform_total }];
       });
     })
-    .toSorted((one, other) => one.date.localeCompare(other.date) || one.metric.localeCompare(other.metric));
+    .toSorted(byDateAndMetric);
+}
+
+function byDateAndMetric(first: ComparedDay, second: ComparedDay): number {
+  return first.date.localeCompare(second.date) || first.metric.localeCompare(second.metric);
 }
 
 /** The lines of the newest of the reports that have one id. */
@@ -121,7 +125,7 @@ async function readFacts(store: LedgerStore, key: string): Promise<Line[]> {
   };
   const columns = ['date', 'report_id', 'report_created_at', 'table_name', 'metric', 'value', 'kind'];
   const rows = await parquetReadObjects({ file, columns }).catch((error: Error) => {
-    throw damaged(key, error);
+    throw damagedObject(key, error);
   });
   return rows.map(({ date, ...fact }) => {
     return { ...fact, date: (date as Date).toISOString().slice(0, 10) } as Line;

@@ -8,7 +8,14 @@ import { canRead } from '../workflow/request/report.ts';
 import type { StoredObject } from '../workflow/state-parts.ts';
 import { type CsvFacts, readCsv } from './csv.ts';
 import { cutRows } from './envelope.ts';
-import { MalformedJson, type ReportFile, type RowFields, refused, shorten, TableProblem } from './report.ts';
+import {
+  MalformedJson,
+  type ReportFile,
+  type RowFields,
+  refusedFile,
+  shorten,
+  TableProblem,
+} from './report.ts';
 import {
   decodeText,
   findCharset,
@@ -20,11 +27,12 @@ import {
   undecodable,
 } from './text.ts';
 
+/** The labels of a file, and what the request says about its rows. */
 interface Kind extends Pick<StoredObject, 'content_type'> {
   /** As requested of the platform. Absent for a list, of which ExportList wrote one item per line. */
   readonly format?: string | undefined;
   /** The fields of a row of JSON. A list has none. */
-  readonly fields?: RowFields | undefined;
+  readonly fields?: RowFields;
   /** The path to the rows of a JSON object, if the request names one. */
   readonly rows?: string | undefined;
   readonly signal: AbortSignal;
@@ -39,50 +47,60 @@ const MAX_GZIP = 2;
 /** Leaves about a tenth of a report. */
 const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 1 }, chunkSize: BLOCK_BYTES };
 
+/** A text that is not compressed, or whose name ends with `.zst`, and what is known of it. */
+interface FoundText {
+  readonly path: string;
+  readonly charset: string | undefined;
+  /** Its first characters, for a message. */
+  readonly shown: string;
+  readonly start: string;
+  readonly last: string;
+  readonly hasMarks: boolean;
+}
+
 /**
  * Finds the layout of a file. Its bytes decide, not the labels that came with it. Writes another file beside
  * it if DuckDB cannot read it as it is.
  *
  * @throws DownloadRefused if it is no report; TableProblem if its rows cannot be found; the disk's own error
  */
-export async function findRows(
-  copy: string,
-  { format, rows: rowsPath, fields = { date: '', metrics: [] }, content_type, signal }: Kind,
-): Promise<ReportFile> {
+export async function findRows(copy: string, kind: Kind): Promise<ReportFile> {
+  const { format, content_type, signal } = kind;
   if (format !== undefined && !canRead(format))
     throw new TableProblem(`files of format ${format} cannot be read`);
   const path = await unpack(copy, signal);
   if (format === undefined) return { path, layout: 'items' };
   const charset = await findCharset(() => readText(path), content_type);
-  const { start, last, hasMarks } = await readEnds(path, charset);
-  if (start === '') throw refused('is empty');
-  if (start.startsWith('<')) throw refused('is HTML or XML');
-  const decode = async (to: string, change: (texts: AsyncIterable<string>) => AsyncIterable<string>) => {
-    try {
-      await rewrite(path, (chunks) => change(decodeText(chunks, charset)), to, signal);
-      return to;
-    } catch (error) {
-      throw isUndecodable(error) ? await undecodable(readText(path), charset, content_type) : error;
-    }
-  };
-  const shown = shorten(start, SHOWN);
-  if (!/^[[{]/.test(start)) {
-    if (!/^csv$/i.test(format)) throw new TableProblem(`the file is not JSON: it begins with ${shown}`);
-    const facts: CsvFacts = { header: [] };
-    const rows = await decode(`${copy}.rows.zst`, (texts) => readCsv(texts, facts));
-    return { path: rows, layout: 'csv', ...facts };
-  }
+  const ends = await readEnds(path, charset);
+  const { start } = ends;
+  if (start === '') throw refusedFile('is empty');
+  if (start.startsWith('<')) throw refusedFile('is HTML or XML');
+  const text = { ...ends, path, charset, shown: shorten(start, SHOWN) };
+  if (/^[[{]/.test(start)) return findJsonRows(copy, text, format, kind);
+  if (/^csv$/i.test(format)) return findCsvRows(copy, text, kind);
+  throw new TableProblem(`the file is not JSON: it begins with ${text.shown}`);
+}
+
+async function findCsvRows(copy: string, text: FoundText, kind: Kind): Promise<ReportFile> {
+  const facts: CsvFacts = { header: [] };
+  const path = await decode(text, `${copy}.rows.zst`, (texts) => readCsv(texts, facts), kind);
+  return { path, layout: 'csv', ...facts };
+}
+
+async function findJsonRows(copy: string, text: FoundText, format: string, kind: Kind): Promise<ReportFile> {
+  const { start, last, charset, hasMarks } = text;
   const isPlain = charset === undefined && !hasMarks;
-  const json = isPlain ? path : await decode(`${copy}.text.zst`, (texts) => texts);
+  const json = isPlain ? text.path : await decode(text, `${copy}.text.zst`, (texts) => texts, kind);
   const isArray = start.startsWith('[');
   // DuckDB takes `[row,` for an array of one row.
   const fault = last === (isArray ? ']' : '}') ? undefined : await findJsonFault(readText(json));
   if (fault) throw fault;
   if (isArray) return { path: json, layout: 'array' };
+  const { content_type, signal, rows: path, fields } = kind;
   if (/ndjson|jsonl|json-lines/i.test(`${format} ${content_type}`)) return { path: json, layout: 'lines' };
   const result = { isArray: false };
   const rows = `${copy}.rows.zst`;
-  const envelope = { path: rowsPath, start: shown, fields };
+  const envelope = { path, start: text.shown, fields };
   await rewrite(json, (chunks) => cutRows(decodeText(chunks), envelope, result), rows, signal).catch(
     async (error) => {
       if (isUndecodable(error)) throw await undecodable(readText(json), undefined, content_type);
@@ -90,6 +108,21 @@ export async function findRows(
     },
   );
   return result.isArray ? { path: rows, layout: 'array' } : { path: json, layout: 'lines' };
+}
+
+/** Writes a text in UTF-8, changed. @returns the path of the new file */
+async function decode(
+  { path, charset }: FoundText,
+  to: string,
+  change: (texts: AsyncIterable<string>) => AsyncIterable<string>,
+  { content_type, signal }: Kind,
+): Promise<string> {
+  try {
+    await rewrite(path, (chunks) => change(decodeText(chunks, charset)), to, signal);
+    return to;
+  } catch (error) {
+    throw isUndecodable(error) ? await undecodable(readText(path), charset, content_type) : error;
+  }
 }
 
 /** @returns the path of the text */
@@ -109,8 +142,8 @@ async function isGzipFile(path: string): Promise<boolean> {
 }
 
 /**
- * Reads the first characters of a text, without blanks, and the last one before the characters that are
- * nothing at the end, and says whether those are more than blanks.
+ * Reads the first characters of a text, without blanks, and the last one before the blanks and end marks at
+ * its end. `hasMarks` is true if these are more than blanks.
  */
 async function readEnds(path: string, charset: string | undefined) {
   let start = '';
@@ -150,7 +183,7 @@ async function rewrite(
     await pipeline(readText(from), change, createZstdCompress(ZSTD), createWriteStream(to), { signal });
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
-    throw code.startsWith('Z_') ? refused(`is gzip, and cannot be decoded (${code})`) : error;
+    throw code.startsWith('Z_') ? refusedFile(`is gzip, and cannot be decoded (${code})`) : error;
   }
 }
 

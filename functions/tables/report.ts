@@ -58,7 +58,7 @@ export class TableProblem extends Error {
   override readonly name = 'TableProblem';
 }
 
-/** A file that is no JSON, and is not cut. */
+/** The file is no JSON, although it is not cut. */
 export class MalformedJson extends TableProblem {
   readonly reason: string;
 
@@ -68,15 +68,15 @@ export class MalformedJson extends TableProblem {
   }
 }
 
-/** The problem of a table's object that cannot be read, or that something else wrote. */
-export function damaged(key: string, cause?: Error): TableProblem {
+/** An object of the table cannot be read, or something else wrote it. */
+export function damagedObject(key: string, cause?: Error): TableProblem {
   return new TableProblem(
     `${key} is damaged or was not written by this stack; restore an earlier version of the object, or run the command rebuild NAME, which says what would be lost if you remove it`,
     { cause },
   );
 }
 
-/** @returns the key of the object that a message of {@link damaged} names */
+/** @returns the key of the object that a message of {@link damagedObject} names */
 export function damagedKeyIn(message: string): string | undefined {
   return /(tables\/\S+) is damaged or was not written by this stack/.exec(message)?.[1];
 }
@@ -125,21 +125,21 @@ export function otherRequest(account: string): string {
   return `the request differs from the one that account ${account} has in the deployed config`;
 }
 
-export function refused(fault: string): DownloadRefused {
+export function refusedFile(fault: string): DownloadRefused {
   return new DownloadRefused(`The file ${fault}. It is not a report.`);
 }
 
-/** A message names so many fields, and shortens each name and value. */
+/** Fields that a message names, and characters of each name and value. */
 const MAX_NAMES = 20;
 export const MESSAGE_CHARACTERS = 40;
 
 /** Names for a message. */
-export function list(names: readonly string[]): string {
+export function listNames(names: readonly string[]): string {
   const shown = names.slice(0, MAX_NAMES).map((name) => shorten(name));
   return shown.join(', ') + (names.length > MAX_NAMES ? ' and more' : '');
 }
 
-/** Characters that nobody sees, or takes for other ones: byte order marks, no-break spaces, joiners. */
+/** Characters that nobody sees, or that look like others: byte order marks, no-break spaces, joiners. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu;
 
 /** A name or a value for a message, as JSON, so that line breaks and invisible marks can be seen. */

@@ -17,6 +17,18 @@ export const BEFORE_TEXT = '=';
 /** Names of unusual rows that are looked at. The names of columns come first. */
 const MAX_OTHER_NAMES = 1000;
 
+/**
+ * Columns of the staged file beside the table's, as SQL. No column of a table has a `$` in its name.
+ *
+ * - BAD_CELL: the number of the first column whose text does not fit, and the text after {@link BEFORE_TEXT}
+ * - OTHER_NAMES: all names of the row, if they are not the usual names
+ */
+export const BAD_CELL = identifier('$bad_cell');
+const OTHER_NAMES = identifier('$other_names');
+
+/** Stands for all rows that have the same names in the same order. */
+const SHAPE = identifier('$shape');
+
 interface Staging {
   readonly path: string;
   readonly columns: readonly Column[];
@@ -24,11 +36,35 @@ interface Staging {
   readonly leftOut: readonly string[];
 }
 
+/** The rows of a file, as SQL: their `names` and `texts`, and whether they have the usual names in order. */
+interface OpenedRows {
+  readonly names: readonly string[];
+  readonly rows: string;
+}
+
+/** Expressions of SQL for one column of the table. `text_3` and `value_3` are of the column number 3. */
+interface StagedColumn {
+  readonly name: string;
+  /** The text of the row's field. */
+  readonly text: string;
+  /** The text as a value of the column's type; NULL if it does not fit. */
+  readonly value: string;
+  readonly isBad: string;
+  /** The text of a bad cell, for a message. */
+  readonly badCell: string;
+}
+
+/** A column whose field is inside of an object, and how many times a row has the field. */
+interface InnerField {
+  readonly from: string;
+  readonly times: string;
+  /** The column of the staged file, as SQL. */
+  readonly column: string;
+}
+
 /**
  * Reads the texts of a file and writes their values into a Parquet file, in the order of the rows: the
- * columns by name, NULL where a text does not fit; `bad cell`, the number of the first column that does not
- * fit, and its text after {@link BEFORE_TEXT}; and `other names`, all names of a row if they are not the
- * usual names.
+ * columns by name, NULL where a text does not fit; and the columns that this file names.
  *
  * @param path of the Parquet file
  * @param columns the first is the date
@@ -45,90 +81,133 @@ export async function stageRows(
   staging: Staging,
 ): Promise<readonly string[]> {
   try {
-    return await writeRows(database, file, staging);
+    const opened = await openRows(database, file);
+    const fields = await writeRows(database, file, opened, staging);
+    return await namesOf(database, opened.names, fields, staging);
   } catch (error) {
     if (!(error instanceof MalformedJson) || file.layout === 'csv') throw error;
     throw (await findJsonFault(readText(file.path), error.reason)) ?? error;
   }
 }
 
+/** @returns the fields that are inside of objects */
 async function writeRows(
   database: Database,
   file: ReportFile,
-  { path, columns, isDated, leftOut }: Staging,
-): Promise<readonly string[]> {
-  const { names, rows } = await openRows(database, file);
-  const keys = columns.map(({ from }) => from.toLowerCase());
+  { names, rows }: OpenedRows,
+  { path, columns, isDated }: Staging,
+): Promise<readonly InnerField[]> {
   const usualKeys = names.map((name) => name.toLowerCase());
   const textOf = (key: string) =>
     // Reading a text by its position takes less time than by its name.
     `CASE WHEN is_usual THEN texts[${usualKeys.indexOf(key) + 1}]
       ELSE texts[list_position(keys, ${literal(key)})] END`;
-  // Several columns may be in the same object: its names are read once.
-  const namesInside = new Map<string, string>();
-  const columnOfNames = (sql: string) => {
-    const column = namesInside.get(sql) ?? `names ${namesInside.size}`;
-    namesInside.set(sql, column);
-    return identifier(column);
-  };
-  const values = columns.map(({ name, type, from }, at) => {
-    const place = file.layout === 'csv' ? undefined : placeOf(from);
-    const outer = place && textOf(place.outer.toLowerCase());
-    const text = `"text ${at}"`;
-    const value = identifier(name);
-    const isBad = at === 0 ? String(isDated) : `${text} IS NOT NULL`;
-    const cast = at === 0 ? castToDate(text) : castTo(type, text);
-    const direct = textOf(keys[at] ?? '');
-    return {
-      from,
-      text,
-      found: `${place ? `coalesce(${direct}, ${valueInside(place.inner, outer)})` : direct} AS ${text}`,
-      // The number of times that the row has the field, if the field is inside of an object.
-      times: place && `times ${at}`,
-      count: place && `${timesInside(place.inner, outer, columnOfNames)} AS "times ${at}"`,
-      value,
-      cast: `${cast} AS ${value}`,
-      isBad: type === 'string' && at > 0 ? 'false' : `${value} IS NULL AND ${isBad}`,
-    };
-  });
-  const inObjects = values.flatMap(({ from, times, count }) => (times ? [{ from, times, count }] : []));
-  const bad = values.map(
-    ({ isBad, text }, at) =>
-      `WHEN ${isBad} THEN {"column": ${at}, value: '${BEFORE_TEXT}' || left(${text}, ${MESSAGE_CHARACTERS + 1})}`,
-  );
+  const objects = createObjectNames();
+  const staged: StagedColumn[] = [];
+  const inner: InnerField[] = [];
+  for (const [number, column] of columns.entries()) {
+    const place = file.layout === 'csv' ? undefined : placeOf(column.from);
+    const object = place && textOf(place.outer.toLowerCase());
+    const field = textOf(column.from.toLowerCase());
+    const text = place ? `coalesce(${field}, ${valueInside(place.inner, object)})` : field;
+    staged.push(stageColumn(column, number, text, isDated));
+    if (place)
+      inner.push({
+        from: column.from,
+        times: timesInside(place.inner, object, objects.columnOf),
+        column: identifier(`$times_${number}`),
+      });
+  }
+  const cells = staged.map(({ isBad, badCell }) => `WHEN ${isBad} THEN ${badCell}`);
+  // DuckDB would keep the result of each step in memory otherwise.
+  const steps = Object.entries({
+    file_rows: rows,
+    keyed_rows: `SELECT *, CASE WHEN NOT is_usual THEN list_transform(names, lambda name: lower(name)) END AS keys
+      FROM file_rows`,
+    opened_rows: `SELECT ${['*', ...objects.selected()]} FROM keyed_rows`,
+    text_rows: `SELECT ${[
+      ...staged.map(({ text }, number) => `${text} AS text_${number}`),
+      ...inner.map(({ times, column }) => `${times} AS ${column}`),
+      `CASE WHEN NOT is_usual THEN names END AS ${OTHER_NAMES}`,
+    ]} FROM opened_rows`,
+    value_rows: `SELECT ${['*', ...staged.map(({ value }, number) => `${value} AS value_${number}`)]} FROM text_rows`,
+  }).map(([name, query]) => `${name} AS NOT MATERIALIZED (${query})`);
+  const selected = [
+    ...staged.map(({ name }, number) => `value_${number} AS ${identifier(name)}`),
+    ...inner.map(({ column }) => column),
+    `CASE ${cells.join(' ')} END AS ${BAD_CELL}`,
+    OTHER_NAMES,
+  ];
   await database.query(
-    `COPY (
-      SELECT ${[...values.map(({ value }) => value), ...inObjects.map(({ times }) => identifier(times))]}, CASE ${bad.join(' ')} END AS "bad cell", "other names"
-      FROM (SELECT *, ${values.map(({ cast }) => cast)}
-        FROM (SELECT ${[...values.map(({ found }) => found), ...inObjects.map(({ count }) => count)]}, CASE WHEN NOT is_usual THEN names END AS "other names"
-          FROM (SELECT ${['*', ...[...namesInside].map(([sql, column]) => `${sql} AS ${identifier(column)}`)]}
-            FROM (SELECT *, CASE WHEN NOT is_usual THEN list_transform(names, lambda name: lower(name)) END AS keys
-              FROM (${rows})))))
-    ) TO ${literal(path)} (${database.parquet}, ${READ_SOON})`,
+    `COPY (WITH ${steps} SELECT ${selected} FROM value_rows) TO ${literal(path)} (${database.parquet}, ${READ_SOON})`,
   );
+  return inner;
+}
+
+/** @param isDated the first column, which is the date, must have a value */
+function stageColumn({ name, type }: Column, number: number, text: string, isDated: boolean): StagedColumn {
+  const isDate = number === 0;
+  const column = `text_${number}`;
+  const isRequired = isDate ? String(isDated) : `${column} IS NOT NULL`;
+  const shown = `'${BEFORE_TEXT}' || left(${column}, ${MESSAGE_CHARACTERS + 1})`;
+  return {
+    name,
+    text,
+    value: isDate ? castToDate(column) : castTo(type, column),
+    isBad: type === 'string' && !isDate ? 'false' : `value_${number} IS NULL AND ${isRequired}`,
+    badCell: `{"column": ${number}, value: ${shown}}`,
+  };
+}
+
+/** Several columns may be in the same object: its names are read once. */
+function createObjectNames() {
+  const columns = new Map<string, string>();
+  return {
+    /** @param names an expression of SQL: the names in an object @returns the column that has its value */
+    columnOf(names: string): string {
+      const column = columns.get(names) ?? `object_${columns.size}`;
+      columns.set(names, column);
+      return column;
+    },
+    selected: () => [...columns].map(([names, column]) => `${names} AS ${column}`),
+  };
+}
+
+/**
+ * The names of the rows that count: without the rows of days that the report leaves out, unless there are no
+ * others.
+ */
+async function namesOf(
+  database: Database,
+  names: readonly string[],
+  fields: readonly InnerField[],
+  { path, columns, leftOut }: Staging,
+): Promise<readonly string[]> {
   const counted = leftOut.length > 0 ? `(date IN (${leftOut.map(literal)})) IS NOT TRUE` : 'true';
   const [total] = await database.query(
-    `SELECT count(*) AS rows, count(*) FILTER ("other names" IS NULL) AS usual FROM ${literal(path)} WHERE ${counted}`,
+    `SELECT count(*) AS rows, count(*) FILTER (${OTHER_NAMES} IS NULL) AS usual
+     FROM ${literal(path)} WHERE ${counted}`,
   );
   const isEmpty = total?.rows === '0';
   const where = isEmpty ? 'true' : counted;
   const usualNames = isEmpty || total?.usual !== '0' ? names : [];
+  const keys = columns.map(({ from }) => from.toLowerCase());
   const others = await database.query(
-    `SELECT name, max(times) AS times FROM (
-       SELECT name, count(*) AS times FROM (
-         SELECT unnest(names) AS name, "its shape" FROM (
-           SELECT any_value("other names") AS names, hash("other names") AS "its shape" FROM ${literal(path)}
-             WHERE "other names" IS NOT NULL AND ${where} GROUP BY "its shape"))
-       GROUP BY name, "its shape")
+    `WITH shape AS (
+       SELECT any_value(${OTHER_NAMES}) AS names, hash(${OTHER_NAMES}) AS ${SHAPE} FROM ${literal(path)}
+       WHERE ${OTHER_NAMES} IS NOT NULL AND ${where} GROUP BY ${SHAPE}),
+     named AS (SELECT ${SHAPE}, unnest(names) AS name FROM shape),
+     counted AS (SELECT name, count(*) AS times FROM named GROUP BY ${SHAPE}, name)
+     SELECT name, max(times) AS times FROM counted
      GROUP BY name ORDER BY lower(name) IN (${keys.map(literal)}) DESC, name LIMIT ${MAX_OTHER_NAMES}`,
   );
   const added = others.flatMap(({ name, times }) => {
-    const known = usualNames.filter((other) => other === name).length;
+    const known = usualNames.filter((usual) => usual === name).length;
     return Array<string>(Math.max(0, Math.min(2, Number(times)) - known)).fill(String(name));
   });
   const all = [...usualNames, ...added];
   const known = new Set(all.map((name) => name.toLowerCase()));
-  const inside = await countInside(database, path, inObjects, where);
+  const inside = await countInside(database, path, fields, where);
   return [
     ...all,
     ...inside.flatMap(({ from, times }) => {
@@ -138,17 +217,17 @@ async function writeRows(
   ];
 }
 
-/** @returns fields inside of objects, and how many times the row that has the field most often has it */
+/** @returns the fields, and how many times the row that has the field most often has it */
 async function countInside(
   database: Database,
   path: string,
-  fields: readonly { readonly from: string; readonly times: string }[],
+  fields: readonly InnerField[],
   where: string,
 ): Promise<readonly { readonly from: string; readonly times: number }[]> {
   if (fields.length === 0) return [];
-  const most = fields.map(({ times }) => `max(${identifier(times)}) AS ${identifier(times)}`);
+  const most = fields.map(({ column }, number) => `max(${column}) AS times_${number}`);
   const [row] = await database.query(`SELECT ${most} FROM ${literal(path)} WHERE ${where}`);
-  return fields.map(({ from, times }) => ({ from, times: Number(row?.[times] ?? 0) }));
+  return fields.map(({ from }, number) => ({ from, times: Number(row?.[`times_${number}`] ?? 0) }));
 }
 
 /**
@@ -195,13 +274,9 @@ function timesInside(keys: readonly string[], text = 'NULL', columnOfNames: (sql
  * As a map, a row keeps the names that no column has; DuckDB drops them silently otherwise. A row that is no
  * object has no names.
  *
- * @returns the names of the header, or of most of the first rows, twice one that is there twice; and a query
- *   of the rows: their `names` and `texts`, and whether they have the usual names in the usual order
+ * @returns as names those of the header, or of most of the first rows; twice one that is there twice
  */
-async function openRows(
-  database: Database,
-  file: ReportFile,
-): Promise<{ readonly names: readonly string[]; readonly rows: string }> {
+async function openRows(database: Database, file: ReportFile): Promise<OpenedRows> {
   const { layout, header = [] } = file;
   const type = layout === 'csv' ? 'VARCHAR[]' : 'MAP(VARCHAR, VARCHAR)';
   const json = readJson(file, ['records=false', 'ignore_errors=true', `columns={fields: '${type}'}`]);

@@ -1,5 +1,5 @@
 import { jsonParser } from 'stream-json/parser.js';
-import { MalformedJson, refused, shorten, TableProblem } from './report.ts';
+import { MalformedJson, refusedFile, shorten, TableProblem } from './report.ts';
 
 /** Characters of a file, or of a line, in a message. */
 export const SHOWN = 80;
@@ -23,14 +23,14 @@ export function hasEndMarks(text: string, length: number): boolean {
 }
 
 /**
- * Decodes a text, without byte order marks at its beginning and at the beginning of a line, and without the
- * characters at its end that are nothing.
+ * Decodes a text, without byte order marks at its beginning and at the beginning of a line, and without
+ * blanks and end marks at its end.
  *
  * @throws an error with the code ERR_ENCODING_INVALID_ENCODED_DATA
  */
 export async function* decodeText(chunks: AsyncIterable<Buffer>, charset = 'utf-8'): AsyncGenerator<string> {
   const decoder = new TextDecoder(charset, { fatal: true });
-  // Characters that are nothing if the text ends with them.
+  // Blanks and end marks, which are left out if the text ends with them.
   let blanks = '';
   for await (const chunk of chunks) {
     const text = decoder.decode(chunk, { stream: true });
@@ -49,7 +49,7 @@ export async function* decodeText(chunks: AsyncIterable<Buffer>, charset = 'utf-
  * Finds the charset of a text. The bytes decide before a label does: a text in UTF-8 may have any label.
  *
  * @param open reads the text from its beginning
- * @returns undefined for UTF-8, and for a text that says nothing else
+ * @returns undefined for UTF-8, and if neither the bytes nor the label name a charset
  */
 export async function findCharset(
   open: () => AsyncIterable<Buffer>,
@@ -122,7 +122,7 @@ export async function undecodable(
 
 const STREAM = { stream: true };
 
-/** The parser waits for more characters before it says that these begin no value. */
+/** The parser needs more characters to see that a text is no value. */
 const ENOUGH = ' '.repeat(16);
 
 /** Objects and arrays that a token opens. */
@@ -155,7 +155,7 @@ export async function findJsonFault(
     if (isEnd ? depth === 0 : piece.at(-1) === LINE_FEED) read(ENOUGH);
   });
   if (bad !== undefined) return new MalformedJson(reason ?? 'it does not parse', bad);
-  return depth > 0 ? refused('is JSON that is cut off') : undefined;
+  return depth > 0 ? refusedFile('is JSON that is cut off') : undefined;
 }
 
 const LINE_FEED = 10;

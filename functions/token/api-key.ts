@@ -20,7 +20,7 @@ export type ApiKeyCredential = z.infer<typeof ApiKeyCredential>;
 interface KeyUse {
   readonly account: string;
   readonly scope: string | undefined;
-  /** The key that the platform refused, if it refused one. */
+  /** The key that the platform refused. */
   readonly refused?: string | undefined;
   readonly facts?: Facts;
 }
@@ -51,7 +51,8 @@ export function useApiKey(
 
 /** For logs and results, while the platform takes keys. */
 export function apiKeyWarning(account: string, now: Date): string {
-  const until = API_KEY?.until ?? '';
+  if (!API_KEY) throw new TypeError('The contract has no API keys');
+  const { until } = API_KEY;
   const days = Math.ceil((Date.parse(until) - now.getTime()) / DAY_MS);
   const left = `${count(days, 'day')} ${days === 1 ? 'is' : 'are'} left`;
   return `account ${account} uses an API key, which the platform disables on ${until}: ${left}. ${INSTEAD}`;

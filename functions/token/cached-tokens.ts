@@ -21,7 +21,7 @@ const RefusedCredential = z.object({
   error: z.enum(['CredentialUnusable', 'LoginRequired']),
   message: z.string(),
 });
-type RefusedCredential = z.infer<typeof RefusedCredential>;
+export type RefusedCredential = z.infer<typeof RefusedCredential>;
 
 /** By the requested scope, so that the tokens of a list and of a report do not replace each other. */
 const CachedTokens = z.record(z.string(), z.union([CachedToken, RefusedCredential]));
@@ -66,7 +66,7 @@ export function isRefused(cached: CachedToken | RefusedCredential): cached is Re
   return 'credential' in cached;
 }
 
-/** The entry to cache after a failed token request; undefined if the next request may succeed. */
+/** @returns the entry to cache after a failed token request; undefined if the next request may succeed */
 export function refusalOf(error: unknown, credentialVersion: string): RefusedCredential | undefined {
   if (!(error instanceof CredentialUnusable || error instanceof LoginRequired)) return undefined;
   return { credential: credentialVersion, error: error.name, message: error.message };

@@ -1,5 +1,5 @@
 import { createSecrets } from '../aws/secrets.ts';
-import { idsOf, sayLastAnswers } from '../decisions/report-answer.ts';
+import { describeLastAnswers, idsOf } from '../decisions/report-answer.ts';
 import {
   isOutOfTime,
   MAX_THROTTLED,
@@ -32,8 +32,8 @@ export interface PlatformAccess extends Pick<Common, 'log' | 'now'> {
 
 /**
  * The connection to the platform of the settings. Each call opens a new connection (`pipelining: 0`): calls
- * are MIN_WAIT or more apart, and an idle connection may be dead after the function was frozen; nobody could tell
- * whether a POST arrived.
+ * are MIN_WAIT or more apart, and an idle connection may be dead after the function was frozen; nobody could
+ * tell whether a POST arrived.
  */
 export function createConnection(settings: Pick<PlatformSettings, 'PLATFORM_BASE_URL' | 'ALLOW_LOOPBACK'>) {
   const hosts = { allowLoopback: settings.ALLOW_LOOPBACK === 'true' };
@@ -133,8 +133,8 @@ function sayPages({ list }: Pick<Caller, 'list'>): string {
 }
 
 function outOfTime({ begun_at, reports, window, list }: Caller): OutOfTime {
-  const last = reports.length === 0 ? '' : ` At last, ${sayLastAnswers(reports)}.`;
-  const what = window ? 'window' : 'list of advertisers';
-  const happened = `The ${what} began at ${begun_at}, more than ${MAX_WINDOW_HOURS} h ago.${last}${sayPages({ list })}`;
+  const last = reports.length === 0 ? '' : ` At last, ${describeLastAnswers(reports)}.`;
+  const caller = window ? 'window' : 'list of advertisers';
+  const happened = `The ${caller} began at ${begun_at}, more than ${MAX_WINDOW_HOURS} h ago.${last}${sayPages({ list })}`;
   return new OutOfTime(happened, idsOf(reports));
 }

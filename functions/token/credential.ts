@@ -79,8 +79,8 @@ export async function readCredential(store: CredentialStore, account: string) {
 }
 
 /**
- * Changes some fields of the stored credential and keeps the others, also fields that we do not know. Whoever
- * calls it has the account's lease.
+ * Changes some fields of the stored credential and keeps the others, also fields that we do not know. The
+ * caller must have the account's lease.
  *
  * @param change gets the stored credential and returns the changed fields, or undefined to keep all of it
  * @returns whether it was changed
@@ -104,8 +104,8 @@ interface GrantAccess {
 }
 
 /**
- * Gets a token from the platform. Stores a rotated refresh token before it returns the access token. Whoever
- * calls it for a credential with a login has the account's lease.
+ * Gets a token from the platform. Stores a rotated refresh token before it returns the access token. For a
+ * credential with a login, the caller must have the account's lease.
  *
  * @throws what {@link RequestToken} throws, and what the store throws
  */

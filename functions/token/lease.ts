@@ -23,23 +23,26 @@ const Lease = z.object({
 
 export interface LeaseAccess extends Pick<Common, 'log' | 'now'> {
   readonly objects: Pick<ObjectStore, 'putJson' | 'getTagged'>;
-  /** A person's command does not wait for a token endpoint that asked to. */
+  /** A person's command asks a token endpoint that asked to wait. */
   readonly asksAnyway?: boolean;
 }
 
 /**
- * Tells whether nobody may take a lease over yet. If it ends much later than any lease, the clock that wrote
+ * True if nobody may take a lease over yet. If the lease ends much later than any lease, the clock that wrote
  * it was wrong, or belonged to a local run with another speed.
  */
-export function isHeld(text: string, now: Date): boolean {
-  const { expires_at = '', asked_to_wait } = readLease(text);
+export function isTaken(text: string, now: Date): boolean {
+  const lease = readLease(text);
+  if (!lease) return false;
+  const { expires_at, asked_to_wait } = lease;
   const left = Date.parse(expires_at) - now.getTime();
   const longest = asked_to_wait === undefined ? 2 * LEASE_SECONDS : MAX_RETRY_AFTER;
   return left > 0 && left <= longest * 1000;
 }
 
-function readLease(text: string): Partial<z.infer<typeof Lease>> {
-  return Lease.safeParse(parseJson(text)).data ?? {};
+/** @returns undefined if the text is no lease, so anybody may take it */
+function readLease(text: string): z.infer<typeof Lease> | undefined {
+  return Lease.safeParse(parseJson(text)).data;
 }
 
 /**
@@ -47,7 +50,7 @@ function readLease(text: string): Partial<z.infer<typeof Lease>> {
  * conditional writes S3 lets one succeed. It is never deleted: after a delete marker, some S3 servers refuse
  * to create it again.
  *
- * If the token endpoint asks to wait, the lease stays for so long: no other window asks it before.
+ * If the token endpoint asks to wait, the lease stays for that time, so no other window asks the endpoint.
  *
  * @throws RateLimited if the token endpoint asked to wait
  * @throws ServiceUnavailable if another call has the lease, and what `renew` throws
@@ -69,8 +72,8 @@ export async function underLease<T>(
     if (await write(LEASE_SECONDS, 'absent')) return true;
     const current = await objects.getTagged(key);
     if (current === undefined || isOwn(current)) return current !== undefined;
-    if (isHeld(current.text, now())) {
-      const { asked_to_wait } = readLease(current.text);
+    if (isTaken(current.text, now())) {
+      const asked_to_wait = readLease(current.text)?.asked_to_wait;
       if (asked_to_wait === undefined) return false;
       if (!asksAnyway) throw toRateLimited(asked_to_wait);
     }

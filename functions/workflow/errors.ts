@@ -3,8 +3,8 @@ import { isObject, parseJson } from './json.ts';
 /**
  * The errors that a step can throw: one class per decision of the state machine (retry later, renew, replace,
  * give up), not one per HTTP status. infra/stack/constructs/retries.ts has the Retries, and
- * infra/stack/constructs/export-workflow.ts what a Catch leads to. A step that catches an error itself says so:
- * createReport repeats a call after an AnswerLost.
+ * infra/stack/constructs/export-workflow.ts what a Catch leads to. A step that catches an error itself says
+ * so: createReport repeats a call after an AnswerLost.
  *
  * Each class gives its `name` as a literal, because Step Functions matches it in a Retry or a Catch, and a
  * minifier shortens the names of classes.
@@ -33,7 +33,7 @@ export abstract class ExportError extends Error {
   constructor(happened: string, facts: Facts = {}, options?: ErrorOptions) {
     // The cut may split a surrogate pair.
     const sentence = happened.slice(0, MAX_MESSAGE / 2).toWellFormed();
-    super(`${sentence}\n${JSON.stringify(shorten(facts, MAX_MESSAGE / 2))}`, options);
+    super(`${sentence}\n${JSON.stringify(limitFacts(facts, MAX_MESSAGE / 2))}`, options);
     this.happened = sentence;
     this.facts = facts;
   }
@@ -46,7 +46,7 @@ function named<const Name extends string>(name: Name) {
 }
 
 /** Leaves out list entries and values that do not fit. */
-function shorten(facts: Facts, characters: number): Facts {
+function limitFacts(facts: Facts, characters: number): Facts {
   let left = characters;
   const fits = (value: unknown) => {
     left -= JSON.stringify(value)?.length ?? 0;
@@ -68,8 +68,8 @@ export function readMessage(message: string): { happened: string; facts: Facts }
     : { happened: message, facts: {} };
 }
 
-/** Reads a Cause: a JSON document from Lambda, plain text from Step Functions itself. */
-export function readCause(cause: string): { happened: string; facts: Facts } {
+/** Reads a Cause, if there is one: a JSON document from Lambda, plain text from Step Functions itself. */
+export function readCause(cause = ''): { happened: string; facts: Facts } {
   const { errorMessage } = Object(parseJson(cause));
   return readMessage(typeof errorMessage === 'string' ? errorMessage : cause);
 }

@@ -14,8 +14,9 @@ export function byName<T>(entries: Iterable<readonly [string, T]>): Readonly<Rec
   return Object.assign(Object.create(null), Object.fromEntries(entries));
 }
 
-/** Parses JSON; undefined if the text is not JSON. The parser's own error would quote the text. */
-export function parseJson(text: string): unknown {
+/** @returns undefined if there is no text, or if it is not JSON. The parser's own error would quote it */
+export function parseJson(text: string | undefined): unknown {
+  if (text === undefined) return undefined;
   try {
     return JSON.parse(text);
   } catch {

@@ -18,10 +18,12 @@ export const FAILURE = '_failure.json';
 /** The tag of each report's file: the only way for a rule of the bucket to tell it from its manifest. */
 export const FILE_TAG = { name: 'kind', value: 'file' } as const;
 
-/** In an export's prefix: its runs that have not delivered everything. Athena and Spark leave out `_` names. */
+/**
+ * A folder of an export: its runs that have not delivered everything. Athena and Spark leave out `_` names.
+ */
 export const RUNS = '_runs/';
 
-/** In an export's prefix too: an object for each time at which the list of all advertisers changed. */
+/** A folder of an export: an object for each time at which the list of all advertisers changed. */
 export const ADVERTISER_LISTS = '_advertisers/';
 
 export type ExportId = Pick<ExportRequest, 'account' | 'name'>;
@@ -39,10 +41,10 @@ function windowPrefix(request: ExportId, { start_date, end_date, content }: Wind
   return `${exportPrefix(request)}start_date=${start_date}/end_date=${end_date}/${total}`;
 }
 
-/** In a window's prefix: the objects of the platform's own total of its days. */
+/** A folder of a window: the objects of the platform's own total of its days. */
 const TOTAL_FOLDER = 'total/';
 
-/** The object belongs to the platform's own total of a window, and not to its rows. */
+/** True if the object belongs to the platform's own total of a window instead of its rows. */
 export function isOfTotal(key: string): boolean {
   return key.includes(`/${TOTAL_FOLDER}`);
 }

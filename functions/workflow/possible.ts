@@ -3,7 +3,7 @@ import { type DateRange, daysBetween, isCalendarDate, isTimeZone } from './reque
 import { isInstant } from './request/fields.ts';
 import type { ExportRequest } from './request/request.ts';
 
-/** These checks refuse values with which a reader would freeze or invent days. No record of ours has them. */
+/** These checks refuse values that would make a reader freeze or invent days. No record of ours has them. */
 
 /**
  * Milliseconds that a time may lie ahead of the reader's clock: a month. A laptop's clock may be days slow.

@@ -7,7 +7,7 @@ export const ReadyCheck = z.object({
   /** HH:MM, in `time_zone`. */
   ready_by: z.string(),
   time_zone: z.string(),
-  /** Says also that all is well. */
+  /** A message is sent when all is well, too. */
   tell: z.boolean(),
   /** The cron of the run's schedule, which tells when the run was due. */
   expression: z.string(),
@@ -56,7 +56,7 @@ export type Readiness = z.infer<typeof Readiness>;
 export interface CheckedRun {
   readonly checks: number;
   readonly status: 'late' | 'waiting' | 'ready' | 'done';
-  /** What people were told. Absent if nothing was late. */
+  /** The word that people were told. Absent if nothing was late. */
   readonly told?: 'late' | 'unknown';
   /** Accounts, also those whose table cannot be read. */
   readonly late: number;

@@ -25,7 +25,7 @@ const LedgerFacts = z.object({
   sums: z.record(z.string(), z.nullable(z.string())),
 });
 
-/** A day of a month's object, also one without rows. `days` of the Parquet metadata lists them all. */
+/** A day of a month's object. `days` of the Parquet metadata lists them all, also days without rows. */
 export const ShownDay = z.object({
   ...Version,
   rows: z.number(),
@@ -50,11 +50,11 @@ export type ReportVersion = Pick<ShownDay, 'report_id' | 'created_at' | 'request
 export type ReportId = Pick<ReportVersion, 'report_id' | 'created_at'>;
 
 /** Positive if the first report is the newer one, 0 if they are the same. */
-export function compareReports(one: ReportId, other: ReportId): number {
-  const age = Date.parse(one.created_at) - Date.parse(other.created_at);
+export function compareReports(first: ReportId, second: ReportId): number {
+  const age = Date.parse(first.created_at) - Date.parse(second.created_at);
   if (age !== 0) return age;
-  if (one.report_id === other.report_id) return 0;
-  return one.report_id > other.report_id ? 1 : -1;
+  if (first.report_id === second.report_id) return 0;
+  return first.report_id > second.report_id ? 1 : -1;
 }
 
 /** By date. */
@@ -66,10 +66,11 @@ export const DAYS = 'days';
 const Days = z.record(z.string().check(z.refine(isCalendarDate)), ShownDay);
 
 /**
- * A report from a later time would keep its days for ever.
+ * Reads the days of an object. A report from a time to come is refused, because it would keep its days for
+ * ever.
  *
  * @param text of the metadata
- * @returns undefined if something else wrote it, or it tells what cannot be true
+ * @returns undefined if something else wrote it, or it cannot be true
  */
 export function readShownDays(text: string, now = new Date()): ShownDays | undefined {
   const { data: days } = Days.safeParse(parseJson(text));

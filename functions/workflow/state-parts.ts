@@ -57,9 +57,9 @@ export const ReportRef = z.object({
   /** Counts 404, ready without a URL, and ready no longer. The second one gives the report up. */
   useless_answers: z.number(),
   /**
-   * `said` continues "the report …", such as `is` and the platform's status. Absent before the first poll.
+   * `description` continues "the report …", such as `is READY`. Absent before the first poll.
    */
-  last_answer: z.optional(z.object({ said: z.string(), request_id: z.optional(z.string()) })),
+  last_answer: z.optional(z.object({ description: z.string(), request_id: z.optional(z.string()) })),
   /** Not polled any more. A report that is only slow is still polled, like its replacement. */
   given_up: z.boolean(),
 });

@@ -78,15 +78,15 @@ export const LIST_COLUMNS: readonly Column[] = ['id', 'name', 'created_at', 'ite
 
 /** All columns of a table's objects, in their order. */
 export function tableColumns({ kind, columns, currencies }: TableSchema): TableColumn[] {
-  const own = columns.map(({ name, type }) => ({ name, type }));
-  if (kind === 'list') return [BEFORE[0], ...own, { name: 'snapshot_at', type: 'timestamp' }];
+  const ofFile = columns.map(({ name, type }) => ({ name, type }));
+  if (kind === 'list') return [BEFORE[0], ...ofFile, { name: 'snapshot_at', type: 'timestamp' }];
   const currency = Object.keys(currencies).length > 0 ? [CURRENCY] : [];
-  return [...BEFORE, ...own, ...currency, ...AFTER];
+  return [...BEFORE, ...ofFile, ...currency, ...AFTER];
 }
 
 /**
- * The columns of the ledger, one row per fact and metric. Of the metric `rows`, the value is the number of
- * rows; of the others, the sum. No row ever changes. `kind` says what fact it is:
+ * The columns of the ledger, one row per fact and metric. The value of the metric `rows` is the number of
+ * rows; the value of any other metric is its sum. No row ever changes. `kind` says which fact it is:
  *
  * - `report`: what a report said of a day that the table took. `copied_at` is when its file arrived
  * - `total`: the platform's own total of the day, from a report of its own. It is compared with the rows that
@@ -125,7 +125,7 @@ export function tableOf(request: ExportRequest): string | undefined {
   return request.name;
 }
 
-/** What a request differs in from the one of the table's schema, as far as the schema tells it. */
+/** Names the differences between a request and the request of the table, as far as the schema shows them. */
 export function differenceOf(request: ExportRequest, schema: TableSchema): string {
   const others = 'advertisers, options, granularity, platform or revision';
   if (request.kind !== 'report' || schema.kind !== 'report')

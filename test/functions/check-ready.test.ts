@@ -278,7 +278,8 @@ describe('CheckReady', () => {
     const late = await check({ acme: [] }, {}, undefined, list);
     expect(linesOf(late.checked.readiness).at(-1)).toBe('  npm run export -- run daily --account acme');
     const later = { start_date: '2026-11-26', end_date: '2026-11-27' };
-    const there = await check({ acme: [later] }, {}, undefined, list);
+    const now = new Date('2026-11-26T08:00:00Z');
+    const there = await check({ acme: [later] }, {}, now.toISOString(), list, now);
     expect(there.checked.status).toBe('done');
   });
 

@@ -36,7 +36,7 @@ describe('CheckReport', () => {
     const ready_id = window.reports[0]?.id;
     const state = await checkReport({ ...window, status: 'ready', ready_id, caught }, access);
     expect(state).toMatchObject({ status: 'planned', wait_seconds: 10, reports: [{ given_up: true }] });
-    expect(state.reports[0]?.last_answer).toEqual({ said: 'was ready, but its URL was refused' });
+    expect(state.reports[0]?.last_answer).toEqual({ description: 'was ready, but its URL was refused' });
     expect(state).not.toHaveProperty('caught');
     expect(state).not.toHaveProperty('ready_id');
     expect(callsTo(sandbox, 'report')).toEqual([]);
@@ -95,11 +95,11 @@ describe('CheckReport', () => {
     ['13', 'status=404', 'does not exist (404)'],
     ['14', 'set.status=QUEUED', 'has the status QUEUED, which the contract does not name'],
     ['15', 'omit=download_url', 'is READY without a valid URL'],
-  ])('%s: keeps what was answered last, and its request_id: %s', async (_, fault, said) => {
+  ])('%s: keeps what was answered last, and its request_id: %s', async (_, fault, description) => {
     const { access, window, clock, sandbox } = await startCreated({ faults: [`report ${fault}`] });
     clock.pass(90);
     const { reports } = await checkReport(window, access);
     const request_id = callsTo(sandbox, 'report')[0]?.requestId;
-    expect(reports[0]?.last_answer).toEqual({ said, request_id });
+    expect(reports[0]?.last_answer).toEqual({ description, request_id });
   });
 });

@@ -24,8 +24,8 @@ describe('CreateReport', () => {
   it('12: creates at most two replacements', async () => {
     const { access, window, sandbox } = await startStep();
     const reports = [
-      { ...reportRef('a'), last_answer: { said: 'is PROCESSING', request_id: 'r-1' } },
-      { ...reportRef('b'), last_answer: { said: 'does not exist (404)' } },
+      { ...reportRef('a'), last_answer: { description: 'is PROCESSING', request_id: 'r-1' } },
+      { ...reportRef('b'), last_answer: { description: 'does not exist (404)' } },
       reportRef('c'),
     ];
     const last =

@@ -5,10 +5,10 @@ import { nameFaults, wordIssue } from './issues.ts';
 import { type ParsedRequest, parseRequest } from './request.ts';
 
 /** Accounts that export at the same time, unless the config says otherwise. */
-export const MAX_ACCOUNTS = 10;
+export const DEFAULT_ACCOUNTS = 10;
 
 /** Accounts that may export at the same time: what AWS lets an inline Map do. */
-export const MOST_ACCOUNTS = 40;
+export const MAX_ACCOUNTS = 40;
 
 /**
  * Bytes of the facts of one input's accounts. The state of an export adds 150 bytes for each of up to 250
@@ -23,7 +23,7 @@ const FACTS = ['account', 'time_zone', 'advertiser_ids'];
 /** The input of an export of accounts: a request without the fields that each of them has. */
 export const AccountsInput = z.looseObject({
   accounts: z.array(z.looseObject({ account: z.string() })).check(z.minLength(1, 'must not be empty')),
-  max_accounts: z._default(z.int().check(z.minimum(1), z.maximum(MOST_ACCOUNTS)), MAX_ACCOUNTS),
+  max_accounts: z._default(z.int().check(z.minimum(1), z.maximum(MAX_ACCOUNTS)), DEFAULT_ACCOUNTS),
 });
 
 export function isOfAccounts(input: unknown): input is JsonObject {
@@ -49,12 +49,12 @@ function pick(request: JsonObject, isWanted: (field: string) => boolean): JsonOb
   return Object.fromEntries(Object.entries(request).filter(([field]) => isWanted(field)));
 }
 
-/** The request of each account; of any other input, itself. Nothing is checked. */
+/** @returns the request of each account, not checked; any other input is a request itself */
 export function requestsIn(input: unknown): unknown[] {
   if (!isOfAccounts(input) || !Array.isArray(input.accounts)) return [input];
-  const { accounts, max_accounts, ...what } = input;
+  const { accounts, max_accounts, ...request } = input;
   // In this order, as the state machine joins them: a field of the request replaces the account's.
-  return accounts.map((facts) => ({ ...facts, ...what }));
+  return accounts.map((facts) => ({ ...facts, ...request }));
 }
 
 /**
@@ -81,19 +81,22 @@ export function parseRequests(input: unknown, now: Date): ParsedRequest[] {
   const names = requests.map(({ account }) => account);
   const repeated = new Set(names.filter((name, at) => names.indexOf(name) < at));
   const faults = [
-    ...[...places].map(([fault, of]) =>
-      of.length < requests.length ? `${fault} (account ${of.join(', ')})` : fault,
+    ...[...places].map(([fault, accountNames]) =>
+      accountNames.length < requests.length ? `${fault} (account ${accountNames.join(', ')})` : fault,
     ),
     ...[...repeated].map((name) => `accounts: must not repeat ${name}`),
-    ...sizeFaults(requests),
+    ...factsSizeFaults(requests),
   ];
   if (faults.length > 0) throw faulty(faults);
   return parsed;
 }
 
-/** A schedule gets an execution for each part of its accounts. One execution cannot start others like it. */
-function sizeFaults(requests: readonly JsonObject[]): string[] {
-  const bytes = requests.reduce((sum, one) => sum + Buffer.byteLength(JSON.stringify(factsOf(one))), 0);
+/** A schedule starts an execution for each part of its accounts. One execution cannot start further parts. */
+function factsSizeFaults(requests: readonly JsonObject[]): string[] {
+  const bytes = requests.reduce(
+    (sum, request) => sum + Buffer.byteLength(JSON.stringify(factsOf(request))),
+    0,
+  );
   if (bytes <= MAX_FACTS_BYTES) return [];
   const share = Math.max(1, Math.floor((requests.length * MAX_FACTS_BYTES) / bytes));
   return [

@@ -22,7 +22,7 @@ export function addDays(date: string, days: number): string {
   return new Date(Date.parse(date) + days * DAY_MS).toISOString().slice(0, 10);
 }
 
-/** The first of some dates; undefined of none. */
+/** The first of some dates, or of times in UTC; undefined of none. */
 export function earliest(dates: readonly string[]): string | undefined {
   return dates.toSorted().at(0);
 }
@@ -51,10 +51,15 @@ export function daysOf({ start_date, end_date }: DateRange): string[] {
   return days;
 }
 
+/** @returns YYYY-MM */
+export function monthOf(day: string): string {
+  return day.slice(0, 'YYYY-MM'.length);
+}
+
 /** @param month YYYY-MM */
 export function monthRange(month: string): DateRange {
   const start_date = `${month}-01`;
-  return { start_date, end_date: `${addDays(start_date, 31).slice(0, 'YYYY-MM'.length)}-01` };
+  return { start_date, end_date: `${monthOf(addDays(start_date, 31))}-01` };
 }
 
 /** A range for a person, such as `2026-10-01 to 2026-10-07`: its first and its last day. */
@@ -122,8 +127,8 @@ export function isPeriod(text: string): boolean {
  * of a month, `month_to_date` is therefore the whole month before.
  */
 export function resolvePeriod(period: string, today: string): DateRange {
-  const days = period === 'yesterday' ? 1 : Number(PERIOD.exec(period)?.[1]);
-  if (days > 0) return { start_date: addDays(today, -days), end_date: today };
+  const [, days] = period === 'yesterday' ? [period, '1'] : (PERIOD.exec(period) ?? []);
+  if (days !== undefined) return { start_date: addDays(today, -Number(days)), end_date: today };
   const firstOfMonth = `${today.slice(0, 8)}01`;
   if (period === 'month_to_date' && today > firstOfMonth) {
     return { start_date: firstOfMonth, end_date: today };

@@ -62,11 +62,11 @@ export const commonFields = {
   only_missing: z.optional(z.boolean('must be true or false')),
   /** The run of the config that a schedule starts, such as `daily-campaigns#2`. */
   run: z.optional(z.string()),
-  /** Exports only the windows of an execution with a day that no report delivers that was created since it began. */
+  /** Exports only the windows of an execution that have a day which was not delivered since it began. */
   resumes: z.optional(z.strictObject({ execution: z.string(), began_at: instant() })),
 };
 
-/** Fields of the input that say how it is exported, and not what. Requests are compared without them. */
+/** Fields of the input that say how a request is exported. Requests are compared without them. */
 export const MANNER = ['scheduled_at', 'only_missing', 'run', 'resumes'] as const;
 type Manner = (typeof MANNER)[number];
 
@@ -99,12 +99,12 @@ export const path = z.string().check(z.regex(/^[^.]+(\.[^.]+)*$/, 'must be a pat
 /**
  * Fields that a request adds for its platform.
  *
- * @param own fields that the request has itself
+ * @param fields that the request has itself
  */
-export function optionsBeside(own: readonly string[]) {
+export function optionsBeside(fields: readonly string[]) {
   const key = z
     .string()
-    .check(z.refine((name) => !own.includes(name), 'belongs at the top level of the request'));
+    .check(z.refine((name) => !fields.includes(name), 'belongs at the top level of the request'));
   return z._default(z.record(key, z.json()), {});
 }
 
@@ -122,8 +122,10 @@ export function today({ scheduled_at, time_zone }: Moment, now: Date): string {
 }
 
 export function resolveRange(input: RangeInput, now: Date): DateRange {
-  const { start_date = '', end_date = '', period } = input;
-  return period === undefined ? { start_date, end_date } : resolvePeriod(period, today(input, now));
+  const { start_date, end_date, period } = input;
+  if (period !== undefined) return resolvePeriod(period, today(input, now));
+  if (start_date !== undefined && end_date !== undefined) return { start_date, end_date };
+  throw new TypeError('rangeFaults refuses a request without a range');
 }
 
 /**
@@ -133,11 +135,11 @@ export function resolveRange(input: RangeInput, now: Date): DateRange {
  */
 export function rangeFaults(fields: JsonObject, minDays: number, maxDays: number): string[] {
   const { start_date, end_date, period } = fields;
-  const given = ['start_date', 'end_date'].filter((field) => fields[field] !== undefined);
+  const dates = ['start_date', 'end_date'].filter((field) => fields[field] !== undefined);
   if (period !== undefined) {
-    return given.map((field) => `${field}: must not be given with period`);
+    return dates.map((field) => `${field}: must not be given with period`);
   }
-  const missing = ['start_date', 'end_date'].filter((field) => !given.includes(field));
+  const missing = ['start_date', 'end_date'].filter((field) => !dates.includes(field));
   if (missing.length > 0) return missing.map((field) => `${field}: is missing (or give a period)`);
   if (typeof start_date !== 'string' || typeof end_date !== 'string') return [];
   if (!isCalendarDate(start_date) || !isCalendarDate(end_date)) return [];

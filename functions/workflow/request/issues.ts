@@ -42,7 +42,7 @@ export function nameFaults(
  */
 export function hintAt(name: string, known: readonly string[]): string {
   const edits = (candidate: string) => distance(name.toLowerCase(), candidate.toLowerCase());
-  const [nearest = ''] = known.toSorted((one, other) => edits(one) - edits(other));
+  const [nearest = ''] = known.toSorted((first, second) => edits(first) - edits(second));
   const isSimilar = edits(nearest) <= 2 && edits(nearest) * 3 < Math.max(name.length, nearest.length);
   return isSimilar ? ` (did you mean ${nearest}?)` : '';
 }

@@ -18,7 +18,7 @@ export const MAX_REQUEST_BYTES = 30_000;
 export const ExportRequest = z.union([ReportRequest, PurchasesRequest, ListRequest]);
 export type ExportRequest = z.infer<typeof ExportRequest>;
 
-/** How an execution exports its request: see commonFields. */
+/** The fields of an execution's input that say how its request is exported: see commonFields. */
 export interface Manner {
   readonly onlyMissing: boolean;
   readonly resumes?: { readonly execution: string; readonly began_at: string };
@@ -39,7 +39,7 @@ export interface ParsedRequest extends Normalized<ExportRequest> {
  * @throws InvalidInput, whose facts list the faults
  */
 export function parseRequest(input: unknown, now: Date): ParsedRequest {
-  const { normalize, faults } = check(input, now);
+  const { normalize, faults } = checkInput(input, now);
   if (normalize && faults.length === 0) {
     const { request, warnings } = normalize();
     const unfinished = warnOfUnfinishedDays(request, today(input as Moment, now));
@@ -78,7 +78,7 @@ interface Checked {
   readonly faults: readonly string[];
 }
 
-function check(input: unknown, now: Date): Checked {
+function checkInput(input: unknown, now: Date): Checked {
   if (!isObject(input)) return checkWith(ReportInput, input, [], normalizeReport, now);
   const checked = checkKind(input, now);
   return { ...checked, faults: [...checked.faults, ...roundedFaults(input), ...sizeFaults(input)] };

@@ -8,7 +8,7 @@ import { covers } from '../../../functions/days/judge.ts';
 import type { StoredDelivery } from '../../../functions/days/records.ts';
 import type { AcceptedAt } from '../../../functions/tables/month.ts';
 import { readEntries, requireMonths, shownOn } from '../../../functions/tables/month-entries.ts';
-import { damaged, damagedKeyIn, TableProblem } from '../../../functions/tables/report.ts';
+import { damagedKeyIn, damagedObject, TableProblem } from '../../../functions/tables/report.ts';
 import { count } from '../../../functions/workflow/count.ts';
 import { ExportError, readMessage } from '../../../functions/workflow/errors.ts';
 import { windowOf } from '../../../functions/workflow/keys.ts';
@@ -315,7 +315,7 @@ async function rebuildWindow(
     if (after.status !== 'curated') return GONE;
     const { curated: { table, table_problem: problem } = {}, warnings } = after as SavedWindow;
     const damagedKey = [problem ?? [], warnings].flat().map(damagedKeyIn).find(Boolean);
-    if (damagedKey !== undefined) throw damaged(damagedKey);
+    if (damagedKey !== undefined) throw damagedObject(damagedKey);
     const outcome = problem === undefined ? 'written' : 'failed';
     return { outcome, table, problem, warnings: warnings.filter((warning) => warning !== problem) };
   } catch (error) {

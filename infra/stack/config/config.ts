@@ -1,7 +1,7 @@
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
 import { checkUrl } from '../../../functions/platform/safe-hosts.ts';
-import { MAX_ACCOUNTS, MOST_ACCOUNTS } from '../../../functions/workflow/request/accounts.ts';
+import { DEFAULT_ACCOUNTS, MAX_ACCOUNTS } from '../../../functions/workflow/request/accounts.ts';
 import { date, name, path } from '../../../functions/workflow/request/fields.ts';
 import { nameFaults, wordIssue } from '../../../functions/workflow/request/issues.ts';
 import { ListInput } from '../../../functions/workflow/request/list.ts';
@@ -105,7 +105,7 @@ export const ConfigFile = z.strictObject({
     .refine((accounts) => Object.keys(accounts).length > 0, 'must not be empty')
     // Without a prototype, because an account may be called `constructor`.
     .transform((accounts): Accounts => Object.assign(Object.create(null), accounts)),
-  max_accounts: z.int().min(1).max(MOST_ACCOUNTS).default(MAX_ACCOUNTS),
+  max_accounts: z.int().min(1).max(MAX_ACCOUNTS).default(DEFAULT_ACCOUNTS),
   exports: z.array(ExportOfAccounts).default([]),
   tables: z.boolean().default(true),
   advertisers_list: z

@@ -60,7 +60,7 @@ describe('readRecords', () => {
     const prefix = 'exports/account=acme/export=daily/';
     expect(lists).toEqual([[`${prefix}start_date=`, `${prefix}start_date=2026-01-15`], [`${prefix}_runs/`]]);
     await readRecords(store, { ...request, kind: 'purchases' }, NOW, october(1, 2));
-    expect(lists[2]).toEqual([`${prefix}start_date=`, '']);
+    expect(lists[2]).toEqual([`${prefix}start_date=`, undefined]);
   });
 
   it('reads the runs, and the failure of the range of each, whenever that begins', async () => {

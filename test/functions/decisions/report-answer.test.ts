@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { handler as checkReport } from '../../../functions/check-report.ts';
-import { noteAnswer, readReport, waitAfterRedrive } from '../../../functions/decisions/report-answer.ts';
+import { interpretReport, noteAnswer, waitAfterRedrive } from '../../../functions/decisions/report-answer.ts';
 import { handler as saveReport } from '../../../functions/save-report.ts';
 import type { WindowState } from '../../../functions/workflow/states.ts';
 import { lambdaNow, window as stateOfWindow } from '../../support/any-step.ts';
@@ -37,15 +37,19 @@ describe('a status that the contract calls failed', () => {
   it.each([
     ['with its reason', { reason: 'too many rows' }, 'is CANCELLED: too many rows'],
     ['without one', {}, 'is CANCELLED'],
-  ])('is said %s', (_, reason, said) => {
-    expect(readReport({ ...failed, ...reason })).toMatchObject({ answer: 'failed', said, isOdd: true });
+  ])('is described as %s', (_, reason, description) => {
+    expect(interpretReport({ ...failed, ...reason })).toMatchObject({
+      answer: 'failed',
+      description,
+      isUnexpected: true,
+    });
   });
 
   it('gives this report up at once, and no other', () => {
-    const { answer, said } = readReport(failed);
-    const reports = noteAnswer([reportRef('r1'), reportRef('r2')], 'r1', { said }, answer);
+    const { answer, description } = interpretReport(failed);
+    const reports = noteAnswer([reportRef('r1'), reportRef('r2')], 'r1', { description }, answer);
     expect(reports).toMatchObject([
-      { id: 'r1', given_up: true, useless_answers: 0, last_answer: { said } },
+      { id: 'r1', given_up: true, useless_answers: 0, last_answer: { description } },
       { id: 'r2', given_up: false },
     ]);
   });

@@ -6,7 +6,7 @@ import {
   requestIdOf,
   retryAfterOf,
 } from '../../../functions/platform/answer.ts';
-import { refused, silent } from '../../../functions/platform/failures.ts';
+import { noAnswerError, refusalError } from '../../../functions/platform/failures.ts';
 
 const GET: Call = {
   method: 'GET',
@@ -52,7 +52,7 @@ describe('the error of an answer (contract 7.2)', () => {
     ['10', 504, {}, POST, 'AnswerLost', '. A report may exist.'],
     ['21', 302, {}, GET, 'RequestRefused', ': redirects are not followed.'],
   ])('%s: is that of a decision: %i %j', (_, status, error, call, name, rest) => {
-    const failure = refused(enveloped(status, error, call));
+    const failure = refusalError(enveloped(status, error, call));
     expect(failure).toMatchObject({ name, facts: { report_id: 'r', request_id: 'q-1', status } });
     expect(failure.happened).toBe(`The platform answered ${status} (a_type) when ${call.doing}${rest}`);
   });
@@ -69,7 +69,11 @@ describe('the error of an answer (contract 7.2)', () => {
     ],
   ])('%s: is another one if none came, sent: %s', (_, sent, call, name, happened) => {
     const facts = { code: 'X', host: 'h' };
-    expect(silent(call, sent, facts)).toMatchObject({ name, happened, facts: { ...facts, report_id: 'r' } });
+    expect(noAnswerError(call, sent, facts)).toMatchObject({
+      name,
+      happened,
+      facts: { ...facts, report_id: 'r' },
+    });
   });
 });
 
@@ -83,13 +87,13 @@ describe('an error body (contract 7.1)', () => {
     ['fields of wrong types', '{"error":{"type":{},"message":[],"request_id":true,"detail":null}}'],
     ['a body nested too deep', '['.repeat(200_000)],
   ])('11: may be %s', (_, body) => {
-    const { happened, facts } = refused(enveloped(502, body));
+    const { happened, facts } = refusalError(enveloped(502, body));
     expect(happened).toBe('The platform answered 502 (unnamed error) when polling report r.');
     expect([facts.request_id, facts.faults]).toEqual([undefined, []]);
   });
 
   it('may have numbers for texts', () => {
-    const { happened, facts } = refused(enveloped(422, { type: 7, message: 0, request_id: 12 }));
+    const { happened, facts } = refusalError(enveloped(422, { type: 7, message: 0, request_id: 12 }));
     expect(happened).toContain('422 (7) when polling report r: 0.');
     expect(facts.request_id).toBe('12');
   });

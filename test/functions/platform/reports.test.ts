@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createReport, getReport } from '../../../functions/platform/reports.ts';
+import { getReport, postReport } from '../../../functions/platform/reports.ts';
 import { AnswerUnreadable } from '../../../functions/workflow/errors.ts';
 import { json, listen } from '../../support/listen.ts';
 import { bearer, errorOf, platformAt, TOKEN } from '../../support/platform.ts';
@@ -11,7 +11,7 @@ const BODY = { ...window, advertiser_ids, metrics, granularity, format };
 
 /** Creates the report of a window. @param changes of the request */
 function create(url: string, changes: object = {}) {
-  return createReport(platformAt(url), bearer, { ...request, ...changes }, window);
+  return postReport(platformAt(url), bearer, { ...request, ...changes }, window);
 }
 
 /** A platform that gives this answer to each request. */

@@ -2,8 +2,8 @@ import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import { authorizationOf } from '../../../functions/platform/connection.ts';
 import { requestToken } from '../../../functions/platform/oauth.ts';
-import { queryPurchases } from '../../../functions/platform/purchases.ts';
-import { createReport, getReport } from '../../../functions/platform/reports.ts';
+import { postQuery } from '../../../functions/platform/purchases.ts';
+import { getReport, postReport } from '../../../functions/platform/reports.ts';
 import type { PurchasesRequest } from '../../../functions/workflow/request/request.ts';
 import { type Answer, json, listen, type Seen } from '../../support/listen.ts';
 import { platformAt } from '../../support/platform.ts';
@@ -85,7 +85,7 @@ const { request, window } = windowOf([]);
 const purchases = { ...window, kind: 'purchases', advertiser_id: 'a', options: {} };
 
 const calls: Record<string, Call> = {
-  createReport: (url) => createReport(at(url), bearer, request, window),
+  postReport: (url) => postReport(at(url), bearer, request, window),
   getReport: (url) => getReport(at(url), bearer, 'r'),
   'getReport with a key': (url) =>
     getReport(at(url), { headers: { 'x-api-key': TOKEN }, secret: TOKEN }, 'r'),
@@ -94,8 +94,8 @@ const calls: Record<string, Call> = {
   'requestToken for a code': (url) =>
     requestToken(at(url), client, { code: `code-${CANARY}`, redirect_uri: 'http://127.0.0.1/' }),
   'requestToken for a login': (url) => requestToken(at(url), client, { refresh_token: `refresh-${CANARY}` }),
-  queryPurchases: (url) =>
-    queryPurchases(at(url), bearer, purchases as unknown as PurchasesRequest).then((answer) => {
+  postQuery: (url) =>
+    postQuery(at(url), bearer, purchases as unknown as PurchasesRequest).then((answer) => {
       throw new Error(Object.keys(answer).join());
     }),
 };

@@ -101,7 +101,7 @@ describe('callPlatform', () => {
   it('sends nothing for a window that is out of time, and says what was answered about its reports', async () => {
     const { access, sandbox, window, clock } = await startStep();
     clock.pass(MAX_WINDOW_HOURS * 3600);
-    const last_answer = { said: 'is PROCESSING', request_id: 'r-1' };
+    const last_answer = { description: 'is PROCESSING', request_id: 'r-1' };
     const poll = callPlatform({ ...window, reports: [{ ...reportRef('q'), last_answer }] }, access, pollOfR);
     await expect(poll).rejects.toMatchObject({
       name: 'OutOfTime',

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createObjectStore } from '../../../functions/aws/objects.ts';
 import { getToken } from '../../../functions/get-token.ts';
 import { createTokenRequest, type RequestToken } from '../../../functions/platform/oauth.ts';
-import { isHeld, underLease } from '../../../functions/token/lease.ts';
+import { isTaken, underLease } from '../../../functions/token/lease.ts';
 import { RateLimited } from '../../../functions/workflow/errors.ts';
 import { callsTo } from '../../support/journal.ts';
 import { SETTINGS, startBucket } from '../../support/lambda.ts';
@@ -27,7 +27,7 @@ it.each([
   ['without a time', lease('soon'), false],
   ['that is not JSON', 'leased', false],
 ])('40: a lease %s: %s is held: %s', (_, text, expected) => {
-  expect(isHeld(text, new Date('2026-11-21T06:00:00.000Z'))).toBe(expected);
+  expect(isTaken(text, new Date('2026-11-21T06:00:00.000Z'))).toBe(expected);
 });
 
 /** The step with a login at the sandbox, on the local S3 and Secrets Manager, and a clock that tests move. */

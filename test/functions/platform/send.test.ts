@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { expect, test, vi } from 'vitest';
 import { isCertificateFault } from '../../../functions/platform/failures.ts';
-import { createReport, getReport } from '../../../functions/platform/reports.ts';
+import { getReport, postReport } from '../../../functions/platform/reports.ts';
 import {
   AnswerLost,
   AnswerUnreadable,
@@ -19,8 +19,8 @@ import { windowOf } from '../../support/steps.ts';
 const { request, window } = windowOf([]);
 
 /** Calls that would leave a report behind: AnswerLost says that the platform may have received it. */
-function create(platform: Parameters<typeof createReport>[0]) {
-  return createReport(platform, bearer, request, window);
+function create(platform: Parameters<typeof postReport>[0]) {
+  return postReport(platform, bearer, request, window);
 }
 
 /** Sends a piece again and again, until the connection ends. */

@@ -13,7 +13,7 @@ import {
   TIMEOUTS,
 } from './connection.ts';
 import { isGzip } from './content.ts';
-import { refused, silent, unreadable } from './failures.ts';
+import { noAnswerError, refusalError, unreadableAnswer } from './failures.ts';
 
 /** Bytes. A report record or an error envelope is under 10 kB. */
 const ANSWER_CAP = 1024 * 1024;
@@ -48,9 +48,10 @@ function inLowerCase(headers: Headers): Headers {
 /** @throws the error of an answer that has none of these statuses, or that is over the cap */
 export function requireSuccess(answer: Answer, ...success: readonly number[]): Answer {
   const isExpected = success.includes(answer.status);
-  if (!isExpected && !isSuccess(answer)) throw refused(answer);
-  if (!isExpected) throw unreadable(answer, `the status ${answer.status} instead of ${success.join(' or ')}`);
-  if (answer.truncated) throw unreadable(answer, 'a body larger than any that the contract shows');
+  if (!isExpected && !isSuccess(answer)) throw refusalError(answer);
+  if (!isExpected)
+    throw unreadableAnswer(answer, `the status ${answer.status} instead of ${success.join(' or ')}`);
+  if (answer.truncated) throw unreadableAnswer(answer, 'a body larger than any that the contract shows');
   return answer;
 }
 
@@ -116,7 +117,7 @@ async function exchange(platform: Connection, call: Call, cap: number): Promise<
     return { ...head, bytes, text, truncated: length > cap || isLonger };
   } catch (error) {
     const request_id = head && requestIdOf(head);
-    throw silent(call, watch.sent(), { request_id, code: codeOf(error, total), host: url.host });
+    throw noAnswerError(call, watch.sent(), { request_id, code: codeOf(error, total), host: url.host });
   }
 }
 
