@@ -1,10 +1,11 @@
 import { mkdtempDisposable } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ObjectStore } from '../aws/objects.ts';
 import { ServiceUnavailable } from '../workflow/errors.ts';
 import { DAYS, readShownDays, type ShownDays } from '../workflow/shown-days.ts';
 import type { TableColumn } from '../workflow/table.ts';
-import type { Database } from './database.ts';
+import { type Database, openDatabase } from './database.ts';
 import { damaged, TableProblem } from './report.ts';
 import { identifier, literal } from './sql.ts';
 
@@ -17,6 +18,24 @@ export interface Merging {
   /** Takes the old object and the new one. */
   readonly folder: string;
   readonly signal: AbortSignal;
+}
+
+/**
+ * Opens a database that writes objects of a table, without a limit of time. The database is closed, and its
+ * folder removed, when it is disposed of.
+ *
+ * @param columns of the table
+ */
+export async function openMerging(
+  store: Merging['store'],
+  columns?: number,
+): Promise<Merging & AsyncDisposable> {
+  await using opening = new AsyncDisposableStack();
+  const { signal } = new AbortController();
+  const { path: folder } = opening.use(await mkdtempDisposable(join(tmpdir(), 'table-')));
+  const database = opening.use(await openDatabase(folder, signal, columns));
+  const opened = opening.move();
+  return { database, store, folder, signal, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
 /** The object that is there, on this disk. */
