@@ -8,7 +8,7 @@ import type { StoredDelivery } from '../../../functions/days/records.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import type { SavedWindow } from '../../../functions/workflow/states.ts';
 import { SCRATCH } from '../../lab/local/lambda/lambda.ts';
-import { MEMORY } from '../../stack/config/cost.ts';
+import { MEMORY_MB } from '../../stack/config/memory.ts';
 import type { Folder } from '../place/bucket.ts';
 import { loadConfig } from '../place/config.ts';
 
@@ -26,7 +26,7 @@ export async function openCurateReport({ local, out }: Folder): Promise<AsyncDis
   process.env.TMPDIR = scratch.path;
   // DuckDB may take more than in the function, so that this command can read a file that was too much for it.
   const quarter = Math.floor(totalmem() / 1024 ** 2 / 4);
-  const { CurateReport = MEMORY.CurateReport } = loadConfig().memory_mb;
+  const { CurateReport = MEMORY_MB.CurateReport } = loadConfig().memory_mb;
   process.env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE = String(Math.max(CurateReport, quarter));
   return scratch;
 }
