@@ -110,26 +110,26 @@ async function write(database: Database, folder: string, { rows, days }: NewObje
  * The rows of an object with a table's columns, as SQL. Columns that it lacks are NULL.
  *
  * @param values expressions for columns whose values do not come from the object
- * @param others names of more columns of the object
+ * @param moreColumns names of columns of the object that the table does not have
  * @throws TableProblem if one has another type
  */
 export function selectOld(
-  { path, columns: found }: OldObject,
+  { path, columns: types }: OldObject,
   columns: readonly TableColumn[],
   values: Readonly<Record<string, string>> = {},
-  others: readonly string[] = [],
+  moreColumns: readonly string[] = [],
 ): string {
-  const absent = columns.filter(({ name }) => !found.has(name));
-  const other = columns.find(
+  const absent = columns.filter(({ name }) => !types.has(name));
+  const changed = columns.find(
     ({ name, type }) =>
-      !Object.hasOwn(values, name) && (found.get(name) ?? duckType(type)) !== duckType(type),
+      !Object.hasOwn(values, name) && (types.get(name) ?? duckType(type)) !== duckType(type),
   );
-  if (other)
+  if (changed)
     throw new TableProblem(
-      `column ${other.name} is ${other.type} now, but was written as ${found.get(other.name)?.toLowerCase()}; remove the table's objects and rebuild it. Run the command rebuild NAME before, too: it names the days that no file gives again, which would be lost`,
+      `column ${changed.name} is ${changed.type} now, but was written as ${types.get(changed.name)?.toLowerCase()}; to write the table again, run the command rebuild NAME first: it names the days that no file gives again, which would be lost. Then remove the table's objects, and run rebuild NAME again`,
     );
   const nulls = absent.map(({ name, type }) => [name, `CAST(NULL AS ${duckType(type)})`]);
-  const selected = [select(columns, { ...Object.fromEntries(nulls), ...values }), ...others.map(identifier)];
+  const selected = [select(columns, { ...Object.fromEntries(nulls), ...values }), ...moreColumns.map(identifier)];
   return `SELECT ${selected.join(', ')} FROM ${parquet(path)}`;
 }
 
