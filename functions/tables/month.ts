@@ -78,7 +78,7 @@ export interface MergedDay extends DayFacts {
  * object has the table's columns and shows these days already, or newer ones.
  *
  * @param days of this month, ascending; also those without rows
- * @param path of the file of their rows; it is not read if no day has rows
+ * @param path of the file of their rows; undefined only if no day has rows
  * @returns the outcome of each day, and the days that the object showed before
  * @throws see mergeObject
  */
@@ -87,16 +87,11 @@ export async function mergeMonth(
   month: string,
   days: readonly DayFacts[],
   report: TableReport,
-  path: string,
+  path: string | undefined,
 ) {
   const key = monthKey(report.schema.table, report.account, month);
   const columns = tableColumns(report.schema);
-  const currency = report.schema.currencies[report.account];
-  // One value in all rows of an account, also in rows from before the config had it.
-  const constants = {
-    account: constant(report.account),
-    currency: currency === undefined ? 'CAST(NULL AS VARCHAR)' : constant(currency),
-  };
+  const constants = constantsOf(report.schema, report.account);
   return mergeObject(merging, key, async (old) => {
     const shown = shownIn(old, key);
     const kept = keptColumns(old?.columns ?? new Map(), columns);
@@ -112,6 +107,7 @@ export async function mergeMonth(
     const replaced = merged.filter(({ entry, outcome }) => entry && outcome === 'shown');
     const gone = replaced.map(({ day }) => literal(day));
     const written = replaced.flatMap(({ day, rows }) => (rows > 0 ? [literal(day)] : []));
+    if (path === undefined && written.length > 0) throw new Error(`no file has the rows of ${key}`);
     const values = {
       ...constants,
       report_id: constant(report.version.report_id),
@@ -122,15 +118,51 @@ export async function mergeMonth(
     const none = columns.map(({ name, type }) => `CAST(NULL AS ${duckType(type)}) AS ${identifier(name)}`);
     const rows = [
       ...(oldRows ? [gone.length > 0 ? `${oldRows} WHERE date NOT IN (${gone})` : oldRows] : []),
-      ...parts.map(
-        (some) =>
-          // DuckDB skips values while it reads them for a range, but not for a list.
-          `SELECT ${[selectColumns(columns, values), ...nulls].join(', ')} FROM ${parquet(path)}
-             WHERE date BETWEEN ${some[0]} AND ${some.at(-1)} AND date IN (${some})`,
-      ),
+      ...(path === undefined
+        ? []
+        : parts.map(
+            (daysOfPart) =>
+              // DuckDB skips values while it reads them for a range, but not for a list.
+              `SELECT ${[selectColumns(columns, values), ...nulls].join(', ')} FROM ${parquet(path)}
+             WHERE date BETWEEN ${daysOfPart[0]} AND ${daysOfPart.at(-1)} AND date IN (${daysOfPart})`,
+          )),
     ].join(' UNION ALL ');
     return { next: { rows: rows || `SELECT ${none} WHERE false`, days: next }, result };
   });
+}
+
+/**
+ * Gives the object of a month the table's columns. Its rows and days stay as they are, and so do columns that
+ * the table lost.
+ *
+ * @returns false if the object has these columns already, or does not exist
+ * @throws see mergeObject
+ */
+export async function addColumns(
+  merging: Merging,
+  month: string,
+  { schema, account }: Pick<TableReport, 'schema' | 'account'>,
+): Promise<boolean> {
+  const key = monthKey(schema.table, account, month);
+  const columns = tableColumns(schema);
+  return mergeObject(merging, key, async (old) => {
+    const days = shownIn(old, key);
+    if (!old) return { result: false };
+    const kept = keptColumns(old.columns, columns);
+    // Refuses other types, even if nothing is written.
+    const rows = selectOld(old, columns, constantsOf(schema, account), [...kept.keys()]);
+    if (beginsWith(old.columns.keys(), columns)) return { result: false };
+    return { next: { rows, days }, result: true };
+  });
+}
+
+/** Columns with one value in all rows of an account, also in rows from before the config had it. As SQL. */
+function constantsOf({ currencies }: TableSchema, account: string) {
+  const currency = currencies[account];
+  return {
+    account: constant(account),
+    currency: currency === undefined ? 'CAST(NULL AS VARCHAR)' : constant(currency),
+  };
 }
 
 /** DuckDB's types of the columns that the object has and its table lost, by name. */

@@ -37,6 +37,9 @@ const SANDBOX_FUNCTIONS = [
 /** A file of the package. */
 export const LAMBDA_LOCK = join(DIST, 'lambda-lock.json');
 
+/** Files beside the steps that are no step. */
+const NO_STEPS = ['contract.ts'];
+
 /** The folders that this process has filled: an app may have several stacks. */
 const filled = new Set<string>();
 
@@ -82,7 +85,7 @@ export function bundleSources(outdir: string): void {
   const { buildSync }: typeof Esbuild = createRequire(import.meta.url)('esbuild');
   buildSync({
     absWorkingDir: ROOT,
-    entryPoints: ['functions/*.ts', ...SANDBOX_FUNCTIONS],
+    entryPoints: [...stepSources(), ...SANDBOX_FUNCTIONS],
     entryNames: '[name]/index',
     outdir,
     bundle: true,
@@ -96,6 +99,12 @@ export function bundleSources(outdir: string): void {
     external: [BINDINGS],
     logLevel: 'error',
   });
+}
+
+/** The files of the steps, from the project's folder on. */
+function stepSources(): string[] {
+  const files = readdirSync(join(ROOT, 'functions')).filter((name) => name.endsWith('.ts'));
+  return files.filter((name) => !NO_STEPS.includes(name)).map((name) => `functions/${name}`);
 }
 
 /**

@@ -27,7 +27,7 @@ import {
 import { READS, type SettingName, type Settings } from '../../../functions/workflow/settings.ts';
 import { LEDGER, TABLES_PREFIX } from '../../../functions/workflow/table.ts';
 import type { Config } from '../config/config.ts';
-import { MEMORY } from '../config/cost.ts';
+import { MEMORY_MB } from '../config/memory.ts';
 import { SANDBOX } from '../config/sandbox.ts';
 import type { AccountSecrets } from './account-secrets.ts';
 import type { ExportBucket } from './export-bucket.ts';
@@ -148,7 +148,7 @@ export class WorkflowFunctions extends Construct {
       code: Code.fromAsset(join(bundles, file)),
       handler: 'index.handler',
       timeout: step === 'CurateReport' ? Duration.minutes(config.curate_minutes) : STEP_TIMEOUTS[step],
-      memorySize: config.memory_mb[step] ?? MEMORY[step],
+      memorySize: config.memory_mb[step] ?? MEMORY_MB[step],
       ...(step === 'CurateReport' && { ephemeralStorageSize: curateStorage(config) }),
       role: this.role(step),
       ...this.network,
