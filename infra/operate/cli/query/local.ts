@@ -9,13 +9,14 @@ import { catalogName, LEDGER, type TableSchema } from '../../../../functions/wor
 import { PROGRAM } from '../../../package.ts';
 import { type AsOf, savedQueries } from '../../../stack/catalog/queries.ts';
 import { adviseOnDamage } from '../../days/damage.ts';
-import { type FoundExport, findExports } from '../../days/exports.ts';
+import { type FoundExport, findExports, listExports } from '../../days/exports.ts';
 import {
   createViews,
   describeReport,
   emptyTables,
   findTables,
   findUnreadable,
+  type LocalTable,
   tablesNamedIn,
 } from '../../days/views.ts';
 import { openToRead } from '../../place/bucket.ts';
@@ -57,7 +58,7 @@ export async function runLocalQuery(sql: string, out: string, readsAll = false):
   try {
     await checkCount(connection, sql);
     // Only the state of a day needs the requests, and they have to be read.
-    const exports = /_days\b/i.test(sql) ? await readExports(out) : [];
+    const exports = (await isAboutDays(sql, out, tables)) ? await readExports(out) : [];
     const requests = requestsOf(exports);
     const withoutRows = emptyTables(exports, out, tables);
     const options = { today: today(), config: loadConfig() };
@@ -79,6 +80,19 @@ export async function runLocalQuery(sql: string, out: string, readsAll = false):
     if (key !== undefined) throw new CommandFailed(`${key} cannot be read.`, adviseOnDamage(key));
     throw describeQueryFailure(error, [...tables.keys()], out);
   }
+}
+
+/** True of a query of days, and of the query of such a view if the view's table was removed. */
+async function isAboutDays(
+  sql: string,
+  out: string,
+  tables: ReadonlyMap<string, LocalTable>,
+): Promise<boolean> {
+  if (/_days\b/i.test(sql)) return true;
+  const words = new Set(sql.toLowerCase().match(/\w+/g));
+  if (!words.has(LEDGER)) return false;
+  const names = (await listExports(out)).map(({ name }) => catalogName(name));
+  return names.some((name) => !tables.has(name) && words.has(name));
 }
 
 /** The exports of a folder. */
