@@ -129,7 +129,10 @@ export function selectOld(
       `column ${changed.name} is ${changed.type} now, but was written as ${types.get(changed.name)?.toLowerCase()}; to write the table again, run the command rebuild NAME first: it names the days that no file gives again, which would be lost. Then remove the table's objects, and run rebuild NAME again`,
     );
   const nulls = absent.map(({ name, type }) => [name, `CAST(NULL AS ${duckType(type)})`]);
-  const selected = [select(columns, { ...Object.fromEntries(nulls), ...values }), ...moreColumns.map(identifier)];
+  const selected = [
+    select(columns, { ...Object.fromEntries(nulls), ...values }),
+    ...moreColumns.map(identifier),
+  ];
   return `SELECT ${selected.join(', ')} FROM ${parquet(path)}`;
 }
 

@@ -116,10 +116,13 @@ test('the sum of a chart stays at its right edge, also where its title wraps on 
   const metrics = [{ name: 'number_of_purchases_of_new_customers', unit: 'count' }];
   const { page } = await open(pageContents([fullExport(30, { metrics })]));
   await page.setViewportSize({ width: PHONE, height: 960 });
-  const edges = await page.locator('figcaption').first().evaluate((caption) => ({
-    caption: caption.getBoundingClientRect().right,
-    sum: caption.querySelector('.sum')?.getBoundingClientRect().right,
-  }));
+  const edges = await page
+    .locator('figcaption')
+    .first()
+    .evaluate((caption) => ({
+      caption: caption.getBoundingClientRect().right,
+      sum: caption.querySelector('.sum')?.getBoundingClientRect().right,
+    }));
   expect(edges.sum).toBeCloseTo(edges.caption, 0);
 });
 

@@ -132,7 +132,10 @@ function describeLastDelivery({ foundExport }: ReadExport) {
  * Whole days from the end of the newest day to now, in the export's time zone. Undefined if nothing says that
  * there should be newer days.
  */
-function countDaysBehind({ account, name, foundExport, newest_day }: ReadExport, now: Date): number | undefined {
+function countDaysBehind(
+  { account, name, foundExport, newest_day }: ReadExport,
+  now: Date,
+): number | undefined {
   if (newest_day === undefined) return undefined;
   const { request } = foundExport;
   const today = dateIn((request.kind === 'report' && request.time_zone) || 'UTC', now);

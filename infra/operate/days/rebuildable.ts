@@ -34,7 +34,11 @@ export async function readLedgerKnowledge(
   const { table, request } = foundExport;
   const nothing = { without_file: [], lost: new Map(), empty: [] };
   if (!table) return { ...nothing, acceptedAt: () => undefined, rowsOf: () => undefined };
-  const { reports, shown, empty, acceptedAt, rowsOf } = await readReportsThatCount(foundExport, bucket, table);
+  const { reports, shown, empty, acceptedAt, rowsOf } = await readReportsThatCount(
+    foundExport,
+    bucket,
+    table,
+  );
   if (table.kind !== 'report') return { ...nothing, acceptedAt, rowsOf };
   const all = [...reports].filter(
     ([day, report]) => report.rows > 0 && covers(range, day) && !hasFile(foundExport, day, report),
@@ -61,7 +65,11 @@ export async function readLedgerKnowledge(
  *
  * @throws AccessRefused, ServiceUnavailable
  */
-export async function describeLoss(foundExport: FoundExport, bucket: TableObjects, key: string): Promise<string> {
+export async function describeLoss(
+  foundExport: FoundExport,
+  bucket: TableObjects,
+  key: string,
+): Promise<string> {
   if (key.startsWith(`${TABLES_PREFIX}${LEDGER}/`))
     return 'No day would be lost. Corrections, accepts, closes and final days would be lost.';
   const { table, records } = foundExport;

@@ -44,8 +44,7 @@ export function findTables(out: string): ReadonlyMap<string, LocalTable> {
     if (!tableName.safeParse(table).success) continue;
     const name = catalogName(table);
     const same = tables.get(name);
-    if (same)
-      throw new UsageError([`${same.folder} and ${folder} both have the table ${name}; remove one`]);
+    if (same) throw new UsageError([`${same.folder} and ${folder} both have the table ${name}; remove one`]);
     const files = literal(`${escapeGlob(resolve(folder))}/*.parquet`);
     const rows = `SELECT * FROM read_parquet(${files}, union_by_name = true)`;
     tables.set(name, { name, table, folder, files, rows });

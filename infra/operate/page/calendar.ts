@@ -72,7 +72,12 @@ function describeDay({ state, rows, corrections = 0 }: PageDay): string {
 }
 
 function drawLegend(days: readonly PageDay[]): Html {
-  const item = (kind: string | undefined, mark: string | undefined, daysOfKind: readonly PageDay[], words: string) =>
+  const item = (
+    kind: string | undefined,
+    mark: string | undefined,
+    daysOfKind: readonly PageDay[],
+    words: string,
+  ) =>
     daysOfKind.length > 0 && html`<li><i class="day ${kind}">${mark}</i>${daysOfKind.length} ${words}</li>`;
   const states = LEGEND.map((state) => {
     const inState = days.filter((day) => day.state === state);

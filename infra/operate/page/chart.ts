@@ -71,7 +71,8 @@ function createScale(values: readonly number[]) {
   const [least, most] = [Math.min(0, ...values), Math.max(0, ...values)];
   const span = most - least || 1;
   const magnitude = 10 ** Math.floor(Math.log10(span / MAX_LINES));
-  const step = [1, 2, 5, 10].map((factor) => factor * magnitude).find((size) => span / size <= MAX_LINES) ?? span;
+  const step =
+    [1, 2, 5, 10].map((factor) => factor * magnitude).find((size) => span / size <= MAX_LINES) ?? span;
   const [low, high] = [Math.floor(least / step), Math.max(Math.ceil(most / step), least < 0 ? 0 : 1)];
   const lines = Array.from({ length: high - low + 1 }, (_, at) => (high - at) * step);
   const place = (value: number) => Math.round((HEIGHT * (high * step - value)) / ((high - low) * step));

@@ -45,7 +45,11 @@ export function createCommand(): Command {
       const running = findRunning(foundExport, all);
       const judged = await judgeExport(bucket, foundExport, all);
       const gaps = await findAdvertiserGaps(foundExport, judged.days, bucket, options);
-      const { damaged, ...lacking } = describeDaysOf(foundExport, judged, findUnfinished(foundExport, all, options, now));
+      const { damaged, ...lacking } = describeDaysOf(
+        foundExport,
+        judged,
+        findUnfinished(foundExport, all, options, now),
+      );
       const missing = {
         ...lacking,
         ...(running.length > 0 && { running }),

@@ -68,7 +68,9 @@ export function describeStatus(
     ['newest day', newest_day ?? 'nothing is delivered yet'],
     ['days', missing && describeCounts(missing)],
     ...(missing?.runs ?? []).map((run): [string, string] => ['unfinished', describeUnfinished(run)]),
-    ...months.slice(-MAX_MONTHS).map((finality): [string, string] => [finality.month, describeFinality(finality)]),
+    ...months
+      .slice(-MAX_MONTHS)
+      .map((finality): [string, string] => [finality.month, describeFinality(finality)]),
     ...ledger.closed
       .filter(({ days }, at, all) => days > 0 || at === all.length - 1)
       .map((close): [string, string] => [close.month, describeClose(close)]),

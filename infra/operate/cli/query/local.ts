@@ -62,7 +62,13 @@ export async function runLocalQuery(sql: string, out: string, readsAll = false):
     const requests = requestsOf(exports);
     const withoutRows = emptyTables(exports, out, tables);
     const options = { today: today(), config: loadConfig() };
-    await createViews(connection, [...read, ...withoutRows], ledger, options, (table) => requests.get(table) ?? {});
+    await createViews(
+      connection,
+      [...read, ...withoutRows],
+      ledger,
+      options,
+      (table) => requests.get(table) ?? {},
+    );
     // A streamed result that fails halfway looks complete, so DuckDB holds the whole of it.
     const result = await connection.run(sql);
     const types = result.columnTypes();

@@ -37,10 +37,14 @@ export interface LocalRunOptions extends PlatformOptions, RequestOptions, Common
  * @throws UsageError
  */
 export async function checkRun(name: string | undefined, runOptions: LocalRunOptions, now: Date) {
-  const options = runOptions.baseUrl === undefined ? { ...(await lastPlatform(runOptions.out)), ...runOptions } : runOptions;
+  const options =
+    runOptions.baseUrl === undefined
+      ? { ...(await lastPlatform(runOptions.out)), ...runOptions }
+      : runOptions;
   refuse(await findPlatformFaults(options));
   await using bucket = await openToRead({ local: true, out: options.out }, true);
-  const input = runOptions.request ?? withOptions(await findLocalRequest(name, options, bucket, now), options);
+  const input =
+    runOptions.request ?? withOptions(await findLocalRequest(name, options, bucket, now), options);
   const { requests, warnings } = checkRequests(input, now);
   const faults = requests.flatMap((request) => futureFaults(request, now));
   refuse([...columnFaults(requestsIn(input)[0]), ...new Set(faults)]);
@@ -78,7 +82,9 @@ function folderFaults(
   if (input === undefined) return [];
   return requests.flatMap((request) => {
     const { account, name } = request;
-    const before = delivered.find((earlier) => earlier.request.account === account && earlier.request.name === name);
+    const before = delivered.find(
+      (earlier) => earlier.request.account === account && earlier.request.name === name,
+    );
     if (!before || before.hash === requestHash(request, target)) return [];
     return [
       `--out ${out} has ${account}/${name} of another request or revision, whose days this one would replace: ` +

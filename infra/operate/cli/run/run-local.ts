@@ -46,7 +46,12 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /** Some fast runs in a row take less, by the machine's clock. */
 const FAST_RUNS_MS = 60_000;
 
-async function runOnce(name: string | undefined, runOptions: LocalRunOptions, clock: Clock, runsLeft: number) {
+async function runOnce(
+  name: string | undefined,
+  runOptions: LocalRunOptions,
+  clock: Clock,
+  runsLeft: number,
+) {
   const { daily = 1 } = runOptions;
   const { input, requests, options, warnings } = await checkRun(name, runOptions, new Date(clock.now()));
   for (const warning of warnings) warn(warning);

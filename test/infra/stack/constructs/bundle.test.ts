@@ -4,8 +4,8 @@ import { globSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileS
 import { createServer } from 'node:https';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { bundleSources, installForLambda } from '../../../../infra/stack/constructs/bundle.ts';
 import { MEMORY_MB } from '../../../../infra/stack/config/memory.ts';
+import { bundleSources, installForLambda } from '../../../../infra/stack/constructs/bundle.ts';
 import { CERTIFICATE } from '../../../support/certificate.ts';
 import { endOf } from '../../../support/cli.ts';
 import { startServer } from '../../../support/listen.ts';

@@ -99,20 +99,20 @@ it('status and the saved query since-close show what changed after the close', a
   expect(await queryRows('SELECT count(*) FROM daily_days WHERE rows IS NOT NULL', out)).toEqual([['31']]);
 });
 
-it.each([{ options: [] }, { options: ['--anyway'] }])(
-  'close $options leaves the first close of a month as it is',
-  async ({ options }) => {
-    const { close, changes, command } = await openChanged();
-    expect(await close(...options)).toEqual({
-      status: 0,
-      lines: [
-        'acme/daily  2026-10 was closed before. To close it as it is now:',
-        command('close 2026-10 daily --account acme --again'),
-      ],
-    });
-    expect(await changes()).toMatchObject(CHANGES);
-  },
-);
+it.each([
+  { options: [] },
+  { options: ['--anyway'] },
+])('close $options leaves the first close of a month as it is', async ({ options }) => {
+  const { close, changes, command } = await openChanged();
+  expect(await close(...options)).toEqual({
+    status: 0,
+    lines: [
+      'acme/daily  2026-10 was closed before. To close it as it is now:',
+      command('close 2026-10 daily --account acme --again'),
+    ],
+  });
+  expect(await changes()).toMatchObject(CHANGES);
+});
 
 it('close --again refuses a month whose days changed, unless --anyway is given too', async () => {
   const { close, changes } = await openChanged();
