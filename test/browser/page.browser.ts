@@ -13,6 +13,9 @@ import { createChromium } from './chromium.ts';
 const browser = await createChromium();
 afterAll(() => browser[Symbol.asyncDispose]());
 
+/** Pixels of a narrow phone. */
+const PHONE = 375;
+
 const STATES = {
   1: 'there',
   2: 'empty',
@@ -61,7 +64,7 @@ test.each<[string, PageContents]>([
     for (const each of all) each.setAttribute('open', '');
   });
   for (const [colorScheme, width] of [
-    ['light', 390],
+    ['light', PHONE],
     ['dark', 1280],
   ] as const) {
     await page.emulateMedia({ colorScheme });
@@ -79,6 +82,48 @@ test('each state of a day has its own mark, whatever its colour', async () => {
   // The states and the mark of a day that was restated.
   expect(marks).toHaveLength(Object.keys(STATES).length + 1);
   expect(new Set(marks).size).toBe(marks.length);
+});
+
+test('what to do stands beside a short calendar at 1280 pixels, and below it on a phone', async () => {
+  const { page } = await open(pageContents([fullExport(30)]));
+  const placesAt = async (width: number) => {
+    await page.setViewportSize({ width, height: 960 });
+    const [calendar, remedies] = await page.locator('.days > div').evaluateAll((parts) =>
+      parts.map((part) => {
+        const { left, top, right, bottom } = part.getBoundingClientRect();
+        return { left, top, right, bottom };
+      }),
+    );
+    if (!calendar || !remedies) throw new Error('the page has no calendar, or nothing to do');
+    return { isBeside: remedies.left >= calendar.right, isBelow: remedies.top >= calendar.bottom };
+  };
+  expect(await placesAt(1280)).toEqual({ isBeside: true, isBelow: false });
+  expect(await placesAt(PHONE)).toEqual({ isBeside: false, isBelow: true });
+});
+
+test('a table that is cut on a phone has a shadow at its edge, and scrolls', async () => {
+  const { page } = await open(pageContents([fullExport(30), fullExport(30, { name: LONG })]));
+  await page.setViewportSize({ width: PHONE, height: 960 });
+  const tables = await page.evaluate<object[]>(`[...document.querySelectorAll('.wide')].map((table) => ({
+    isCut: table.scrollWidth > table.clientWidth,
+    shadows: getComputedStyle(table).backgroundImage.split('linear-gradient').length - 1,
+    overflow: getComputedStyle(table).overflowX,
+  }))`);
+  expect(tables).toContainEqual({ isCut: true, shadows: 4, overflow: 'auto' });
+});
+
+test('the sum of a chart stays at its right edge, also where its title wraps on a phone', async () => {
+  const metrics = [{ name: 'number_of_purchases_of_new_customers', unit: 'count' }];
+  const { page } = await open(pageContents([fullExport(30, { metrics })]));
+  await page.setViewportSize({ width: PHONE, height: 960 });
+  const edges = await page
+    .locator('figcaption')
+    .first()
+    .evaluate((caption) => ({
+      caption: caption.getBoundingClientRect().right,
+      sum: caption.querySelector('.sum')?.getBoundingClientRect().right,
+    }));
+  expect(edges.sum).toBeCloseTo(edges.caption, 0);
 });
 
 test('one click selects a whole command', async () => {
@@ -100,7 +145,7 @@ test('a link to a folded export opens it', async () => {
 // A sheet of A4 without its margins has 680 pixels. On a screen, commands may break.
 test.each([
   ['print', 'body', 680],
-  ['screen', 'figcaption', 390],
+  ['screen', 'figcaption', PHONE],
   ['screen', 'figcaption', 1100],
 ] as const)('no word is broken in %s: %s, %i pixels wide', async (media, part, width) => {
   const metrics = fullExport(1).metrics.map(({ name }) => ({ name, unit: 'money' }));

@@ -102,13 +102,13 @@ export async function platformFaults(
   required: readonly (keyof PlatformOptions)[],
 ): Promise<string[]> {
   const file = options.credential;
-  const found = file === undefined ? undefined : await stat(file).catch(() => undefined);
-  if (found?.isFile() && found.mode & constants.S_IROTH)
+  const stats = file === undefined ? undefined : await stat(file).catch(() => undefined);
+  if (stats?.isFile() && stats.mode & constants.S_IROTH)
     warn(`every user of this machine can read ${file}; change its mode to 600`);
   const missing = required.filter((name) => options[name] === undefined);
   return [
     ...missing.map((name) => `${by} needs ${PLATFORM_FLAGS[name]}`),
-    ...(found?.isDirectory() ? [`--credential ${file} is a folder`] : []),
+    ...(stats?.isDirectory() ? [`--credential ${file} is a folder`] : []),
   ];
 }
 

@@ -93,9 +93,9 @@ function findRefused(reports: readonly DayReport[]): Gap[] {
     refused ? [{ day, refused }] : [],
   );
   const alike = Map.groupBy(refusing, ({ refused }) => JSON.stringify(refused));
-  return [...alike.values()].flatMap((each) => {
-    const [first] = each;
-    return first ? [{ lacked: first.refused, days: each.map(({ day }) => day) }] : [];
+  return [...alike.values()].flatMap((sameAdvertisers) => {
+    const [first] = sameAdvertisers;
+    return first ? [{ lacked: first.refused, days: sameAdvertisers.map(({ day }) => day) }] : [];
   });
 }
 
@@ -105,7 +105,7 @@ function describeGaps(gaps: readonly Gap[], name: (lacked: CountedAdvertisers) =
     name({ ...counted, advertiser_ids: advertiser_ids.slice(0, MAX_NAMED) });
   const ranges = gaps
     .flatMap(({ lacked, days }) => groupDays(days).map((range) => ({ ...range, lacked })))
-    .sort((one, other) => one.start_date.localeCompare(other.start_date));
+    .sort((first, second) => first.start_date.localeCompare(second.start_date));
   const [first, last] = [ranges[0], ranges.at(-1)];
   if (!first || !last) return undefined;
   const advertiser_ids = [...new Set(gaps.flatMap(({ lacked }) => lacked.advertiser_ids))].sort();

@@ -43,7 +43,7 @@ export function readDue(entry: ConfiguredExport, now: Date): DueRun | undefined 
     ).request;
     return [{ at, start_date, end_date }];
   });
-  const newest = starts.toSorted((one, other) => other.at.getTime() - one.at.getTime())[0];
+  const newest = starts.toSorted((first, second) => second.at.getTime() - first.at.getTime())[0];
   const end_date = latestDate(starts.map((start) => start.end_date));
   return newest && { ...newest, end_date: end_date ?? newest.end_date };
 }
@@ -99,6 +99,6 @@ function findStart({ request, due, keys, runs, asked }: Looking, end_date: strin
   return earlier(start_date, end_date);
 }
 
-function earlier(one: string, other: string): string {
-  return earliest([one, other]) ?? one;
+function earlier(first: string, second: string): string {
+  return earliest([first, second]) ?? first;
 }

@@ -85,21 +85,21 @@ const MEANINGS: Readonly<Partial<Record<DayState, string>>> = {
  */
 export async function judgeExport(
   store: DayStore & Pick<ReadableBucket, 'toFile'>,
-  found: FoundExport,
+  foundExport: FoundExport,
   running: readonly string[] = [],
 ): Promise<JudgedRange> {
-  const { request, due } = found;
-  const runs = found.records.runs.filter((run) => !runningExecution(run, running));
-  const records = { ...found.records, runs };
+  const { request, due } = foundExport;
+  const runs = foundExport.records.runs.filter((run) => !runningExecution(run, running));
+  const records = { ...foundExport.records, runs };
   if (request.kind === 'purchases')
     throw new UsageError([`${request.name} is a query for purchases, so it has no days`]);
-  const range = request.kind === 'list' ? snapshotRange(found) : found.range;
+  const range = request.kind === 'list' ? snapshotRange(foundExport) : foundExport.range;
   const days = daysOf(range);
-  const entries = await readTable(store, found, days);
+  const entries = await readTable(store, foundExport, days);
   const since = request.kind === 'list' ? due : undefined;
   const damaged = entries?.damaged.map(({ key }) => key) ?? [];
-  const judged = judgeStored(days, found, records, entries, since);
-  const without_file = await findWithoutFile(store, found, judged);
+  const judged = judgeStored(days, foundExport, records, entries, since);
+  const without_file = await findWithoutFile(store, foundExport, judged);
   const { months = [] } = entries ?? {};
   return { ...range, days: judged, without_file, months, damaged };
 }
@@ -107,21 +107,21 @@ export async function judgeExport(
 /** Only the ledger tells that a day showed a report whose file was replaced. */
 async function findWithoutFile(
   store: Pick<ReadableBucket, 'list' | 'readEnd' | 'toFile'>,
-  found: FoundExport,
+  foundExport: FoundExport,
   days: readonly StoredDay[],
 ): Promise<ReadonlySet<string>> {
   const behind = days.filter(({ state }) => state === 'behind');
   const removed = behind.filter(({ delivery }) => delivery?.removed).map(({ day }) => day);
-  const isReport = found.table?.kind === 'report';
+  const isReport = foundExport.table?.kind === 'report';
   if (behind.length === removed.length || !isReport) return new Set(removed);
-  const { lost } = await readLedgerKnowledge(found, store, found.range);
+  const { lost } = await readLedgerKnowledge(foundExport, store, foundExport.range);
   return new Set([...removed, ...behind.map(({ day }) => day).filter((day) => lost.has(day))]);
 }
 
 /** The day of the newest snapshot. */
 function snapshotRange({ records: { deliveries }, range }: FoundExport): DateRange {
   const newest = deliveries.toSorted(
-    (one, other) => Date.parse(other.created_at) - Date.parse(one.created_at),
+    (first, second) => Date.parse(second.created_at) - Date.parse(first.created_at),
   )[0];
   if (newest) return { start_date: newest.start_date, end_date: newest.end_date };
   return range;
@@ -132,17 +132,17 @@ function snapshotRange({ records: { deliveries }, range }: FoundExport): DateRan
  * an account finishes all accounts of its run that are not done: an execution that was never started has none.
  */
 export function findUnfinished(
-  found: FoundExport,
+  foundExport: FoundExport,
   running: readonly string[],
   folder: Folder,
   now: Date,
 ): UnfinishedRun[] {
-  const { records } = found;
+  const { records } = foundExport;
   return records.runs.flatMap((run) => {
     if (runningExecution(run, running) || isForgotten(run, now)) return [];
     const open = daysToRenew(run, records.deliveries);
     if (open.length === 0) return [];
-    const judged = judgeStored(open, found, records, undefined);
+    const judged = judgeStored(open, foundExport, records, undefined);
     const missing = judged.filter(({ state }) => state === 'missing').length;
     return [
       {
@@ -226,7 +226,7 @@ function groupStates(days: readonly StoredDay[], withoutFile: ReadonlySet<string
       };
     }),
   );
-  return ranges.toSorted((one, other) => one.start_date.localeCompare(other.start_date));
+  return ranges.toSorted((first, second) => first.start_date.localeCompare(second.start_date));
 }
 
 /** What the days of a range are, and why, in words. */

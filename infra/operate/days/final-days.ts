@@ -40,7 +40,7 @@ export function judgeMonths(
   });
   if (days.every(({ shown }) => shown === undefined)) return [];
   return [...Map.groupBy(judged, ({ day }) => day.slice(0, 'YYYY-MM'.length))].map(([month, all]) => {
-    const counts = KINDS.map((kind) => [kind, all.filter((each) => each.kind === kind).length]);
+    const counts = KINDS.map((kind) => [kind, all.filter((day) => day.kind === kind).length]);
     const finality: MonthFinality = { month, ...Object.fromEntries(counts) };
     const unverified = all.filter(({ kind }) => kind === 'unverified');
     const [first, last] = [unverified[0], unverified.at(-1)];
@@ -67,7 +67,7 @@ export function describeClose({ closed_on, days, changes }: ClosedMonth): string
   if (days === 0) return `closed on ${closed_on}, unchanged since`;
   const named = Object.entries(changes)
     .filter(([name, change]) => change !== 0 && findMetric(name)?.adds_up)
-    .toSorted(([one], [other]) => Number(other === 'spend') - Number(one === 'spend'))
+    .toSorted(([first], [second]) => Number(second === 'spend') - Number(first === 'spend'))
     .slice(0, MAX_CHANGES)
     .map(([name, change]) => `${name} ${change > 0 ? '+' : '-'}${describeAmount(name, Math.abs(change))}`);
   return `closed on ${closed_on}; since the close: ${[count(days, 'day'), ...named].join(', ')}`;

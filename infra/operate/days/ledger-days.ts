@@ -140,8 +140,8 @@ async function load(database: Database, path: string, id: string, month: string,
   ].join(' AND ');
   try {
     const described = await database.query(`DESCRIBE FROM ${parquet(path)}`);
-    const found = described.map(({ column_name, column_type }) => `${column_name} ${column_type}`);
-    if (found.join() !== columns.join()) return false;
+    const present = described.map(({ column_name, column_type }) => `${column_name} ${column_type}`);
+    if (present.join() !== columns.join()) return false;
     const [wrong] = await database.query(
       `SELECT count(*) AS rows FROM ${parquet(path)} WHERE (${isTrue}) IS NOT TRUE`,
     );
@@ -182,7 +182,7 @@ export async function readLedger(
        sum(difference)::DOUBLE AS difference FROM (${RECONCILIATION}) GROUP BY ALL ORDER BY metric`,
   );
   return (table: string, account: string) => {
-    const rowsOf = (found: typeof days) => found.get(`${table}/${account}`) ?? [];
+    const rowsOf = (rows: typeof days) => rows.get(`${table}/${account}`) ?? [];
     return {
       /** By date. */
       days: new Map(rowsOf(days).map((row) => [String(row.date), toDay(row)])),

@@ -27,17 +27,21 @@ type TableObjects = Pick<ReadableBucket, 'list' | 'readEnd' | 'toFile'>;
  * @throws AccessRefused, ServiceUnavailable
  */
 export async function readLedgerKnowledge(
-  found: FoundExport,
+  foundExport: FoundExport,
   bucket: TableObjects,
   range: DateRange,
 ): Promise<LedgerKnowledge> {
-  const { table, request } = found;
+  const { table, request } = foundExport;
   const nothing = { without_file: [], lost: new Map(), empty: [] };
   if (!table) return { ...nothing, acceptedAt: () => undefined, rowsOf: () => undefined };
-  const { reports, shown, empty, acceptedAt, rowsOf } = await readReportsThatCount(found, bucket, table);
+  const { reports, shown, empty, acceptedAt, rowsOf } = await readReportsThatCount(
+    foundExport,
+    bucket,
+    table,
+  );
   if (table.kind !== 'report') return { ...nothing, acceptedAt, rowsOf };
   const all = [...reports].filter(
-    ([day, report]) => report.rows > 0 && covers(range, day) && !hasFile(found, day, report),
+    ([day, report]) => report.rows > 0 && covers(range, day) && !hasFile(foundExport, day, report),
   );
   const isShown = ([day, report]: readonly [string, ReportId]) =>
     shown[day] !== undefined && compareReports(shown[day], report) === 0;
@@ -50,7 +54,7 @@ export async function readLedgerKnowledge(
     })),
   );
   const needed = empty.flatMap(({ days, ...report }) => {
-    const some = days.filter(({ day }) => covers(range, day) && !hasFile(found, day, report.version));
+    const some = days.filter(({ day }) => covers(range, day) && !hasFile(foundExport, day, report.version));
     return some.length > 0 ? [{ ...report, days: some }] : [];
   });
   return { without_file, lost: new Map(byPlace.get(false)), acceptedAt, rowsOf, empty: needed };
@@ -61,22 +65,26 @@ export async function readLedgerKnowledge(
  *
  * @throws AccessRefused, ServiceUnavailable
  */
-export async function describeLoss(found: FoundExport, bucket: TableObjects, key: string): Promise<string> {
+export async function describeLoss(
+  foundExport: FoundExport,
+  bucket: TableObjects,
+  key: string,
+): Promise<string> {
   if (key.startsWith(`${TABLES_PREFIX}${LEDGER}/`))
     return 'No day would be lost. Corrections, accepts, closes and final days would be lost.';
-  const { table, records } = found;
+  const { table, records } = foundExport;
   if (table?.kind !== 'report') {
     const [newest] = records.deliveries
-      .filter((delivery) => requestToWrite(found, delivery))
-      .toSorted((one, other) => compareReports(other, one));
+      .filter((delivery) => requestToWrite(foundExport, delivery))
+      .toSorted((first, second) => compareReports(second, first));
     return describeLostDays(newest && (newest.lost || newest.removed) ? daysOf(newest) : []);
   }
-  const { reports } = await readReportsThatCount(found, bucket, table);
+  const { reports } = await readReportsThatCount(foundExport, bucket, table);
   const month = /\.(\d{4}-\d{2})\.parquet$/.exec(key)?.[1] ?? '';
   const ofMonth = [...reports].filter(([day]) => day.startsWith(month));
   if (ofMonth.length === 0)
     return 'The ledger has no rows of this month, so nothing tells which days would be lost.';
-  const lost = ofMonth.filter(([day, report]) => report.rows > 0 && !hasFile(found, day, report));
+  const lost = ofMonth.filter(([day, report]) => report.rows > 0 && !hasFile(foundExport, day, report));
   return describeLostDays(lost.map(([day]) => day));
 }
 
@@ -88,11 +96,11 @@ function describeLostDays(days: readonly string[]): string {
 
 /** What the ledger tells of reports. The newest one of a day that counts is the table's, where that is newer. */
 async function readReportsThatCount(
-  found: FoundExport,
+  foundExport: FoundExport,
   bucket: TableObjects,
   table: Pick<AccountTable, 'table' | 'account'>,
 ) {
-  const ledger = await readReports(found, bucket);
+  const ledger = await readReports(foundExport, bucket);
   const { reports } = ledger;
   const { months } = await readEntries(bucket, table);
   const shown: ShownDays = Object.assign({}, ...months.map(({ days }) => days));
@@ -105,9 +113,9 @@ async function readReportsThatCount(
   return { ...ledger, shown };
 }
 
-function hasFile(found: FoundExport, day: string, report: ReportId): boolean {
-  return found.records.deliveries.some((delivery) => {
-    const isWritable = requestToWrite(found, delivery) && !delivery.lost && !delivery.removed;
+function hasFile(foundExport: FoundExport, day: string, report: ReportId): boolean {
+  return foundExport.records.deliveries.some((delivery) => {
+    const isWritable = requestToWrite(foundExport, delivery) && !delivery.lost && !delivery.removed;
     return isWritable && covers(delivery, day) && compareReports(delivery, report) === 0;
   });
 }

@@ -42,51 +42,70 @@ export async function readExports(
   if (local && all.length + unreadable.length === 0) throw createNoRunsError(out);
   const running = local ? [] : await (await import('../executions/deployed.ts')).listRunning();
   const platform = local ? await lastPlatform(out) : {};
-  const read = async (found: FoundExport) => {
-    const { request, records } = found;
-    const { account, name, kind } = request;
-    const executions = runningOf(found, running);
-    const judged = kind === 'purchases' ? undefined : await judgeExport(bucket, found, executions);
-    const unfinished = findUnfinished(found, executions, folder, now);
-    const end_date = latestDate(records.deliveries.map((delivery) => delivery.end_date));
-    const failure = openFailure(found, judged, unfinished);
-    const gaps = judged && (await findAdvertiserGaps(found, judged.days, bucket, folder));
-    return {
-      account,
-      name,
-      found,
-      /** The executions of a stack that run, newest first. Of a folder, nobody knows. */
-      running: executions as readonly string[],
-      last: findLastRun(records, executions),
-      /** The last day that a manifest covers. */
-      newest_day: end_date === undefined ? undefined : addDays(end_date, -1),
-      judged,
-      /** As `missing` shows them. */
-      missing: judged && describeDaysOf(found, judged, unfinished),
-      /** Nothing for a request that names its advertisers. */
-      newcomers: gaps?.newcomers,
-      refused: gaps?.refused,
-      gaps,
-      /** The latest one that matters still. A local run has the advice of this machine. */
-      failure: failure && local ? adviseLocally(failure, { ...platform, account, out }) : failure,
-    };
-  };
+  const place = { folder, bucket, running, platform, now };
+  const read = (foundExport: FoundExport) => readRecordsOf(foundExport, place);
   const exports = await pMap(all, read, { concurrency: PARALLEL });
   const config = loadConfig();
-  const since = exports.flatMap(({ account, name, found, judged }) =>
-    found.table && judged ? [[`${account}.${name}`, judged.start_date] as const] : [],
+  const since = exports.flatMap(({ account, name, foundExport, judged }) =>
+    foundExport.table && judged ? [[`${account}.${name}`, judged.start_date] as const] : [],
   );
   const readDays = await readLedger(bucket, new Map(since), config, now);
-  const described = exports.map(({ judged, gaps, ...each }) => {
-    const ledger = readDays(each.found.table?.table ?? '', each.account);
-    const isReport = each.found.table?.kind === 'report';
+  const described = exports.map(({ judged, gaps, ...exported }) => {
+    const ledger = readDays(exported.foundExport.table?.table ?? '', exported.account);
+    const isReport = exported.foundExport.table?.kind === 'report';
     /** The months of a report with a table. */
     const months: readonly MonthFinality[] =
-      judged && isReport ? judgeMonths(judged, ledger.days, each, config, folder) : [];
-    const records = each.missing?.damaged ?? each.found.records.damaged;
+      judged && isReport ? judgeMonths(judged, ledger.days, exported, config, folder) : [];
+    const records = exported.missing?.damaged ?? exported.foundExport.records.damaged;
     /** The keys of objects that cannot be read, or tell what cannot be true. */
     const damaged: readonly string[] = [...records, ...(gaps?.damaged ?? []), ...ledger.damaged];
-    return { ...each, days: judged?.days, ledger, months, damaged };
+    return { ...exported, days: judged?.days, ledger, months, damaged };
   });
   return { exports: described, unreadable };
+}
+
+/** Where exports are looked for, and what of it is the same for all of them. */
+interface StatusPlace {
+  readonly folder: Folder;
+  readonly bucket: ReadableBucket;
+  /** The executions of a stack that run. */
+  readonly running: Parameters<typeof runningOf>[1];
+  /** The platform of a folder's last run. */
+  readonly platform: Partial<Awaited<ReturnType<typeof lastPlatform>>>;
+  readonly now: Date;
+}
+
+/** Reads an export without its ledger, which is read for all exports at once. */
+async function readRecordsOf(
+  foundExport: FoundExport,
+  { folder, bucket, running, platform, now }: StatusPlace,
+) {
+  const { request, records } = foundExport;
+  const { account, name, kind } = request;
+  const executions = runningOf(foundExport, running);
+  const judged = kind === 'purchases' ? undefined : await judgeExport(bucket, foundExport, executions);
+  const unfinished = findUnfinished(foundExport, executions, folder, now);
+  const end_date = latestDate(records.deliveries.map((delivery) => delivery.end_date));
+  const failure = openFailure(foundExport, judged, unfinished);
+  const gaps = judged && (await findAdvertiserGaps(foundExport, judged.days, bucket, folder));
+  return {
+    account,
+    name,
+    foundExport,
+    /** The executions of a stack that run, newest first. Of a folder, nobody knows. */
+    running: executions as readonly string[],
+    last: findLastRun(records, executions),
+    /** The last day that a manifest covers. */
+    newest_day: end_date === undefined ? undefined : addDays(end_date, -1),
+    judged,
+    /** As `missing` shows them. */
+    missing: judged && describeDaysOf(foundExport, judged, unfinished),
+    /** Nothing for a request that names its advertisers. */
+    newcomers: gaps?.newcomers,
+    refused: gaps?.refused,
+    gaps,
+    /** The latest one that matters still. A local run has the advice of this machine. */
+    failure:
+      failure && folder.local ? adviseLocally(failure, { ...platform, account, out: folder.out }) : failure,
+  };
 }

@@ -69,8 +69,8 @@ export type RunningExecution = Awaited<ReturnType<typeof listRunning>>[number];
 /** The executions that run, newest first. */
 export async function listRunning() {
   const { sfn, running } = await findRunning();
-  const found = running.map(({ executionArn }) => sfn.describeExecution({ executionArn }));
-  return (await Promise.all(found)).map(summarize);
+  const descriptions = running.map(({ executionArn }) => sfn.describeExecution({ executionArn }));
+  return (await Promise.all(descriptions)).map(summarize);
 }
 
 /** Their names alone need no call for each. */
@@ -155,7 +155,7 @@ export async function explainExecution(name: string) {
     summary: summarize(execution),
     end: await readEnd(sfn, execution),
     /** The windows that have begun, the newest days first. */
-    windows: windows.sort((one, other) => other.window.start_date.localeCompare(one.window.start_date)),
+    windows: windows.sort((first, second) => second.window.start_date.localeCompare(first.window.start_date)),
     /** The page in AWS's console, with every state and its input and output. */
     console: consoleLink(executionArn),
   };

@@ -72,13 +72,18 @@ function describeDay({ state, rows, corrections = 0 }: PageDay): string {
 }
 
 function drawLegend(days: readonly PageDay[]): Html {
-  const item = (kind: string | undefined, mark: string | undefined, own: readonly PageDay[], words: string) =>
-    own.length > 0 && html`<li><i class="day ${kind}">${mark}</i>${own.length} ${words}</li>`;
+  const item = (
+    kind: string | undefined,
+    mark: string | undefined,
+    daysOfKind: readonly PageDay[],
+    words: string,
+  ) =>
+    daysOfKind.length > 0 && html`<li><i class="day ${kind}">${mark}</i>${daysOfKind.length} ${words}</li>`;
   const states = LEGEND.map((state) => {
-    const own = days.filter((day) => day.state === state);
+    const inState = days.filter((day) => day.state === state);
     // Without a table, nobody knows the rows of a day.
-    const isKnown = state !== 'there' || own.some(({ rows }) => rows !== undefined);
-    return item(classOf(state), MARKS[state], own, isKnown ? WORDS[state] : 'delivered');
+    const isKnown = state !== 'there' || inState.some(({ rows }) => rows !== undefined);
+    return item(classOf(state), MARKS[state], inState, isKnown ? WORDS[state] : 'delivered');
   });
   const corrected = days.filter(({ corrections }) => corrections);
   return html`<ul class=legend>${states}${item('', CORRECTED, corrected, 'corrected later')}</ul>`;

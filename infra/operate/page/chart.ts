@@ -28,14 +28,14 @@ export function drawChart({ name, unit }: PageMetric, days: readonly PageDay[]):
 export function drawCurve(name: string, points: readonly CurvePoint[]): Html {
   const shares = new Map(points.map(({ age, share }) => [age, share === null ? undefined : share * 100]));
   const ages = Array.from({ length: Math.min(MAX_AGE, Math.max(...shares.keys())) }, (_, at) => at + 1);
-  const said = ages.flatMap((age) => {
+  const descriptions = ages.flatMap((age) => {
     const share = shares.get(age);
     if (share === undefined) return [];
     return `${formatNumber(Math.round(share * 10) / 10)} % after ${count(age, 'day')}`;
   });
   const caption = html`<b>${isolate(name)}</b> <span class=unit>in %</span>`;
   const values = ages.map((age) => shares.get(age));
-  return drawBars(caption, `${name}: ${said.join(', ')}`, values, (at) => String(ages[at]));
+  return drawBars(caption, `${name}: ${descriptions.join(', ')}`, values, (at) => String(ages[at]));
 }
 
 function drawBars(
@@ -71,7 +71,8 @@ function createScale(values: readonly number[]) {
   const [least, most] = [Math.min(0, ...values), Math.max(0, ...values)];
   const span = most - least || 1;
   const magnitude = 10 ** Math.floor(Math.log10(span / MAX_LINES));
-  const step = [1, 2, 5, 10].map((each) => each * magnitude).find((each) => span / each <= MAX_LINES) ?? span;
+  const step =
+    [1, 2, 5, 10].map((factor) => factor * magnitude).find((size) => span / size <= MAX_LINES) ?? span;
   const [low, high] = [Math.floor(least / step), Math.max(Math.ceil(most / step), least < 0 ? 0 : 1)];
   const lines = Array.from({ length: high - low + 1 }, (_, at) => (high - at) * step);
   const place = (value: number) => Math.round((HEIGHT * (high * step - value)) / ((high - low) * step));

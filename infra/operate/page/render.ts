@@ -51,7 +51,7 @@ ${exports.length > 1 && compareExports(exports)}
 </header>
 <main>
 ${damaged.length > 0 && drawDamage(damaged)}
-${exports.map((each, at) => drawExport(each, `export-${at + 1}`, { many: exports.length, isLocal: is_local }))}
+${exports.map((pageExport, at) => drawExport(pageExport, `export-${at + 1}`, { many: exports.length, isLocal: is_local }))}
 </main>
 ${exports.some(({ metrics }) => metrics.length > 0) && html`<footer><p class=note>The numbers of each day in a terminal:</p>${copyable(query)}</footer>`}
 </body>
@@ -64,14 +64,14 @@ function describeAll(exports: readonly PageExport[]): string {
   const [only, ...others] = exports;
   if (!only) return 'No export yet';
   if (others.length === 0) return describeExport(only);
-  const troubled = exports.filter((each) => findTrouble(each).length > 0).length;
+  const troubled = exports.filter((pageExport) => findTrouble(pageExport).length > 0).length;
   if (troubled === 0) return `Nothing is missing from ${count(exports.length, 'export')}`;
   return `${troubled} of ${count(exports.length, 'export')} ${troubled === 1 ? 'needs' : 'need'} attention`;
 }
 
-function describeExport(each: PageExport): string {
-  const { days = 0, counts } = each.missing ?? {};
-  const trouble = findTrouble(each);
+function describeExport(pageExport: PageExport): string {
+  const { days = 0, counts } = pageExport.missing ?? {};
+  const trouble = findTrouble(pageExport);
   const fine = days > 0 ? `Nothing is missing from ${count(days, 'day')}` : 'Nothing is missing';
   const older = counts?.older ?? 0;
   const words = older > 0 ? [`${count(older, 'day')} ${STATE_WORDS.older}`] : [];
@@ -110,8 +110,8 @@ function compareExports(exports: readonly PageExport[]): Html {
   const states = LISTED.filter(
     (state) => state === 'missing' || exports.some(({ missing }) => missing?.counts[state]),
   );
-  const rows = exports.map((each, at) => {
-    const { account, name, newest_day, days_behind, running, last, failure, missing } = each;
+  const rows = exports.map((pageExport, at) => {
+    const { account, name, newest_day, days_behind, running, last, failure, missing } = pageExport;
     const end = running.length > 0 ? 'running' : last ? breakable(describeEnd(last)) : '–';
     return [
       html`<a href="#export-${at + 1}">${isolate(account)}/${isolate(name)}</a>`,
@@ -132,33 +132,33 @@ function compareExports(exports: readonly PageExport[]): Html {
 
 /** @param id is inside of the details, so that a link to it opens them */
 function drawExport(
-  each: PageExport,
+  pageExport: PageExport,
   id: string,
   { many, isLocal }: { readonly many: number; readonly isLocal: boolean },
 ): Html {
-  const { account, name } = each;
-  const verdict = many > 1 && html`<span class=verdict>${describeExport(each)}</span>`;
+  const { account, name } = pageExport;
+  const verdict = many > 1 && html`<span class=verdict>${describeExport(pageExport)}</span>`;
   const heading = html`<h2><span class=account>${isolate(account)}/</span>${isolate(name)}</h2>${verdict}`;
-  if (many > MAX_OPEN && findTrouble(each).length === 0)
+  if (many > MAX_OPEN && findTrouble(pageExport).length === 0)
     return html`<section class=fine>
 <details><summary>${heading}</summary>
 <div id="${id}">
-${drawParts(each, isLocal)}</div></details>
+${drawParts(pageExport, isLocal)}</div></details>
 </section>
 `;
   return html`<section id="${id}">
 ${heading}
-${drawParts(each, isLocal)}</section>
+${drawParts(pageExport, isLocal)}</section>
 `;
 }
 
-function drawParts(each: PageExport, isLocal: boolean): Html {
-  const { account, kind, days, remedies, months, metrics, curve, closed, failure, table } = each;
-  const { warnings, compared, damaged } = each;
+function drawParts(pageExport: PageExport, isLocal: boolean): Html {
+  const { account, kind, days, remedies, months, metrics, curve, closed, failure, table } = pageExport;
+  const { warnings, compared, damaged } = pageExport;
   // A list shows one snapshot only.
   const calendar = kind === 'report' && days.length > 0 && drawCalendar(days);
   const recent = days.slice(-RECENT_DAYS);
-  return html`${drawFacts(each)}
+  return html`${drawFacts(pageExport)}
 ${failure && drawFailure(failure, isLocal)}
 ${damaged.length > 0 && drawDamage(damaged)}
 ${warnings.length > 0 && fold(count(warnings.length, 'warning'), html`<ul class=ranges>${warnings.map((text) => html`<li>${breakable(text)}`)}</ul>`)}
@@ -189,11 +189,11 @@ function drawRestatements({ points, look_back, configured }: PageCurve): Html {
   const ofMetrics = Map.groupBy(points, ({ metric }) => metric);
   return html`<p><b>last_${look_back}_days</b> would have caught 99 % of the changes of ${count(days, 'final day')}${have}.</p>
 <p class=note>Of its final value, each metric showed at an age of so many days:</p>
-<div class=metrics>${[...ofMetrics].map(([name, own]) => drawCurve(name, own))}</div>`;
+<div class=metrics>${[...ofMetrics].map(([name, pointsOfMetric]) => drawCurve(name, pointsOfMetric))}</div>`;
 }
 
-function drawFacts(each: PageExport): Html {
-  const { newest_day, delivered_at, days_behind, kind, days, running, last, time_zone } = each;
+function drawFacts(pageExport: PageExport): Html {
+  const { newest_day, delivered_at, days_behind, kind, days, running, last, time_zone } = pageExport;
   const behind = days_behind === 0 ? ' (up to date)' : ` (${count(days_behind ?? 0, 'day')} behind)`;
   const items = kind === 'list' ? days.at(-1)?.rows : undefined;
   return drawPairs([

@@ -54,9 +54,9 @@ export function drawMonths(
   isLocal: boolean,
 ): Html {
   const lines: { names: string[]; words: string; verify: MonthFinality['verify'] }[] = [];
-  for (const month of [...new Set([...months, ...closed].map((each) => each.month))].sort()) {
-    const finality = months.find((each) => each.month === month);
-    const close = closed.find((each) => each.month === month);
+  for (const month of [...new Set([...months, ...closed].map(({ month }) => month))].sort()) {
+    const finality = months.find((judged) => judged.month === month);
+    const close = closed.find((closing) => closing.month === month);
     const facts = [finality && describeFinality(finality), close && describeClose(close)];
     const words = facts.filter((fact) => fact !== undefined).join(', ');
     const name = `${monthName(month)} ${month.slice(0, 4)}`;

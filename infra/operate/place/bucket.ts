@@ -69,17 +69,17 @@ function readFolder(directory: string, bucket: string): ReadableBucket {
   return {
     list: (prefix, after) => listKeys(directory, bucket, prefix, after),
     async getText(key) {
-      const found = find(key);
-      return found && readFile(found.path, 'utf8');
+      const object = find(key);
+      return object && readFile(object.path, 'utf8');
     },
     async head(key) {
-      const found = find(key);
-      return found && { crc32: found.crc32, ...(found.versionId && { version_id: found.versionId }) };
+      const object = find(key);
+      return object && { crc32: object.crc32, ...(object.versionId && { version_id: object.versionId }) };
     },
     async readEnd(key, length) {
-      const found = find(key);
-      if (!found) return undefined;
-      await using file = await open(found.path);
+      const object = find(key);
+      if (!object) return undefined;
+      await using file = await open(object.path);
       const { size } = await file.stat();
       const bytes = Buffer.alloc(Math.min(length, size));
       if (size > 0) await file.read({ buffer: bytes, position: size - bytes.length });
@@ -106,7 +106,7 @@ async function findBucket(out: string): Promise<string | undefined> {
   const entries = await readdir(out, { withFileTypes: true }).catch(() => []);
   for (const { name } of entries.filter((entry) => entry.isDirectory())) {
     const inside = await readdir(`${out}/${name}`).catch(() => []);
-    if (inside.some((each) => `${each}/` === EXPORTS_PREFIX)) return name;
+    if (inside.some((entry) => `${entry}/` === EXPORTS_PREFIX)) return name;
   }
   return undefined;
 }

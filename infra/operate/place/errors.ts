@@ -84,8 +84,8 @@ function needs(permissions: string): string {
 
 /** @param happened ends with the error's name, which is just `Error` if the SDK has none */
 function quoteAws(happened: string, { name, message }: Error): string {
-  const said = message === name ? '' : `: ${toPrintable(message).replace(/\.$/, '')}`;
-  return `${happened.replace(/ \(Error\)$/, '')}${said}.`;
+  const details = message === name ? '' : `: ${toPrintable(message).replace(/\.$/, '')}`;
+  return `${happened.replace(/ \(Error\)$/, '')}${details}.`;
 }
 
 /** An error of a step speaks of the function's role. Here it is this person. Returns others unchanged. */
@@ -140,5 +140,5 @@ export function toPrintable(line: string): string {
 /** Like JSON.stringify, and escapes the characters that a terminal obeys. */
 export function toPrintableJson(value: unknown): string {
   const toCode = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  return JSON.stringify(value).replace(UNPRINTABLE, (found) => [...found].map(toCode).join(''));
+  return JSON.stringify(value).replace(UNPRINTABLE, (characters) => [...characters].map(toCode).join(''));
 }

@@ -17,10 +17,10 @@ export function inputOf(request: ExportRequest): unknown {
 /** @param todo what to do then @throws UsageError if several accounts have an export */
 export function checkOneAccount(
   name: string,
-  found: readonly { readonly account: string }[],
+  requests: readonly { readonly account: string }[],
   todo = 'choose one with --account',
 ): void {
-  const distinct = [...new Set(found.map(({ account }) => account))].sort();
+  const distinct = [...new Set(requests.map(({ account }) => account))].sort();
   if (distinct.length < 2) return;
   throw new UsageError([`${distinct.join(' and ')} have an export ${name}; ${todo}`]);
 }

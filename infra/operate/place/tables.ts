@@ -11,10 +11,10 @@ import { readDeployment, requireOutput } from './deployment.ts';
 import { UsageError } from './errors.ts';
 
 /** The tables that these exports write. */
-export function documentTables(found: readonly Pick<FoundExport, 'input'>[]): DocumentedTable[] {
+export function documentTables(exports: readonly Pick<FoundExport, 'input'>[]): DocumentedTable[] {
   const config = loadConfig();
   if (!config.tables) return [];
-  const entries = found.map(({ input }) => withColumns(Object(input), config.exports));
+  const entries = exports.map(({ input }) => withColumns(Object(input), config.exports));
   const schemas = tablesOf(entries, { platform: '', revision: '' }, config);
   return schemas.map((schema) => documentTable(schema, entries));
 }
@@ -36,8 +36,8 @@ export async function findDocumentedTables(folder: Folder): Promise<DocumentedTa
 
 async function documentFolder(folder: Folder, present: ReadonlyMap<string, LocalTable>) {
   await using bucket = await openToRead(folder);
-  const found = await findExports(undefined, folder, bucket, new Date());
-  return documentTables(found).filter(({ table }) => present.has(catalogName(table)));
+  const exports = await findExports(undefined, folder, bucket, new Date());
+  return documentTables(exports).filter(({ table }) => present.has(catalogName(table)));
 }
 
 /**

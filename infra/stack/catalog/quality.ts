@@ -32,7 +32,7 @@ const HOUR = 60 * 60 * 1000;
  * @param exports of the config. Finds the exports that write the table among them
  */
 export function freshness({ table }: DocumentedTable, exports: readonly ConfiguredExport[]) {
-  const runs = exports.filter(({ name }) => name === table).flatMap((each) => each.runs);
+  const runs = exports.filter(({ name }) => name === table).flatMap(({ runs }) => runs);
   const promised = runs.flatMap(({ schedule, ready_by }) => {
     if (!schedule?.enabled || ready_by === undefined) return [];
     const { expression, time_zone = 'UTC' } = schedule;
@@ -48,5 +48,5 @@ export function freshness({ table }: DocumentedTable, exports: readonly Configur
     // The day on which the clocks go back has an hour more.
     return [{ hours: Math.ceil(Math.max(...ages)) + 1, readyBy: `${ready_by} in ${time_zone}` }];
   });
-  return promised.toSorted((one, other) => one.hours - other.hours)[0];
+  return promised.toSorted((first, second) => first.hours - second.hours)[0];
 }

@@ -167,8 +167,8 @@ function describeColumn(
   const metric = type === 'string' ? undefined : findMetric(name);
   if (!metric) {
     const known = OWN_COLUMNS.get(name) ?? findDimension(name)?.meaning;
-    const other = type === 'string' ? 'a dimension of the report' : 'a metric of the report';
-    return { meaning: `${capitalize(known ?? other)}${field}` };
+    const unknown = type === 'string' ? 'a dimension of the report' : 'a metric of the report';
+    return { meaning: `${capitalize(known ?? unknown)}${field}` };
   }
   const { meaning, unit, adds_up } = metric;
   const [currency = unit, ...others] = new Set(Object.values(schema.currencies));

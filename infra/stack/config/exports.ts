@@ -117,7 +117,7 @@ const Type = z.string().refine(isColumnType, TYPES);
 
 /** A type, or an object with the type, the field of the file or both. */
 const Declared = z.preprocess(
-  (given) => (typeof given === 'string' ? { type: given } : given),
+  (column) => (typeof column === 'string' ? { type: column } : column),
   z.strictObject({ type: Type.exactOptional(), from: FieldOfFile.exactOptional() }),
 );
 
@@ -189,6 +189,6 @@ function isColumnType(text: string): text is ColumnType {
 }
 
 /** Compares names of fields, whose case does not matter. */
-export function isSame(one: string, other: string): boolean {
-  return one.toLowerCase() === other.toLowerCase();
+export function isSame(first: string, second: string): boolean {
+  return first.toLowerCase() === second.toLowerCase();
 }

@@ -10,7 +10,7 @@ export const TimeZone = z.string().refine(isTimeZone, 'must be an IANA time zone
 
 /** When EventBridge Scheduler starts a run: an expression, or an object with one. */
 const RunSchedule = z.preprocess(
-  (given) => (typeof given === 'string' ? { expression: given } : given),
+  (schedule) => (typeof schedule === 'string' ? { expression: schedule } : schedule),
   z.strictObject({
     expression: z
       .string()

@@ -13,17 +13,17 @@ const DATA_KEY_REUSE = 300;
  * The customer managed key that encrypts secrets, objects, executions, logs, the dead-letter queue and
  * alarms. Without one, everything is encrypted with keys that AWS manages.
  *
- * @param given a key of the caller
+ * @param callersKey a key of the caller
  */
 export function createEncryptionKey(
   scope: Construct,
   id: string,
   { stack, kms_key }: Config,
-  given?: IKey,
+  callersKey?: IKey,
 ): IKey | undefined {
-  if (!given && kms_key === undefined) return undefined;
+  if (!callersKey && kms_key === undefined) return undefined;
   const key =
-    given ??
+    callersKey ??
     new Key(scope, id, {
       description: `Encrypts everything that ${stack} stores`,
       enableKeyRotation: true,

@@ -38,14 +38,18 @@ export function createCommand(): Command {
       if (!options.local) findConfigured(name, options);
       await using bucket = await openToRead(options);
       const now = new Date();
-      const found = await findExport(name, options, bucket, now, options);
+      const foundExport = await findExport(name, options, bucket, now, options);
       const all = options.local
         ? []
         : await (await import('../../executions/deployed.ts')).listRunningNames();
-      const running = findRunning(found, all);
-      const judged = await judgeExport(bucket, found, all);
-      const gaps = await findAdvertiserGaps(found, judged.days, bucket, options);
-      const { damaged, ...lacking } = describeDaysOf(found, judged, findUnfinished(found, all, options, now));
+      const running = findRunning(foundExport, all);
+      const judged = await judgeExport(bucket, foundExport, all);
+      const gaps = await findAdvertiserGaps(foundExport, judged.days, bucket, options);
+      const { damaged, ...lacking } = describeDaysOf(
+        foundExport,
+        judged,
+        findUnfinished(foundExport, all, options, now),
+      );
       const missing = {
         ...lacking,
         ...(running.length > 0 && { running }),
@@ -53,7 +57,7 @@ export function createCommand(): Command {
         damaged: [...damaged, ...gaps.damaged],
       };
       if (options.json) printDocument(missing);
-      else printLines(describeMissing(missing, found.request, options));
+      else printLines(describeMissing(missing, foundExport.request, options));
     });
 }
 

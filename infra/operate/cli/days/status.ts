@@ -46,13 +46,13 @@ function drawDamage(key: string): string {
   return `  ${'damaged'.padEnd(12)}${describeDamage(key)}`;
 }
 
-function toDocument({ name, found: _, days: __, missing, ledger, ...one }: ReadExport) {
+function toDocument({ name, foundExport: _, days: __, missing, ledger, ...one }: ReadExport) {
   return { ...one, export: name, days: missing, closed: ledger.closed };
 }
 
 /** @param folder of local runs */
 export function describeStatus(
-  one: Omit<ReadExport, 'found' | 'days'>,
+  one: Omit<ReadExport, 'foundExport' | 'days'>,
   folder: Partial<Folder> = {},
 ): string[] {
   const { account, name, running, last, newest_day, missing, months, ledger } = one;
@@ -68,10 +68,12 @@ export function describeStatus(
     ['newest day', newest_day ?? 'nothing is delivered yet'],
     ['days', missing && describeCounts(missing)],
     ...(missing?.runs ?? []).map((run): [string, string] => ['unfinished', describeUnfinished(run)]),
-    ...months.slice(-MAX_MONTHS).map((each): [string, string] => [each.month, describeFinality(each)]),
+    ...months
+      .slice(-MAX_MONTHS)
+      .map((finality): [string, string] => [finality.month, describeFinality(finality)]),
     ...ledger.closed
       .filter(({ days }, at, all) => days > 0 || at === all.length - 1)
-      .map((each): [string, string] => [each.month, describeClose(each)]),
+      .map((close): [string, string] => [close.month, describeClose(close)]),
     ['newcomers', newcomers?.words],
     ['refused', refused?.words],
     ...damaged.map((key): [string, string] => ['damaged', describeDamage(key)]),

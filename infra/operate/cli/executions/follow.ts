@@ -28,7 +28,7 @@ export async function startAndFollow(
 ): Promise<Outcome> {
   const now = new Date();
   const { requests, warnings } = checkRequests(request, now);
-  const future = new Set(requests.flatMap((each) => futureFaults(each, now)));
+  const future = new Set(requests.flatMap((request) => futureFaults(request, now)));
   refuse([...future, ...nameFaults(requests, now)]);
   for (const warning of warnings) warn(warning);
   const sfn = createStepFunctions(stateMachineArn);

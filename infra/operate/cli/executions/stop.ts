@@ -15,9 +15,9 @@ export function createCommand(): Command {
 
 /** Step Functions stops the windows with their execution, within seconds. */
 async function stop(named: string, { json }: CommonOptions): Promise<void> {
-  const found = await findExecution(named);
-  const { executionArn = '', name: execution = '', status } = found;
-  if (hasEnded(found)) throw new UsageError([`${named} has ended already (${status})`]);
+  const description = await findExecution(named);
+  const { executionArn = '', name: execution = '', status } = description;
+  if (hasEnded(description)) throw new UsageError([`${named} has ended already (${status})`]);
   // Without an error and a cause, the caller needs no permission on the key of an encrypted state machine.
   await createStepFunctions(executionArn).stopExecution({ executionArn });
   const resume = commandFor(['resume', execution]);

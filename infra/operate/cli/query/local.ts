@@ -10,7 +10,7 @@ import { catalogName, LEDGER, type TableSchema } from '../../../../functions/wor
 import { PROGRAM } from '../../../package.ts';
 import { type AsOf, savedQueries } from '../../../stack/catalog/queries.ts';
 import { adviseOnDamage } from '../../days/damage.ts';
-import { type FoundExport, findExports } from '../../days/exports.ts';
+import { type FoundExport, findExports, listExports } from '../../days/exports.ts';
 import {
   createViews,
   describeReport,
@@ -82,8 +82,8 @@ export async function runLocalQuery(
     await checkCount(connection, sql);
     if (isQueryOnly) checkFirstWord(sql, FIRST_WORDS);
     // Only the state of a day needs the requests, and they have to be read.
-    const isOfDays = out !== undefined && /_days\b/i.test(sql);
-    const exports = isOfDays ? await readExports(out) : [];
+    const exports =
+      out !== undefined && (await isAboutDays(sql, out, tables)) ? await readExports(out) : [];
     const requests = requestsOf(exports);
     const withoutRows = out === undefined ? [] : emptyTables(exports, out, tables);
     const options = { today: today(), config: loadConfig() };
@@ -112,6 +112,19 @@ export async function runLocalQuery(
     if (key !== undefined) throw new CommandFailed(`${key} cannot be read.`, adviseOnDamage(key));
     throw describeQueryFailure(error, { names: [...tables.keys()], out, database });
   }
+}
+
+/** True of a query of days, and of the query of such a view if the view's table was removed. */
+async function isAboutDays(
+  sql: string,
+  out: string,
+  tables: ReadonlyMap<string, LocalTable>,
+): Promise<boolean> {
+  if (/_days\b/i.test(sql)) return true;
+  const words = new Set(sql.toLowerCase().match(/\w+/g));
+  if (!words.has(LEDGER)) return false;
+  const names = (await listExports(out)).map(({ name }) => catalogName(name));
+  return names.some((name) => !tables.has(name) && words.has(name));
 }
 
 /** The exports of a folder. */

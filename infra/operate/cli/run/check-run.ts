@@ -36,11 +36,15 @@ export interface LocalRunOptions extends PlatformOptions, RequestOptions, Common
  *
  * @throws UsageError
  */
-export async function checkRun(name: string | undefined, given: LocalRunOptions, now: Date) {
-  const options = given.baseUrl === undefined ? { ...(await lastPlatform(given.out)), ...given } : given;
+export async function checkRun(name: string | undefined, runOptions: LocalRunOptions, now: Date) {
+  const options =
+    runOptions.baseUrl === undefined
+      ? { ...(await lastPlatform(runOptions.out)), ...runOptions }
+      : runOptions;
   refuse(await findPlatformFaults(options));
   await using bucket = await openToRead({ local: true, out: options.out }, true);
-  const input = given.request ?? withOptions(await findLocalRequest(name, options, bucket, now), options);
+  const input =
+    runOptions.request ?? withOptions(await findLocalRequest(name, options, bucket, now), options);
   const { requests, warnings } = checkRequests(input, now);
   const faults = requests.flatMap((request) => futureFaults(request, now));
   refuse([...columnFaults(requestsIn(input)[0]), ...new Set(faults)]);
@@ -78,8 +82,10 @@ function folderFaults(
   if (input === undefined) return [];
   return requests.flatMap((request) => {
     const { account, name } = request;
-    const other = delivered.find((each) => each.request.account === account && each.request.name === name);
-    if (!other || other.hash === requestHash(request, target)) return [];
+    const before = delivered.find(
+      (earlier) => earlier.request.account === account && earlier.request.name === name,
+    );
+    if (!before || before.hash === requestHash(request, target)) return [];
     return [
       `--out ${out} has ${account}/${name} of another request or revision, whose days this one would replace: ` +
         'give this one another name',
@@ -97,8 +103,8 @@ function columnFaults(input: unknown): string[] {
 async function findPlatformFaults(options: LocalRunOptions): Promise<string[]> {
   const { baseUrl, restatedDays } = options;
   if (baseUrl === undefined) {
-    const given = (['credential', 'revision'] as const).filter((name) => options[name] !== undefined);
-    return given.map((name) => `--${name} needs --base-url`);
+    const misplaced = (['credential', 'revision'] as const).filter((name) => options[name] !== undefined);
+    return misplaced.map((name) => `--${name} needs --base-url`);
   }
   const faults = await platformFaults(options, '--base-url', ['revision', 'credential']);
   const sandboxOnly = '--restated-days changes the sandbox, which --base-url replaces';
@@ -126,10 +132,10 @@ async function findLocalRequest(
 ): Promise<unknown> {
   const { input, out, account, baseUrl } = options;
   const isConfigured = loadConfig().exports.some(
-    (each) => each.name === name && each.account === (account ?? each.account),
+    (id) => id.name === name && id.account === (account ?? id.account),
   );
   if (input !== undefined || isConfigured) return findGivenRequest(name, options);
-  const isAsked = (await listExports(out)).some((each) => each.name === name);
+  const isAsked = (await listExports(out)).some((id) => id.name === name);
   if (!isAsked && (name ?? EXAMPLE.name) === EXAMPLE.name) {
     if (baseUrl === undefined) return exampleRequest(now);
     throw new UsageError(['the example is for a sandbox: give --input or the name of an export']);

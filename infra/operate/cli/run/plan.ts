@@ -37,13 +37,13 @@ export function createCommand(): Command {
 /** @returns the document that --json prints */
 export async function planRequest(input: unknown, options: PlanOptions) {
   const now = new Date();
-  const found = requestsIn(input) as { account: string }[];
+  const inputs = requestsIn(input) as { account: string }[];
   const todo = options.input && 'leave one of them in the file';
-  if (isOfAccounts(input)) checkOneAccount(String(input.name), found, todo);
-  const { request, warnings, manner } = checkRequest(found[0], now);
+  if (isOfAccounts(input)) checkOneAccount(String(input.name), inputs, todo);
+  const { request, warnings, manner } = checkRequest(inputs[0], now);
   if (!options.local) refuse(nameFaults([request], now));
   const chosen = manner.onlyMissing
-    ? await chooseMissingWindows(request, found[0], options, now)
+    ? await chooseMissingWindows(request, inputs[0], options, now)
     : { windows: splitRequest(request), already_delivered: undefined, warnings: [] };
   const { windows, already_delivered } = chosen;
   const rounds = Math.ceil(windows.length / request.max_parallel);

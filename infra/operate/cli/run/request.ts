@@ -37,11 +37,11 @@ async function readRequest(file: string): Promise<unknown> {
 
 /** The request of an export in the config, for all its accounts or for one. @throws UsageError */
 function findConfiguredRequest(name: string, account?: string): unknown {
-  const found = findConfigured(name, account === undefined ? {} : { account });
-  const requests = found.map(requestOf);
+  const configured = findConfigured(name, account === undefined ? {} : { account });
+  const requests = configured.map(requestOf);
   // Several entries may have one name.
   const distinct = new Set(requests.map((request) => JSON.stringify(withoutFacts(request))));
-  if (distinct.size > 1) checkOneAccount(name, found);
+  if (distinct.size > 1) checkOneAccount(name, configured);
   return requests.length === 1 ? requests[0] : joinRequests(requests, loadConfig().max_accounts);
 }
 

@@ -21,18 +21,18 @@ interface AlarmTopicProps {
 export function createAlarmTopic(
   scope: Construct,
   id: string,
-  { config: { stack, alarm_emails }, topic: given, encryptionKey }: AlarmTopicProps,
+  { config: { stack, alarm_emails }, topic: callersTopic, encryptionKey }: AlarmTopicProps,
 ): ITopic {
-  if (given) {
+  if (callersTopic) {
     // Without the permission, alarms are lost, and only their own history says so. A statement added here
     // would replace the policy that SNS gives a topic, on which others may rely.
     Annotations.of(scope).addWarningV2(
       'ad-report-export:topic',
-      `alarms notify the topic ${given.node.path}, which stays as it is. Unless it has the policy that SNS gives a new topic, it must ` +
+      `alarms notify the topic ${callersTopic.node.path}, which stays as it is. Unless it has the policy that SNS gives a new topic, it must ` +
         `allow cloudwatch.amazonaws.com sns:Publish for the alarms ${stack}-*. If it is encrypted, the policy of its key must allow ` +
         'it kms:Decrypt and kms:GenerateDataKey*, which the key that AWS manages for SNS does not.',
     );
-    return given;
+    return callersTopic;
   }
   const topic = new Topic(scope, id, {
     enforceSSL: true,

@@ -166,17 +166,41 @@ it('shows the exports of a stack, the one that failed first, from the ledger and
   expect([daily.metrics, monthly.name, monthly.metrics]).toEqual([[], 'monthly-totals', []]);
 });
 
-it('names no look-back that ends at an age at which too few days were read', async () => {
+/** A folder whose ledger tells of 28 final days, which reports of these ages in days have read. */
+async function openCurve(readOf: Readonly<Record<number, { days: number; values: Record<string, number> }>>) {
   const folder = await openFolder();
-  await deliver(folder, { days: [1, 28], created: 1 });
-  const facts = [1, 2, 20].flatMap((age) =>
-    Array.from({ length: age === 1 ? 27 : 28 }, (_, at) => {
-      const values = { rows: 1, spend: age === 1 ? 5 : 10 };
-      return { date: dateOf(at + 1), report_id: `r-${age}`, at: dateOf(at + 1 + age), values };
-    }),
+  await deliver(folder, { request: { metrics: ['clicks', 'spend'] }, days: [1, 28], created: 1 });
+  const facts = Object.entries(readOf).flatMap(([age, { days, values }]) =>
+    Array.from({ length: days }, (_, at) => ({
+      date: dateOf(at + 1),
+      report_id: `r-${age}`,
+      at: dateOf(at + 1 + Number(age)),
+      values: { rows: 1, ...values },
+    })),
   );
   const key = ledgerKey({ account: 'acme', name: 'daily' }, '2026-10');
   await writeParquet(join(folder.out, BUCKET, key), ledgerRows('acme', 'daily', 'daily', facts));
   const { exports } = await readPage({ local: true, out: folder.out }, new Date('2026-12-03T12:00:00Z'));
-  expect(exports[0]?.curve?.look_back).toBe(2);
+  return exports[0];
+}
+
+it('names no look-back that ends at an age at which too few days were read', async () => {
+  const daily = await openCurve({
+    1: { days: 27, values: { spend: 5 } },
+    2: { days: 28, values: { spend: 10 } },
+    20: { days: 28, values: { spend: 10 } },
+  });
+  expect(daily?.curve?.look_back).toBe(2);
+});
+
+it('draws the curves in the order of the charts of days, spend first', async () => {
+  const values = { clicks: 2, spend: 10 };
+  const daily = await openCurve({
+    1: { days: 28, values },
+    2: { days: 28, values },
+    20: { days: 28, values },
+  });
+  const charts = daily?.metrics.map(({ name }) => name);
+  const curves = [...new Set(daily?.curve?.points.map(({ metric }) => metric))];
+  expect({ charts, curves }).toEqual({ charts: ['spend', 'clicks'], curves: ['spend', 'clicks'] });
 });

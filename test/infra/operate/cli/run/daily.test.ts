@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { withDaily } from '../../../../../infra/operate/cli/run/run-local.ts';
+import { withDaily } from '../../../../../infra/operate/cli/run/after-run.ts';
 
 it.each([
   {

@@ -6,7 +6,7 @@ import { parseRequest } from '../../../../../functions/workflow/request/request.
 import { scaledClock } from '../../../../../infra/lab/local/clock.ts';
 import { newestChange } from '../../../../../infra/lab/local/s3/store.ts';
 import { startSandbox } from '../../../../../infra/lab/sandbox/sandbox.ts';
-import { firstQuery } from '../../../../../infra/operate/cli/run/run-local.ts';
+import { firstQuery } from '../../../../../infra/operate/cli/run/after-run.ts';
 import { runCommand } from '../../../../support/cli.ts';
 import { listen } from '../../../../support/listen.ts';
 import { REPORT as DAILY } from '../../../../support/requests.ts';
