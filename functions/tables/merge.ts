@@ -1,10 +1,11 @@
 import { mkdtempDisposable } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ObjectStore } from '../aws/objects.ts';
 import { ServiceUnavailable } from '../workflow/errors.ts';
 import { DAYS, readShownDays, type ShownDays } from '../workflow/shown-days.ts';
 import type { TableColumn } from '../workflow/table.ts';
-import type { Database } from './database.ts';
+import { type Database, openDatabase } from './database.ts';
 import { damagedObject, TableProblem } from './report.ts';
 import { identifier, literal } from './sql.ts';
 
@@ -17,6 +18,24 @@ export interface Merging {
   /** Takes the old object and the new one. */
   readonly folder: string;
   readonly signal: AbortSignal;
+}
+
+/**
+ * Opens a database that writes objects of a table, without a limit of time. The database is closed, and its
+ * folder removed, when it is disposed of.
+ *
+ * @param columns of the table
+ */
+export async function openMerging(
+  store: Merging['store'],
+  columns?: number,
+): Promise<Merging & AsyncDisposable> {
+  await using opening = new AsyncDisposableStack();
+  const { signal } = new AbortController();
+  const { path: folder } = opening.use(await mkdtempDisposable(join(tmpdir(), 'table-')));
+  const database = opening.use(await openDatabase(folder, signal, columns));
+  const opened = opening.move();
+  return { database, store, folder, signal, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
 /** The object of the bucket, on this disk. */
@@ -91,14 +110,14 @@ async function write(database: Database, folder: string, { rows, days }: NewObje
  * The rows of an object with a table's columns, as SQL. Columns that it lacks are NULL.
  *
  * @param values expressions for columns whose values do not come from the object
- * @param others names of more columns of the object
+ * @param moreColumns names of columns of the object that the table does not have
  * @throws TableProblem if the object has a column with another type
  */
 export function selectOld(
   { path, columns: types }: OldObject,
   columns: readonly TableColumn[],
   values: Readonly<Record<string, string>> = {},
-  others: readonly string[] = [],
+  moreColumns: readonly string[] = [],
 ): string {
   const absent = columns.filter(({ name }) => !types.has(name));
   const changed = columns.find(
@@ -107,12 +126,12 @@ export function selectOld(
   );
   if (changed)
     throw new TableProblem(
-      `column ${changed.name} is ${changed.type} now, but was written as ${types.get(changed.name)?.toLowerCase()}; remove the table's objects and rebuild it. Run the command rebuild NAME before, too: it names the days that no file gives again, which would be lost`,
+      `column ${changed.name} is ${changed.type} now, but was written as ${types.get(changed.name)?.toLowerCase()}; to write the table again, run the command rebuild NAME first: it names the days that no file gives again, which would be lost. Then remove the table's objects, and run rebuild NAME again`,
     );
   const nulls = absent.map(({ name, type }) => [name, `CAST(NULL AS ${duckType(type)})`]);
   const selected = [
     selectColumns(columns, { ...Object.fromEntries(nulls), ...values }),
-    ...others.map(identifier),
+    ...moreColumns.map(identifier),
   ];
   return `SELECT ${selected.join(', ')} FROM ${parquet(path)}`;
 }

@@ -78,7 +78,7 @@ export interface MergedDay extends DayFacts {
  * object has the table's columns and shows these days already, or newer ones.
  *
  * @param days of this month, ascending; also those without rows
- * @param path of the file of their rows; it is not read if no day has rows
+ * @param path of the file of their rows; undefined only if no day has rows
  * @returns the outcome of each day, and the days that the object showed before
  * @throws see mergeObject
  */
@@ -87,16 +87,11 @@ export async function mergeMonth(
   month: string,
   days: readonly DayFacts[],
   report: TableReport,
-  path: string,
+  path: string | undefined,
 ) {
   const key = monthKey(report.schema.table, report.account, month);
   const columns = tableColumns(report.schema);
-  const currency = report.schema.currencies[report.account];
-  // One value in all rows of an account, also in rows from before the config had it.
-  const constants = {
-    account: constant(report.account),
-    currency: currency === undefined ? 'CAST(NULL AS VARCHAR)' : constant(currency),
-  };
+  const constants = constantsOf(report.schema, report.account);
   return mergeObject(merging, key, async (old) => {
     const shown = shownIn(old, key);
     const kept = keptColumns(old?.columns ?? new Map(), columns);
@@ -112,25 +107,89 @@ export async function mergeMonth(
     const replaced = merged.filter(({ entry, outcome }) => entry && outcome === 'shown');
     const gone = replaced.map(({ day }) => literal(day));
     const written = replaced.flatMap(({ day, rows }) => (rows > 0 ? [literal(day)] : []));
+    if (path === undefined && written.length > 0) throw new Error(`no file has the rows of ${key}`);
     const values = {
       ...constants,
       report_id: constant(report.version.report_id),
       report_created_at: timestamp(report.version.created_at),
     };
-    const parts = [...Map.groupBy(written, (_, at) => Math.floor(at / PART_DAYS)).values()];
-    const nulls = [...kept].map(([name, type]) => `CAST(NULL AS ${type}) AS ${identifier(name)}`);
-    const none = columns.map(({ name, type }) => `CAST(NULL AS ${duckType(type)}) AS ${identifier(name)}`);
-    const rows = [
-      ...(oldRows ? [gone.length > 0 ? `${oldRows} WHERE date NOT IN (${gone})` : oldRows] : []),
-      ...parts.map(
-        (some) =>
-          // DuckDB skips values while it reads them for a range, but not for a list.
-          `SELECT ${[selectColumns(columns, values), ...nulls].join(', ')} FROM ${parquet(path)}
-             WHERE date BETWEEN ${some[0]} AND ${some.at(-1)} AND date IN (${some})`,
-      ),
-    ].join(' UNION ALL ');
-    return { next: { rows: rows || `SELECT ${none} WHERE false`, days: next }, result };
+    const parts = [
+      ...(oldRows ? [withoutDays(oldRows, gone)] : []),
+      ...(path === undefined ? [] : selectDays(path, written, { columns, values, kept })),
+    ];
+    const rows = parts.length > 0 ? parts.join(' UNION ALL ') : selectNothing(columns);
+    return { next: { rows, days: next }, result };
   });
+}
+
+/** @param days as literals of SQL */
+function withoutDays(rows: string, days: readonly string[]): string {
+  return days.length > 0 ? `${rows} WHERE date NOT IN (${days})` : rows;
+}
+
+/** The rows of a report's days as queries, each of which reads a part of the file. */
+function selectDays(
+  path: string,
+  days: readonly string[],
+  { columns, values, kept }: ReportColumns,
+): string[] {
+  const nulls = [...kept].map(([name, type]) => `CAST(NULL AS ${type}) AS ${identifier(name)}`);
+  const selected = [selectColumns(columns, values), ...nulls].join(', ');
+  const parts = [...Map.groupBy(days, (_, at) => Math.floor(at / PART_DAYS)).values()];
+  return parts.map(
+    (daysOfPart) =>
+      // DuckDB skips values while it reads them for a range, but not for a list.
+      `SELECT ${selected} FROM ${parquet(path)}
+         WHERE date BETWEEN ${daysOfPart[0]} AND ${daysOfPart.at(-1)} AND date IN (${daysOfPart})`,
+  );
+}
+
+/** The columns of a month's object that a report fills. */
+interface ReportColumns {
+  readonly columns: readonly TableColumn[];
+  /** Expressions for columns whose values do not come from the file. */
+  readonly values: Readonly<Record<string, string>>;
+  /** Columns that the report does not have. */
+  readonly kept: ReadonlyMap<string, string>;
+}
+
+function selectNothing(columns: readonly TableColumn[]): string {
+  const nulls = columns.map(({ name, type }) => `CAST(NULL AS ${duckType(type)}) AS ${identifier(name)}`);
+  return `SELECT ${nulls} WHERE false`;
+}
+
+/**
+ * Brings the object of a month to the table's columns. Its rows and days stay as they are, and so do columns
+ * that the table has no more.
+ *
+ * @returns false if the object has these columns already, or does not exist
+ * @throws see mergeObject
+ */
+export async function addColumns(
+  merging: Merging,
+  month: string,
+  { schema, account }: Pick<TableReport, 'schema' | 'account'>,
+): Promise<boolean> {
+  const key = monthKey(schema.table, account, month);
+  const columns = tableColumns(schema);
+  return mergeObject(merging, key, async (old) => {
+    const days = shownIn(old, key);
+    if (!old) return { result: false };
+    const kept = keptColumns(old.columns, columns);
+    // Refuses other types, even if nothing is written.
+    const rows = selectOld(old, columns, constantsOf(schema, account), [...kept.keys()]);
+    if (beginsWith(old.columns.keys(), columns)) return { result: false };
+    return { next: { rows, days }, result: true };
+  });
+}
+
+/** Columns with one value in all rows of an account, also in rows from before the config had it. As SQL. */
+function constantsOf({ currencies }: TableSchema, account: string) {
+  const currency = currencies[account];
+  return {
+    account: constant(account),
+    currency: currency === undefined ? 'CAST(NULL AS VARCHAR)' : constant(currency),
+  };
 }
 
 /** DuckDB's types of the columns that the object has and its table lost, by name. */

@@ -7,6 +7,8 @@ import { reportRef, stoppedClock, storedObject, windowOf } from '../support/step
 
 const PREFIX = 'exports/account=acme/export=daily/start_date=2026-11-01/end_date=2026-11-02/';
 const NOW = '2026-11-21T06:00:00.000Z';
+/** A time that no manifest of ours has. It would keep its days for ever. */
+const FUTURE = '2099-01-01T00:00:00.000Z';
 const ADVERTISER = '7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3e';
 const { request, ...window } = windowOf([ADVERTISER]);
 const object = storedObject({ key: `${PREFIX}report.json`, bytes: 7, crc32: 'y/Q5Jg==' });
@@ -139,6 +141,20 @@ describe('PublishWindow', () => {
     const older = { ...first.manifest, report_created_at: '2026-11-20T05:00:00.000Z' };
     const { calls } = await publish(savedWindow(), older);
     expect(calls).toEqual([[key, { text: JSON.stringify(older), etag: 'tag' }]]);
+  });
+
+  it.each<{ fault: string; change: (written: object) => object }>([
+    { fault: 'has another form', change: () => ({ version: '1' }) },
+    { fault: 'is of a report from 2099', change: (written) => ({ ...written, report_created_at: FUTURE }) },
+    { fault: 'was published in 2099', change: (written) => ({ ...written, published_at: FUTURE }) },
+    { fault: 'is about another window', change: (written) => ({ ...written, end_date: '2026-11-03' }) },
+  ])('replaces a damaged manifest that $fault, even with an older report', async ({ change }) => {
+    const newer = [reportRef('r2', '2026-11-21T05:30:00.000Z')];
+    const { manifest: written } = await publish(savedWindow({ reports: newer, ready_id: 'r2' }));
+    const damaged = change(written);
+    const { calls, manifest: replaced } = await publish(savedWindow(), damaged);
+    expect(calls).toEqual([[`${PREFIX}_manifest.json`, { text: JSON.stringify(damaged), etag: 'tag' }]]);
+    expect(replaced).toEqual(manifest);
   });
 
   it('50: leaves the manifest of a newer report, says so, and succeeds', async () => {

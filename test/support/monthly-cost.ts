@@ -1,4 +1,5 @@
-import { MEMORY, PRICES } from '../../infra/stack/config/cost.ts';
+import { PRICES } from '../../infra/stack/config/cost.ts';
+import { MEMORY_MB } from '../../infra/stack/config/memory.ts';
 import type { Synthesized } from '../../infra/stack/synthesize.ts';
 
 /** Dollars that a stack costs in a month if nothing runs: its alarms, secrets and keys. */
@@ -19,6 +20,6 @@ export function costOfAccounts(accounts: number) {
   // TakeRequest, PlanExport, IsAnyMissing, ExportAccounts, AreAllExported, Exported;
   // ExportAccount and AccountDelivered
   const transitions = 6 + 2 * accounts;
-  const lambda = PRICES.call + (MEMORY.PlanExport / 1024) * PRICES.gigabyteSecond;
+  const lambda = PRICES.call + (MEMORY_MB.PlanExport / 1024) * PRICES.gigabyteSecond;
   return { transitions, dollars: transitions * PRICES.transition + lambda };
 }

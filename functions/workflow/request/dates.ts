@@ -10,6 +10,9 @@ export interface DateRange {
   readonly end_date: string;
 }
 
+/** All days that {@link isCalendarDate} accepts. */
+export const ALL_DAYS: DateRange = { start_date: '1900-01-01', end_date: '2200-01-01' };
+
 /** Accepts dates that exist, from 1900 to 2199. */
 export function isCalendarDate(text: string): boolean {
   // Dates are compared as text, so each year needs four digits.

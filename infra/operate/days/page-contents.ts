@@ -46,7 +46,7 @@ export async function readPage(folder: Folder, now: Date) {
   const { exports: read, unreadable } = await readExports(undefined, folder, bucket, now);
   const tables = documentTables(read.map(({ found }) => found));
   const byName = new Map(tables.map((table) => [table.table, table]));
-  const exports = read.map((each) => describeExport(each, byName, folder, now));
+  const exports = read.map((readExport) => describeExport(readExport, byName, folder, now));
   return {
     /** What is lost with each damaged record of the exports that cannot be shown for it. */
     damaged: unreadable.flatMap(({ damaged }) => damaged.map(describeDamage)) as readonly string[],
@@ -59,33 +59,22 @@ export async function readPage(folder: Folder, now: Date) {
     /** The command that lists the numbers. */
     query: commandFor(['query'], { saved: 'days' }, folder),
     /** Worst first: failed, then the exports whose days lack something, then the others by name. */
-    exports: exports.toSorted((one, other) => severityOf(one) - severityOf(other)) as readonly PageExport[],
+    exports: exports.toSorted(compareSeverity) as readonly PageExport[],
   };
 }
 
 function describeExport(
-  each: ReadExport,
+  readExport: ReadExport,
   tables: ReadonlyMap<string, DocumentedTable>,
   folder: Folder,
   now: Date,
 ) {
-  const { account, name, newest_day, found, missing, newcomers, refused, failure, ledger } = each;
-  const { running, last, months, damaged } = each;
+  const { account, name, newest_day, found, missing, newcomers, refused, failure, ledger } = readExport;
+  const { running, last, months, damaged } = readExport;
   const { request } = found;
-  const manifests = found.records.deliveries.map(({ manifest }) => manifest);
-  const newest = latest(manifests.map((manifest) => ({ ...manifest, at: manifest.published_at })));
-  const ofLastRun = manifests.filter(({ execution }) => execution === newest?.execution);
-  const table = tables.get(found.table?.table ?? '');
-  const today = dateIn((request.kind === 'report' && request.time_zone) || 'UTC', now);
-  const days = (each.days ?? []).map(({ day, state, shown }): PageDay => {
-    const isEmpty = state === 'there' && shown?.rows === 0;
-    return { date: day, state: isEmpty ? 'empty' : state, rows: shown?.rows, ...ledger.days.get(day) };
-  });
+  const table = found.table && tables.get(found.table.table);
+  const days = describePageDays(readExport);
   const metrics: readonly PageMetric[] = table ? chooseMetrics(table, account, days) : [];
-  const entry = loadConfig().exports.find((each) => each.account === account && each.name === name);
-  const behind = newest_day === undefined ? undefined : Math.max(0, daysBetween(newest_day, today) - 1);
-  // Only an export that follows the date can be late. A backfill ends where it was asked to.
-  const isLate = entry !== undefined && periodsOf(entry).length > 0;
   const remedies = missing ? [...findRemedies(missing, request, folder), ...missing.runs.map(finishRun)] : [];
   return {
     account,
@@ -100,31 +89,64 @@ function describeExport(
     /** What cannot be read, and what is lost with it. */
     damaged: damaged.map(describeDamage) as readonly string[],
     /** The days that `missing` judges, by date. */
-    days: days as readonly PageDay[],
+    days,
     /** The dictionary of its table. */
     table,
     /** They add up over days, and some day has a value: `spend` first, if there is one. */
     metrics,
     /** Absent if no day is final that was read early on. */
-    curve: describeCurve(each, metrics),
+    curve: describeCurve(readExport, metrics),
     closed: ledger.closed,
     /** In the order of `metrics`. */
     compared: ledger.compared.toSorted(
-      (one, other) => placeOf(one.metric, metrics) - placeOf(other.metric, metrics),
+      (first, second) => placeOf(first.metric, metrics) - placeOf(second.metric, metrics),
     ),
-    /** When the newest manifest was written, in ISO 8601. */
-    delivered_at: newest?.published_at,
-    /** The warnings of the last execution that delivered something. */
-    warnings: [...new Set(ofLastRun.flatMap((manifest) => manifest.warnings))] as readonly string[],
-    /**
-     * Whole days from the end of the newest day to `made_at`, in the export's time zone. Absent if nothing
-     * says that there should be newer days.
-     */
-    days_behind: behind === 0 || isLate ? behind : undefined,
+    ...describeLastDelivery(readExport),
+    days_behind: countDaysBehind(readExport, now),
     /** Of its days: a list has none. */
     time_zone: request.kind === 'report' ? (request.time_zone ?? 'UTC') : undefined,
     failure: failure && describeFailure(failure, folder),
   };
+}
+
+function describePageDays({ days = [], ledger }: ReadExport): readonly PageDay[] {
+  return days.map(({ day, state, shown }) => {
+    const isEmpty = state === 'there' && shown?.rows === 0;
+    return { date: day, state: isEmpty ? 'empty' : state, rows: shown?.rows, ...ledger.days.get(day) };
+  });
+}
+
+function describeLastDelivery({ found }: ReadExport) {
+  const manifests = found.records.deliveries.map(({ manifest }) => manifest);
+  const newest = latest(manifests.map((manifest) => ({ ...manifest, at: manifest.published_at })));
+  const ofLastRun = manifests.filter(({ execution }) => execution === newest?.execution);
+  return {
+    /** When the newest manifest was written, in ISO 8601. */
+    delivered_at: newest?.published_at,
+    /** The warnings of the last execution that delivered something. */
+    warnings: [...new Set(ofLastRun.flatMap((manifest) => manifest.warnings))] as readonly string[],
+  };
+}
+
+/**
+ * Whole days from the end of the newest day to now, in the export's time zone. Undefined if nothing says that
+ * there should be newer days.
+ */
+function countDaysBehind({ account, name, found, newest_day }: ReadExport, now: Date): number | undefined {
+  if (newest_day === undefined) return undefined;
+  const { request } = found;
+  const today = dateIn((request.kind === 'report' && request.time_zone) || 'UTC', now);
+  const behind = Math.max(0, daysBetween(newest_day, today) - 1);
+  const configured = findConfigured(account, name);
+  // Only an export that follows the date can be late. A backfill ends where it was asked to.
+  const followsDate = configured !== undefined && periodsOf(configured).length > 0;
+  return behind === 0 || followsDate ? behind : undefined;
+}
+
+function findConfigured(account: string, name: string): ConfiguredExport | undefined {
+  return loadConfig().exports.find(
+    (configured) => configured.account === account && configured.name === name,
+  );
 }
 
 function describeFailure({ at, error, happened, todo, execution }: StoredFailure, { local }: Folder) {
@@ -137,7 +159,7 @@ function chooseMetrics(table: DocumentedTable, account: string, days: readonly P
   const hasValue = ({ name }: DocumentedColumn) => days.some(({ values }) => values?.[name] != null);
   return table.columns
     .filter((column) => column.adds_up && hasValue(column))
-    .toSorted((one, other) => Number(other.name === 'spend') - Number(one.name === 'spend'))
+    .toSorted((first, second) => Number(second.name === 'spend') - Number(first.name === 'spend'))
     .slice(0, MAX_METRICS)
     .map(({ name, unit }) => ({
       name,
@@ -154,11 +176,11 @@ function describeCurve({ account, name, ledger }: ReadExport, metrics: readonly 
   if (points.length === 0) return undefined;
   // At an early age, some days may not have been read.
   const isUnknown = ({ metric, days }: CurvePoint) =>
-    days < MIN_CURVE_DAYS && points.some((each) => each.metric === metric && each.days >= MIN_CURVE_DAYS);
-  const late = points.filter((each) => isUnknown(each) || (each.caught ?? 1) < ENOUGH_CAUGHT);
+    days < MIN_CURVE_DAYS && points.some((point) => point.metric === metric && point.days >= MIN_CURVE_DAYS);
+  const late = points.filter((point) => isUnknown(point) || (point.caught ?? 1) < ENOUGH_CAUGHT);
   const after = Math.max(0, ...late.map(({ age }) => age));
-  const entry = loadConfig().exports.find((each) => each.account === account && each.name === name);
-  const periods = entry ? periodsOf(entry) : [];
+  const configured = findConfigured(account, name);
+  const periods = configured ? periodsOf(configured) : [];
   const lengths = periods.flatMap((period) => /^last_(\d+)_days$/.exec(String(period))?.[1] ?? []);
   return {
     points,
@@ -171,7 +193,7 @@ function describeCurve({ account, name, ledger }: ReadExport, metrics: readonly 
 
 /** The periods of the export and its runs, such as `last_28_days`. */
 function periodsOf({ period, runs }: ConfiguredExport): unknown[] {
-  return [period, ...runs.map(({ request }) => request.period)].filter((each) => each !== undefined);
+  return [period, ...runs.map(({ request }) => request.period)].filter((text) => text !== undefined);
 }
 
 /** The place of a metric among the drawn ones. Others come last. */
@@ -180,18 +202,21 @@ function placeOf(metric: string, metrics: readonly PageMetric[]): number {
   return at === -1 ? metrics.length : at;
 }
 
-/** Worst first. `older` days are no trouble. */
+/** What an export suffers from, the worst first. `older` days are no trouble. */
 const SEVERITIES = ['failed', 'missing', 'unfinished', 'behind', 'held', 'fine'] as const;
+type Severity = (typeof SEVERITIES)[number];
 
-function severityOf({ failure, missing }: PageExport): number {
-  const { counts, runs } = missing ?? {};
-  const holds: Readonly<Record<(typeof SEVERITIES)[number], boolean>> = {
-    failed: failure !== undefined,
-    missing: (counts?.missing ?? 0) > 0,
-    unfinished: (runs?.length ?? 0) > 0,
-    behind: (counts?.behind ?? 0) > 0,
-    held: (counts?.held ?? 0) > 0,
-    fine: true,
-  };
-  return SEVERITIES.findIndex((severity) => holds[severity]);
+function severityOf({ failure, missing }: PageExport): Severity {
+  if (failure !== undefined) return 'failed';
+  if (missing === undefined) return 'fine';
+  const { counts, runs } = missing;
+  if (counts.missing > 0) return 'missing';
+  if (runs.length > 0) return 'unfinished';
+  if (counts.behind > 0) return 'behind';
+  return counts.held > 0 ? 'held' : 'fine';
+}
+
+/** For sorting: an export that suffers more comes first. */
+function compareSeverity(first: PageExport, second: PageExport): number {
+  return SEVERITIES.indexOf(severityOf(first)) - SEVERITIES.indexOf(severityOf(second));
 }

@@ -2,73 +2,23 @@ import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { covers } from '../../../functions/days/judge.ts';
-import type { StoredDelivery } from '../../../functions/days/records.ts';
+import { type EmptyReport, type LedgerKnowledge, requestToWrite } from '../../../functions/days/lacking.ts';
 import type { Row } from '../../../functions/tables/database.ts';
-import type { Entry } from '../../../functions/tables/ledger.ts';
 import { type AccountTable, readEntries } from '../../../functions/tables/month-entries.ts';
-import type { DayFacts } from '../../../functions/tables/report.ts';
 import {
   type DateRange,
   daysOf,
   describeDays,
   groupDays,
 } from '../../../functions/workflow/request/dates.ts';
-import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
-import {
-  compareReports,
-  type ReportId,
-  type ShownDay,
-  type ShownDays,
-} from '../../../functions/workflow/shown-days.ts';
-import { ACCEPTED, LEDGER, REPORT, TABLES_PREFIX, tableOf } from '../../../functions/workflow/table.ts';
+import { compareReports, type ReportId, type ShownDays } from '../../../functions/workflow/shown-days.ts';
+import { ACCEPTED, LEDGER, REPORT, TABLES_PREFIX } from '../../../functions/workflow/table.ts';
 import { newest } from '../../stack/catalog/ledger.ts';
 import type { ReadableBucket } from '../place/bucket.ts';
 import type { FoundExport } from './exports.ts';
 import { openLedger } from './ledger-days.ts';
 
 type TableObjects = Pick<ReadableBucket, 'list' | 'readEnd' | 'toFile'>;
-
-/**
- * The request of a delivery that `rebuild` may write: the configured one, or an earlier form of it. A name is one
- * request, so each delivery under it is one of both. Undefined if that form had no table.
- */
-export function requestToWrite(
-  { request, hash, table }: FoundExport,
-  { request_hash, manifest }: StoredDelivery,
-): ExportRequest | undefined {
-  if (request_hash === hash) return request;
-  const earlier = manifest.export_request;
-  return earlier.kind === table?.kind && tableOf(earlier) === table?.table ? earlier : undefined;
-}
-
-/**
- * Days in a row whose last shown report has rows of them, and no file any more: it was removed, or another run
- * replaced it.
- */
-export interface DaysWithoutFile extends DateRange {
-  readonly account: string;
-  /** The table shows that report. False also if its month cannot be read. */
-  readonly in_table: boolean;
-}
-
-/** A report without rows of some days. The ledger has all of it, so it needs no file. */
-export interface EmptyReport extends Omit<Entry, 'time_zone'> {
-  readonly days: readonly DayFacts[];
-}
-
-/** What the ledger knows of an export's days, and no file. */
-export interface LedgerKnowledge {
-  /** Days that cannot be written again as they are, or as they were last. */
-  readonly without_file: readonly DaysWithoutFile[];
-  /** Of days that the table lost with their file: the newest report that counts. It has rows. */
-  readonly lost: ReadonlyMap<string, ReportId>;
-  /** When somebody accepted that a report has no rows of a day; undefined if nobody did. */
-  readonly acceptedAt: (day: string, report: ReportId) => string | undefined;
-  /** The rows that a report has of a day; undefined if the table never took it. */
-  readonly rowsOf: (day: string, report: ReportId) => number | undefined;
-  /** Reports without rows and without a file that days show, or that are held. */
-  readonly empty: readonly EmptyReport[];
-}
 
 /**
  * Reads what only the ledger knows, before anybody removes an object of the table. It also has what a table
@@ -237,32 +187,4 @@ function describeEmpty(rows: readonly Row[]): EmptyReport[] {
     });
     return [{ version, window, copied_at: toTime(first.copied), execution: String(first.execution), days }];
   });
-}
-
-/** The table has not read a report of a day, or did not have all of its columns then. */
-export function isLacking(
-  report: ReportId,
-  shown: ShownDay | undefined,
-  {
-    lost,
-    accepted_at,
-    mayHaveRows,
-  }: {
-    readonly lost: ReportId | undefined;
-    readonly accepted_at: string | undefined;
-    readonly mayHaveRows: boolean;
-  },
-): boolean {
-  if (lost && compareReports(report, lost) <= 0) return false;
-  if (!shown) return true;
-  const counts = shown.rows > 0 || shown.accepted_at !== undefined;
-  const age = compareReports(report, shown);
-  const isShown = age === 0;
-  // A report that counts takes the place of an older one, and of any that does not, whatever is held.
-  const mayCount = mayHaveRows || accepted_at !== undefined;
-  if (mayCount && !isShown && (age > 0 || !counts)) return true;
-  const lead = compareReports(report, shown.held ?? shown);
-  if (lead > 0) return true;
-  if (isShown) return shown.lacks !== undefined || (accepted_at !== undefined && shown.rows === 0 && !counts);
-  return lead === 0 && accepted_at !== undefined;
 }

@@ -1,6 +1,7 @@
 import { globSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { duckType } from '../../../functions/tables/merge.ts';
 import { identifier, literal } from '../../../functions/tables/sql.ts';
 import { name as tableName } from '../../../functions/workflow/request/fields.ts';
 import {
@@ -11,18 +12,25 @@ import {
   RESERVED_COLUMNS,
   TABLES_PREFIX,
   type TableSchema,
+  tableColumns,
 } from '../../../functions/workflow/table.ts';
 import type { Finality } from '../../stack/catalog/ledger.ts';
 import { daysView, type QueriedTable, restatementsView } from '../../stack/catalog/queries.ts';
 import { UsageError } from '../place/errors.ts';
 
-/** A table that local runs left in a folder. */
-export interface LocalTable {
+/** A table that a query can read. */
+interface ReadableTable {
   /** In SQL. */
   readonly name: string;
   /** The part of the key after `tables/`. */
   readonly table: string;
   readonly folder: string;
+  /** A query of all its rows. */
+  readonly rows: string;
+}
+
+/** A table that local runs left in a folder. */
+export interface LocalTable extends ReadableTable {
   /** The absolute path of its objects, as a literal of SQL. It has a wildcard. */
   readonly files: string;
 }
@@ -30,18 +38,41 @@ export interface LocalTable {
 /** The tables by name, with the ledger. @throws UsageError if two folders have the same table */
 export function findTables(out: string): ReadonlyMap<string, LocalTable> {
   const folders = new Set(globSync(`*/${TABLES_PREFIX}*/*.parquet`, { cwd: out }).map(dirname));
-  const found = new Map<string, LocalTable>();
-  for (const each of [...folders].sort()) {
-    const [table, folder] = [basename(each), join(out, each)];
+  const tables = new Map<string, LocalTable>();
+  for (const path of [...folders].sort()) {
+    const [table, folder] = [basename(path), join(out, path)];
     if (!tableName.safeParse(table).success) continue;
     const name = catalogName(table);
-    const other = found.get(name);
-    if (other)
-      throw new UsageError([`${other.folder} and ${folder} both have the table ${name}; remove one`]);
+    const same = tables.get(name);
+    if (same) throw new UsageError([`${same.folder} and ${folder} both have the table ${name}; remove one`]);
     const files = literal(`${escapeGlob(resolve(folder))}/*.parquet`);
-    found.set(name, { name, table, folder, files });
+    const rows = `SELECT * FROM read_parquet(${files}, union_by_name = true)`;
+    tables.set(name, { name, table, folder, files, rows });
   }
-  return found;
+  return tables;
+}
+
+/**
+ * The tables of reports that have no object, because somebody removed all of them. They have no rows, and the
+ * ledger still knows their days.
+ */
+export function emptyTables(
+  exports: readonly { readonly schema: TableSchema | undefined }[],
+  out: string,
+  present: ReadonlyMap<string, LocalTable>,
+): (ReadableTable & { readonly schema: TableSchema })[] {
+  const schemas = new Map(exports.flatMap(({ schema }) => (schema ? [[schema.table, schema] as const] : [])));
+  const absent = [...schemas.values()].filter(
+    ({ kind, table }) => kind === 'report' && !present.has(catalogName(table)),
+  );
+  return absent.map((schema) => {
+    const { table } = schema;
+    const columns = tableColumns(schema).map(
+      ({ name, type }) => `CAST(NULL AS ${duckType(type)}) AS ${identifier(name)}`,
+    );
+    const rows = `SELECT ${columns} WHERE false`;
+    return { name: catalogName(table), table, folder: join(out, TABLES_PREFIX, table), rows, schema };
+  });
 }
 
 /**
@@ -80,7 +111,7 @@ export async function findUnreadable(
  */
 export async function createViews(
   connection: DuckDBConnection,
-  tables: readonly LocalTable[],
+  tables: readonly ReadableTable[],
   ledger: LocalTable | undefined,
   options: Finality,
   requestsOf: (table: string) => TableSchema['requests'],
@@ -88,8 +119,7 @@ export async function createViews(
   const all = [...new Set([...(ledger ? [ledger] : []), ...tables])];
   const create = (name: string, sql: string) =>
     connection.run(`CREATE VIEW IF NOT EXISTS ${identifier(name)} AS ${sql}`);
-  for (const { name, files } of all)
-    await create(name, `SELECT * FROM read_parquet(${files}, union_by_name = true)`);
+  for (const { name, rows } of all) await create(name, rows);
   for (const { name, table } of ledger ? all : []) {
     const reader = await connection.runAndReadAll(`DESCRIBE ${identifier(name)}`);
     const columns = reader.getRows().map(([name, type]) => [String(name), String(type)] as const);

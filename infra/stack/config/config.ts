@@ -6,7 +6,6 @@ import { date, name, path } from '../../../functions/workflow/request/fields.ts'
 import { nameFaults, wordIssue } from '../../../functions/workflow/request/issues.ts';
 import { ListInput } from '../../../functions/workflow/request/list.ts';
 import { PART_BYTES } from '../../../functions/workflow/state-parts.ts';
-import { MEMORY, MOST_MEMORY, type StepName } from './cost.ts';
 import { exportFaults } from './export-faults.ts';
 import {
   Account,
@@ -17,6 +16,7 @@ import {
   FINAL_AFTER_DAYS,
   FinalAfterDays,
 } from './exports.ts';
+import { MAX_MEMORY_MB, MEMORY_MB, type StepName } from './memory.ts';
 
 /** The key of the config in cdk.json's context. */
 export const CONFIG_KEY = 'ad-report-export';
@@ -66,7 +66,7 @@ const LARGEST_CURATE_BYTES = 4_864 * 1024 ** 2;
 /** Lambda's maximum. The last minute is for saying that the time is over. */
 const CURATE_MINUTES = 15;
 
-const STEPS = Object.keys(MEMORY) as StepName[];
+const STEPS = Object.keys(MEMORY_MB) as StepName[];
 
 const LOG_RETENTION_DAYS = 90;
 
@@ -116,7 +116,7 @@ export const ConfigFile = z.strictObject({
   keep_reports_days: z.int().min(7).optional(),
   max_download_bytes: z.int().min(1).max(LARGEST_DOWNLOAD_BYTES).default(MAX_DOWNLOAD_BYTES),
   max_curate_bytes: z.int().min(1).max(LARGEST_CURATE_BYTES).default(MAX_CURATE_BYTES),
-  memory_mb: z.partialRecord(z.enum(STEPS), z.int().max(MOST_MEMORY)).superRefine(checkMemory).default({}),
+  memory_mb: z.partialRecord(z.enum(STEPS), z.int().max(MAX_MEMORY_MB)).superRefine(checkMemory).default({}),
   curate_minutes: z
     .number()
     .multipleOf(1, 'must be whole minutes')
@@ -176,8 +176,8 @@ function checkMemory(
   context: z.core.$RefinementCtx<object>,
 ): void {
   for (const step of STEPS)
-    if ((sizes[step] ?? MEMORY[step]) < MEMORY[step])
-      context.addIssue({ code: 'custom', path: [step], message: `must be at least ${MEMORY[step]}` });
+    if ((sizes[step] ?? MEMORY_MB[step]) < MEMORY_MB[step])
+      context.addIssue({ code: 'custom', path: [step], message: `must be at least ${MEMORY_MB[step]}` });
 }
 
 /** Refuses plain http and loopback. The local run allows them: it replaces base_url after this check. */

@@ -1,4 +1,5 @@
 import { MIN_WAIT, pollWait } from '../../../functions/decisions/waits.ts';
+import { MEMORY_MB, type StepName } from './memory.ts';
 
 /** List prices in dollars, us-east-1, without the free tier. */
 export const PRICES = {
@@ -19,43 +20,11 @@ export const PRICES = {
 /** Assumed of each report, from its creation to its manifest. An account with one window takes as long. */
 export const SECONDS_PER_REPORT = 180;
 
-/**
- * MB of each step's function, which `memory_mb` of the config may raise. Lambda gives CPU in proportion to
- * memory: 1,769 MB are one whole CPU.
- */
-export const MEMORY = {
-  // With `only_missing`, it parses up to thousands of manifests: 730 take 20 s on the seventh of a CPU that
-  // 256 MB have.
-  PlanExport: 1024,
-  GetToken: 256,
-  // Holds a page of 5,000 advertisers as text and as objects.
-  ListAdvertisers: 512,
-  CreateReport: 256,
-  CheckReport: 256,
-  SaveReport: 256,
-  // DuckDB and its buffers need up to 512 MB, and a whole CPU.
-  CurateReport: 1769,
-  // Holds an answer of 64 MiB as bytes and as text.
-  QueryPurchases: 512,
-  // Holds a page of 5,000 items as text and as objects, and 200 bytes per item of the list: 3 million items
-  // take 600 MB.
-  ExportList: 1024,
-  PublishWindow: 256,
-  PublishExport: 256,
-  DescribeFailure: 256,
-  CheckReady: 512,
-} as const;
-
-export type StepName = keyof typeof MEMORY;
-
-/** Lambda's most. */
-export const MOST_MEMORY = 10_240;
-
 /** The states that an export enters besides the states of its windows. */
 const EXPORT_STATES = {
   steps: ['PlanExport', 'GetToken', 'PublishExport'],
   // TakeRequest, IsAnyMissing, IsForAll, ExportWindows, AnnounceExport, Exported
-  others: 6,
+  withoutFunction: 6,
 } as const;
 
 /** The states of one window. A way to a GET of the report passes WaitForReport and WhatNext. */
@@ -63,12 +32,12 @@ const WINDOW_STATES = {
   report: {
     steps: ['GetToken', 'CreateReport', 'SaveReport', 'CurateReport', 'PublishWindow'],
     // WhatNext at the start, WaitForReport and WhatNext before SaveReport, IsSaved, IsCurated
-    others: 5,
+    withoutFunction: 5,
   },
   // WhatNext, IsSaved, IsCurated
-  purchases: { steps: ['GetToken', 'QueryPurchases', 'PublishWindow'], others: 3 },
-  list: { steps: ['GetToken', 'ExportList', 'CurateReport', 'PublishWindow'], others: 3 },
-} as const satisfies Record<string, { steps: readonly StepName[]; others: number }>;
+  purchases: { steps: ['GetToken', 'QueryPurchases', 'PublishWindow'], withoutFunction: 3 },
+  list: { steps: ['GetToken', 'ExportList', 'CurateReport', 'PublishWindow'], withoutFunction: 3 },
+} as const satisfies Record<string, { steps: readonly StepName[]; withoutFunction: number }>;
 
 /**
  * The state transitions of an export in which everything succeeds at the first try, and what it costs.
@@ -89,9 +58,10 @@ export function costOf(
     ...Array.from({ length: windows }, () => window.steps).flat(),
     ...Array.from({ length: polls }, () => 'CheckReport' as const),
   ];
-  const transitions = steps.length + EXPORT_STATES.others + windows * window.others + 2 * polls;
+  const transitions =
+    steps.length + EXPORT_STATES.withoutFunction + windows * window.withoutFunction + 2 * polls;
   // A second for each call. Most take less.
-  const gigabyteSeconds = steps.reduce((sum, step) => sum + (raised[step] ?? MEMORY[step]) / 1024, 0);
+  const gigabyteSeconds = steps.reduce((sum, step) => sum + (raised[step] ?? MEMORY_MB[step]) / 1024, 0);
   const lambda = steps.length * PRICES.call + gigabyteSeconds * PRICES.gigabyteSecond;
   return { transitions, dollars: transitions * PRICES.transition + lambda };
 }

@@ -27,16 +27,16 @@ export function exportFaults(context: unknown): string[] {
   const { exports, accounts, tables } = fieldsOf(context);
   if (!Array.isArray(exports)) return [];
   const known = fieldsOf(accounts);
+  const hasTables = tables !== false;
   const all = exports.map((raw, at) => readExport(fieldsOf(raw), `exports[${at}]`, known));
   return [
-    ...all.flatMap((each) => [...accountFaults(each, known), ...requestFaults(each, known)]),
+    ...all.flatMap((rawExport) => [
+      ...accountFaults(rawExport, known),
+      ...contradictions(rawExport, hasTables),
+      ...requestFaults(rawExport, known),
+    ]),
     ...nameFaults(all),
-    ...(tables === false
-      ? all.flatMap(({ path, raw }) => {
-          const used = ['reconcile', 'warn_below'].filter((name) => raw[name]);
-          return used.map((name) => `${path}.${name}: needs tables`);
-        })
-      : tableFaults(all)),
+    ...(hasTables ? tableFaults(all) : []),
   ];
 }
 
@@ -52,20 +52,47 @@ function readExport(raw: JsonObject, path: string, known: JsonObject) {
   return { path, raw, runs, entries };
 }
 
-function accountFaults({ path, raw, entries }: RawExport, known: JsonObject): string[] {
+function accountFaults({ path, raw }: RawExport, known: JsonObject): string[] {
   const names = Object.keys(known);
   const unknown = Array.isArray(raw.accounts) ? raw.accounts.filter((name) => !names.includes(name)) : [];
-  const ofOne = ['advertiser_ids', 'advertiser_id'].filter((field) => raw[field] !== undefined);
-  return [
-    ...unknown.map((name) => `${path}.accounts: ${name} is not one of accounts (${names.join(', ')})`),
-    ...(entries.length > 1 ? ofOne : []).map(
-      (field) => `${path}.${field}: needs an export of one account, and this one has ${entries.length}`,
-    ),
-  ];
+  return unknown.map((name) => `${path}.accounts: ${name} is not one of accounts (${names.join(', ')})`);
 }
 
 /** Fields that name days. A run would export the same days every time. */
 const DAYS = ['start_date', 'end_date', 'snapshot_date', 'only_missing'];
+
+/** Fields of an export that something else in the config excludes. */
+interface Contradiction {
+  readonly fields: readonly string[];
+  readonly isExcluded: (rawExport: RawExport, hasTables: boolean) => boolean;
+  readonly reason: (rawExport: RawExport) => string;
+}
+
+const CONTRADICTIONS: readonly Contradiction[] = [
+  {
+    fields: ['advertiser_ids', 'advertiser_id'],
+    isExcluded: ({ entries }) => entries.length > 1,
+    reason: ({ entries }) => `needs an export of one account, and this one has ${entries.length}`,
+  },
+  {
+    fields: DAYS,
+    isExcluded: ({ runs }) => runs.length > 0,
+    reason: () => 'cannot be combined with runs, which have a period',
+  },
+  {
+    fields: ['reconcile', 'warn_below'],
+    isExcluded: (_, hasTables) => !hasTables,
+    reason: () => 'needs tables',
+  },
+];
+
+function contradictions(rawExport: RawExport, hasTables: boolean): string[] {
+  const { path, raw } = rawExport;
+  const broken = CONTRADICTIONS.filter(({ isExcluded }) => isExcluded(rawExport, hasTables));
+  return broken.flatMap(({ fields, reason }) =>
+    fields.filter((field) => raw[field]).map((field) => `${path}.${field}: ${reason(rawExport)}`),
+  );
+}
 
 /** Fields of a request that its account may have. */
 const OF_ACCOUNT = ['advertiser_ids', 'time_zone'];
@@ -81,16 +108,12 @@ function requestFaults({ path, raw, runs, entries }: RawExport, known: JsonObjec
     if (raw[field] !== undefined || !OF_ACCOUNT.includes(field)) return [`${path}.${fault}`];
     return known[account] ? [`accounts.${account}.${fault}`] : [];
   };
-  const days = runs.length > 0 ? DAYS.filter((field) => raw[field]) : [];
-  return [
-    ...days.map((field) => `${path}.${field}: cannot be combined with runs, which have a period`),
-    ...entries.flatMap((entry) => {
-      const requests = runs.length > 0 ? entry.runs.map(({ request }) => request) : [requestOf(entry)];
-      return requests.flatMap((request, at) =>
-        faultsOf(request).flatMap((fault) => place(fault, entry.account, at)),
-      );
-    }),
-  ];
+  return entries.flatMap((entry) => {
+    const requests = runs.length > 0 ? entry.runs.map(({ request }) => request) : [requestOf(entry)];
+    return requests.flatMap((request, at) =>
+      faultsOf(request).flatMap((fault) => place(fault, entry.account, at)),
+    );
+  });
 }
 
 function faultsOf(request: JsonObject): readonly string[] {
@@ -107,7 +130,7 @@ function nameFaults(exports: readonly RawExport[]): string[] {
   const all = exports.flatMap(({ path, entries }) =>
     entries.map(({ account, name }) => ({ path, id: `${account}/${name}` })),
   );
-  const repeated = all.filter(({ id }, at) => all.findIndex((other) => other.id === id) < at);
+  const repeated = all.filter(({ id }, at) => all.findIndex((earlier) => earlier.id === id) < at);
   return repeated.map(({ path, id }) => `${path}.name: there is another export ${id}`);
 }
 
@@ -119,28 +142,28 @@ function tableFaults(exports: readonly RawExport[]): string[] {
     if (!entry || !data || faultsOf(requestOf(entry)).length > 0) return [];
     const source = tableSource({ ...entry, ...data });
     if (!source) return [];
-    const other = tables.get(catalogName(source.table));
+    const earlier = tables.get(catalogName(source.table));
     tables.set(catalogName(source.table), { ...source, path });
     const faults = [
       ...columnFaults(source, data.columns),
       ...formatFaults(source),
-      ...(other ? sharingFaults(source, other) : []),
+      ...(earlier ? sharingFaults(source, earlier) : []),
     ];
     return faults.map((fault) => `${path}${fault}`);
   });
 }
 
 /** A name has one table. */
-function sharingFaults(source: TableSource, other: TableSource & { readonly path: string }): string[] {
+function sharingFaults(source: TableSource, earlier: TableSource & { readonly path: string }): string[] {
   const { table } = source;
-  if (table !== other.table)
+  if (table !== earlier.table)
     return [
-      `.name: the table of ${other.table} (${other.path}) would have the same name, ${catalogName(table)}`,
+      `.name: the table of ${earlier.table} (${earlier.path}) would have the same name, ${catalogName(table)}`,
     ];
   const formOf = ({ date_column, columns }: TableSource) =>
-    JSON.stringify([date_column, columns.toSorted((one, next) => (one.name < next.name ? -1 : 1))]);
-  if (formOf(source) === formOf(other)) return [];
-  return [`: has other columns than ${other.path}, which has the same name and so the same table`];
+    JSON.stringify([date_column, columns.toSorted((first, second) => (first.name < second.name ? -1 : 1))]);
+  if (formOf(source) === formOf(earlier)) return [];
+  return [`: has other columns than ${earlier.path}, which has the same name and so the same table`];
 }
 
 function formatFaults({ request }: TableSource): string[] {
@@ -158,7 +181,7 @@ function columnFaults(source: TableSource, declared: ConfiguredExport['columns']
     ...columnNameFaults(source).map((fault) => `.${fault}`),
     ...Object.entries(declared).flatMap(([name, { from = name }]) => {
       if (isSame(from, date_column)) return [`.columns.${name}: is the date, which date_column names`];
-      if (named.some((other) => isSame(other, name))) return [];
+      if (named.some((field) => isSame(field, name))) return [];
       return [`.columns.${name}: is neither a metric nor a dimension of the report`];
     }),
   ];

@@ -31,6 +31,9 @@ const LAMBDA_BINDINGS = `${BINDINGS}-linux-arm64`;
 /** A file of the package. */
 export const LAMBDA_LOCK = join(DIST, 'lambda-lock.json');
 
+/** Files beside the steps that are no step. */
+const NO_STEPS = ['contract.ts'];
+
 /** The folders that this process has filled: an app may have several stacks. */
 const filled = new Set<string>();
 
@@ -75,7 +78,7 @@ export function bundleSources(outdir: string): void {
   const { buildSync }: typeof Esbuild = createRequire(import.meta.url)('esbuild');
   buildSync({
     absWorkingDir: ROOT,
-    entryPoints: ['functions/*.ts'],
+    entryPoints: stepSources(),
     entryNames: '[name]/index',
     outdir,
     bundle: true,
@@ -89,6 +92,12 @@ export function bundleSources(outdir: string): void {
     external: [BINDINGS],
     logLevel: 'error',
   });
+}
+
+/** The files of the steps, from the project's folder on. */
+function stepSources(): string[] {
+  const files = readdirSync(join(ROOT, 'functions')).filter((name) => name.endsWith('.ts'));
+  return files.filter((name) => !NO_STEPS.includes(name)).map((name) => `functions/${name}`);
 }
 
 /**

@@ -27,7 +27,7 @@ import {
 import { READS, type SettingName, type Settings } from '../../../functions/workflow/settings.ts';
 import { LEDGER, TABLES_PREFIX } from '../../../functions/workflow/table.ts';
 import type { Config } from '../config/config.ts';
-import { MEMORY } from '../config/cost.ts';
+import { MEMORY_MB } from '../config/memory.ts';
 import type { AccountSecrets } from './account-secrets.ts';
 import type { ExportBucket } from './export-bucket.ts';
 import type { ExportTables } from './export-tables.ts';
@@ -145,7 +145,7 @@ export class WorkflowFunctions extends Construct {
       code: Code.fromAsset(join(bundles, file)),
       handler: 'index.handler',
       timeout: step === 'CurateReport' ? Duration.minutes(config.curate_minutes) : STEP_TIMEOUTS[step],
-      memorySize: config.memory_mb[step] ?? MEMORY[step],
+      memorySize: config.memory_mb[step] ?? MEMORY_MB[step],
       ...(step === 'CurateReport' && { ephemeralStorageSize: curateStorage(config) }),
       role: this.role(step),
       ...this.network,

@@ -9,8 +9,15 @@ import { catalogName, LEDGER, type TableSchema } from '../../../../functions/wor
 import { PROGRAM } from '../../../package.ts';
 import { type AsOf, savedQueries } from '../../../stack/catalog/queries.ts';
 import { adviseOnDamage } from '../../days/damage.ts';
-import { findExports } from '../../days/exports.ts';
-import { createViews, describeReport, findTables, findUnreadable, tablesNamedIn } from '../../days/views.ts';
+import { type FoundExport, findExports } from '../../days/exports.ts';
+import {
+  createViews,
+  describeReport,
+  emptyTables,
+  findTables,
+  findUnreadable,
+  tablesNamedIn,
+} from '../../days/views.ts';
 import { openToRead } from '../../place/bucket.ts';
 import { loadConfig } from '../../place/config.ts';
 import { CommandFailed, toPrintable, UsageError } from '../../place/errors.ts';
@@ -50,9 +57,17 @@ export async function runLocalQuery(sql: string, out: string, readsAll = false):
   try {
     await checkCount(connection, sql);
     // Only the state of a day needs the requests, and they have to be read.
-    const requests = /_days\b/i.test(sql) ? await readRequests(out) : new Map();
+    const exports = /_days\b/i.test(sql) ? await readExports(out) : [];
+    const requests = requestsOf(exports);
+    const withoutRows = emptyTables(exports, out, tables);
     const options = { today: today(), config: loadConfig() };
-    await createViews(connection, read, ledger, options, (table) => requests.get(table) ?? {});
+    await createViews(
+      connection,
+      [...read, ...withoutRows],
+      ledger,
+      options,
+      (table) => requests.get(table) ?? {},
+    );
     // A streamed result that fails halfway looks complete, so DuckDB holds the whole of it.
     const result = await connection.run(sql);
     const types = result.columnTypes();
@@ -72,11 +87,15 @@ export async function runLocalQuery(sql: string, out: string, readsAll = false):
   }
 }
 
-/** By table, the hash of the configured request of each account. A folder's runs may have asked for others. */
-async function readRequests(out: string): Promise<ReadonlyMap<string, TableSchema['requests']>> {
+/** The exports of a folder. */
+async function readExports(out: string): Promise<readonly FoundExport[]> {
   const place = { local: true, out } as const;
   await using bucket = await openToRead(place, true);
-  const exports = await findExports(undefined, place, bucket, new Date());
+  return await findExports(undefined, place, bucket, new Date());
+}
+
+/** By table, the hash of the configured request of each account. A folder's runs may have asked for others. */
+function requestsOf(exports: readonly FoundExport[]): ReadonlyMap<string, TableSchema['requests']> {
   const byTable = Map.groupBy(exports, ({ request }) => request.name);
   return new Map(
     [...byTable].map(([table, some]) => [
@@ -93,17 +112,19 @@ function today(): string {
 
 /** The saved queries for the tables of a folder. */
 export async function readSavedQueries(out: string, dates: AsOf) {
-  const tables = [...findTables(out).values()];
+  const tables = findTables(out);
   const sql = 'SELECT table_name, column_name, data_type FROM duckdb_columns()';
   const { rows } = await runLocalQuery(sql, out, true);
   const columns = Map.groupBy((await Array.fromAsync(rows)).flat(), ([table]) => table);
-  const reports = tables.flatMap(({ name, table }) =>
+  const written = [...tables.values()].flatMap(({ name, table }) =>
     describeReport(
       table,
       (columns.get(name) ?? []).map(([, column, type]) => [String(column), String(type)]),
     ),
   );
-  const requests = await readRequests(out);
+  const exports = await readExports(out);
+  const reports = [...written, ...emptyTables(exports, out, tables).map(({ schema }) => schema)];
+  const requests = requestsOf(exports);
   const configured = reports.map((report) => ({ ...report, requests: requests.get(report.table) ?? {} }));
   return savedQueries(configured, { ...dates, today: today(), config: loadConfig() });
 }

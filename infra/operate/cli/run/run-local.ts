@@ -88,7 +88,7 @@ async function runOnce(name: string | undefined, given: LocalRunOptions, clock: 
   );
   const finish = isPublished
     ? exportDaysCommand(request, request, { local: true, out: options.out }, true)
-    : await findFinish(execution.name, options.out);
+    : await findFinish(execution.name, options.out, runsLeft);
   const outcome = outcomeOf({ name: execution.name, ...result, accounts }, finish);
   if (outcome.outcome === 'delivered')
     return { outcome, query: firstQuery(request, { out: options.out, bucket: local.bucket }) };
@@ -96,11 +96,21 @@ async function runOnce(name: string | undefined, given: LocalRunOptions, clock: 
   return { outcome: adviseLocally(outcome, { ...options, account: request.account }), finish };
 }
 
-/** Finishes a run. One that ended before PlanExport wrote it has nothing to finish: its command starts it. */
-async function findFinish(execution: string, out: string): Promise<string> {
+/**
+ * The command that finishes a run. A run that ended before PlanExport wrote it has nothing to finish, so its
+ * command starts it again.
+ */
+async function findFinish(execution: string, out: string, runsLeft: number): Promise<string> {
   const runs = await findLocalRuns(execution, out);
-  if (runs.length === 0) return commandLine(process.argv.slice(2));
+  if (runs.length === 0) return commandLine(withDaily(process.argv.slice(2), runsLeft));
   return commandFor(['resume', execution], {}, { local: true, out });
+}
+
+/** Runs of earlier days are in the folder, which would refuse them again: only the days that are left are named. */
+export function withDaily(args: readonly string[], runsLeft: number): string[] {
+  return args.map((arg, at) =>
+    args[at - 1] === '--daily' ? String(runsLeft) : arg.replace(/^--daily=.*$/, `--daily=${runsLeft}`),
+  );
 }
 
 /** A minute: two runs, one after the other, show restated days. With --daily, a day is one. */

@@ -12,7 +12,7 @@ import { parseRequest } from '../../../../functions/workflow/request/request.ts'
 import { base64Crc } from '../../../../infra/lab/local/s3/objects.ts';
 import { ACCOUNT } from '../../../../infra/lab/local/s3/server.ts';
 import { runLocalQuery } from '../../../../infra/operate/cli/query/local.ts';
-import type { RebuildResult } from '../../../../infra/operate/cli/rebuild.ts';
+import type { RebuildResult } from '../../../../infra/operate/cli/rebuild-lines.ts';
 import { runCommand } from '../../../support/cli.ts';
 import { manifestOf } from '../../../support/manifests.ts';
 import { REPORT } from '../../../support/requests.ts';

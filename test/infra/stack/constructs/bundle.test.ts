@@ -1,10 +1,11 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { installForLambda } from '../../../../infra/stack/constructs/bundle.ts';
+import { bundleSources, installForLambda } from '../../../../infra/stack/constructs/bundle.ts';
+import { MEMORY_MB } from '../../../../infra/stack/config/memory.ts';
 import { CERTIFICATE } from '../../../support/certificate.ts';
 import { endOf } from '../../../support/cli.ts';
 import { startServer } from '../../../support/listen.ts';
@@ -79,4 +80,11 @@ it('DuckDB for Lambda can be installed in a cache that is reached by a link', ()
   symlinkSync(folder, cache);
   const nothing = JSON.stringify({ lockfileVersion: 3, packages: { '': { dependencies: {} } } });
   expect(installForLambda(cache, nothing)).toMatch(/link\/lambda-.*\/node_modules$/);
+});
+
+it('bundles every step, and nothing that is no step', () => {
+  const folder = temporaryDirectory();
+  bundleSources(folder);
+  const stepOf = (bundle: string) => bundle.replace(/(^|-)(\w)/g, (_, __, letter) => letter.toUpperCase());
+  expect(readdirSync(folder).map(stepOf).toSorted()).toEqual(Object.keys(MEMORY_MB).toSorted());
 });

@@ -9,92 +9,153 @@ import { BUCKET, deliver, openFolder, queryRows, rebuild } from '../../days/deli
 
 const DAY = 24;
 
-it('close keeps what a final month shows, and later says what changed since', async () => {
+/** A folder of an export, with the commands that a person runs in it. */
+async function openExport() {
   const folder = await openFolder();
   const place = ['--local', '--out', folder.out];
-  const run = async (days: readonly [number, number], created: number, spend: number) => {
-    await deliver(folder, { days, created, spend });
-    await rebuild(['daily', ...place]);
+  const command = (words: string) => `  npm run export -- ${words} ${place.join(' ')}`;
+  return {
+    out: folder.out,
+    command,
+    /** @param created the hour, from November 1 on, in which the report was created */
+    async run({ days, created, spend }: { days: readonly [number, number]; created: number; spend: number }) {
+      await deliver(folder, { days, created, spend });
+      await rebuild(['daily', ...place]);
+    },
+    async close(...options: readonly string[]) {
+      const { status, stdout } = await runCommand(['close', '2026-10', ...options, ...place]);
+      return { status, lines: stdout.trimEnd().split('\n') };
+    },
+    async closedMonths() {
+      const { stdout } = await runCommand(['status', '--json', ...place]);
+      return JSON.parse(stdout).exports[0].closed;
+    },
+    /** What changed since the close, as the saved query tells it. */
+    async changes(): Promise<{ date: string; metric: string; change: string }[]> {
+      const { stdout } = await runCommand(['query', '--saved', 'since-close', '--json', ...place]);
+      return JSON.parse(stdout).rows;
+    },
+    ledger: join(folder.out, BUCKET, 'tables/ledger/acme.daily.2026-10.parquet'),
   };
-  const close = async (...options: readonly string[]) => {
-    const { status, stdout } = await runCommand(['close', '2026-10', ...options, ...place]);
-    return { status, lines: stdout.trimEnd().split('\n') };
-  };
-  const whatChanged = ['query', '--saved', 'since-close', ...place];
-  const closed = async () =>
-    JSON.parse((await runCommand(['status', '--json', ...place])).stdout).exports[0].closed;
-  const sinceClose = async () => {
-    const { stdout } = await runCommand([...whatChanged, '--json']);
-    return JSON.parse(stdout).rows.map((row: Record<string, string>) => [row.date, row.metric, row.change]);
-  };
+}
 
-  await run([2, 31], 1, 5);
+/** An export whose days of October are all final. */
+async function openFinal() {
+  const opened = await openExport();
+  await opened.run({ days: [1, 31], created: 1, spend: 5 });
+  await opened.run({ days: [1, 31], created: 10 * DAY, spend: 5 });
+  return opened;
+}
+
+/** An export whose October was closed, and of which four days changed since then. */
+async function openChanged() {
+  const opened = await openFinal();
+  expect(await opened.close()).toMatchObject({ status: 0 });
+  await opened.run({ days: [3, 6], created: 21 * DAY, spend: 6.5 });
+  return opened;
+}
+
+const CHANGES = ['03', '04', '05', '06'].map((day) => ({
+  date: `2026-10-${day}`,
+  metric: 'spend',
+  change: '1.5000000000',
+}));
+
+it('close refuses a month of which days are not final, and prints the command for each reason', async () => {
+  const { run, close, closedMonths, command } = await openExport();
+  await run({ days: [2, 31], created: 1, spend: 5 });
+  const all = '--from 2026-10-01 --to 2026-11-01';
   expect(await close()).toEqual({
     status: 1,
     lines: [
       'acme/daily  2026-10 is not closed: 30 days unverified, 1 day lacking',
       'To read the unverified days again, from 2026-11-07 on:',
-      `  npm run export -- run daily --account acme --from 2026-10-02 --to 2026-11-01 ${place.join(' ')}`,
+      command('run daily --account acme --from 2026-10-02 --to 2026-11-01'),
       'To see the days that lack something:',
-      `  npm run export -- missing daily --account acme --from 2026-10-01 --to 2026-11-01 ${place.join(' ')}`,
+      command(`missing daily --account acme ${all}`),
       'To close it all the same:',
-      `  npm run export -- close 2026-10 daily --account acme --anyway ${place.join(' ')}`,
+      command('close 2026-10 daily --account acme --anyway'),
     ],
   });
-  expect(await closed()).toEqual([]);
+  expect(await closedMonths()).toEqual([]);
+});
 
-  await run([1, 31], 10 * DAY, 5);
-  await run([1, 1], 20 * DAY, 5);
+it('close closes a month of final days', async () => {
+  const { close, closedMonths, command } = await openFinal();
   expect(await close()).toEqual({
     status: 0,
     lines: [
       'acme/daily  2026-10 is closed. To see later what changed:',
-      `  npm run export -- ${whatChanged.join(' ')}`,
+      command('query --saved since-close'),
     ],
   });
-  expect(await closed()).toMatchObject([{ month: '2026-10', days: 0, changes: {} }]);
+  expect(await closedMonths()).toMatchObject([{ month: '2026-10', days: 0, changes: {} }]);
+});
 
-  await run([3, 6], 21 * DAY, 6.5);
-  const changed = ['03', '04', '05', '06'].map((day) => [`2026-10-${day}`, 'spend', '1.5000000000']);
-  expect(await sinceClose()).toEqual(changed);
-  expect(await closed()).toMatchObject([{ month: '2026-10', days: 4, changes: { spend: 6 } }]);
-  expect(await queryRows('SELECT count(*) FROM daily_days WHERE rows IS NOT NULL', folder.out)).toEqual([
-    ['31'],
-  ]);
+it('status and the saved query since-close show what changed after the close', async () => {
+  const { changes, closedMonths, out } = await openChanged();
+  expect(await changes()).toMatchObject(CHANGES);
+  expect(await closedMonths()).toMatchObject([{ month: '2026-10', days: 4, changes: { spend: 6 } }]);
+  expect(await queryRows('SELECT count(*) FROM daily_days WHERE rows IS NOT NULL', out)).toEqual([['31']]);
+});
 
-  // The first close stays, unless a person says otherwise.
-  for (const options of [[], ['--anyway']])
-    expect(await close(...options)).toMatchObject({
+it.each([{ options: [] }, { options: ['--anyway'] }])(
+  'close $options leaves the first close of a month as it is',
+  async ({ options }) => {
+    const { close, changes, command } = await openChanged();
+    expect(await close(...options)).toEqual({
       status: 0,
       lines: [
         'acme/daily  2026-10 was closed before. To close it as it is now:',
-        `  npm run export -- close 2026-10 daily --account acme --again ${place.join(' ')}`,
+        command('close 2026-10 daily --account acme --again'),
       ],
     });
-  expect(await sinceClose()).toEqual(changed);
-  expect((await close('--again')).lines[0]).toContain('is not closed: 4 days');
-  await close('--again', '--anyway', 'daily');
-  expect(await sinceClose()).toEqual([]);
+    expect(await changes()).toMatchObject(CHANGES);
+  },
+);
 
-  const ledger = join(folder.out, BUCKET, 'tables/ledger/acme.daily.2026-10.parquet');
+it('close --again refuses a month whose days changed, unless --anyway is given too', async () => {
+  const { close, changes } = await openChanged();
+  const { status, lines } = await close('--again');
+  expect({ status, first: lines[0] }).toMatchObject({
+    status: 1,
+    first: expect.stringContaining('is not closed: 4 days'),
+  });
+  expect(await close('--again', '--anyway', 'daily')).toMatchObject({ status: 0 });
+  expect(await changes()).toEqual([]);
+});
+
+it('close prints the command rebuild for a month of which the ledger lacks a day', async () => {
+  const { close, command, ledger } = await openFinal();
   await writeParquet(`${ledger}.new`, `FROM '${ledger}' WHERE date <> '2026-10-09'`);
   await rename(`${ledger}.new`, ledger);
-  expect((await close('--again')).lines).toContain(
-    `  npm run export -- rebuild daily --account acme ${place.join(' ')}`,
-  );
+  expect((await close()).lines).toContain(command('rebuild daily --account acme'));
+});
+
+it('close prints the command rebuild for a month that the ledger lacks, even with --anyway', async () => {
+  const { close, command, ledger } = await openFinal();
   await rm(ledger);
-  const { stdout } = await runCommand(['close', '2026-09', ...place]);
+  expect(await close('--anyway')).toEqual({
+    status: 1,
+    lines: [
+      'acme/daily  2026-10 is not closed: no day is in the ledger',
+      command('rebuild daily --account acme'),
+    ],
+  });
+});
+
+it('close prints the command missing for a month that the table does not have', async () => {
+  const { out } = await openFinal();
+  const { stdout } = await runCommand(['close', '2026-09', '--local', '--out', out]);
   expect(stdout).toMatch(
     /^acme\/daily {2}2026-09 is not closed: no day is in the table\n {2}npm .* missing daily .*\n$/,
   );
-  const { lines } = await close('--again', '--anyway');
-  expect(lines.join()).toMatch(/: no day is in the ledger, .* rebuild daily --account acme --local /);
 });
 
 it.each([
-  [['2026-13'], 'It must be a month, YYYY-MM.'],
-  [['2026-10', 'other'], 'no run has begun in --out '],
-])('refuses %j, and makes no folder', async (args, message) => {
+  { args: ['2026-13'], message: 'It must be a month, YYYY-MM.' },
+  { args: ['2026-10', 'other'], message: 'no run has begun in --out ' },
+])('close refuses $args, and makes no folder', async ({ args, message }) => {
   const out = join(temporaryDirectory(), 'mistyped');
   expect(await runCommand(['close', ...args, '--local', '--out', out])).toMatchObject({
     status: 2,

@@ -1,0 +1,89 @@
+import type { Entry } from '../tables/ledger.ts';
+import type { DayFacts } from '../tables/report.ts';
+import type { DateRange } from '../workflow/request/dates.ts';
+import type { ExportRequest } from '../workflow/request/request.ts';
+import { compareReports, type ReportId, type ShownDay } from '../workflow/shown-days.ts';
+import { tableOf } from '../workflow/table.ts';
+import type { ExportRecords, StoredDelivery } from './records.ts';
+
+/** An export whose table can be written again, and what its runs have delivered. */
+export interface TableExport {
+  readonly request: ExportRequest;
+  /** The hash of the configured request. */
+  readonly hash: string;
+  readonly records: ExportRecords;
+}
+
+/**
+ * Days in a row whose last shown report has rows of them, and no file any more: it was removed, or another
+ * run replaced it.
+ */
+export interface DaysWithoutFile extends DateRange {
+  readonly account: string;
+  /** The table shows that report. False also if its month cannot be read. */
+  readonly in_table: boolean;
+}
+
+/** A report without rows of some days. The ledger has all of it, so it needs no file. */
+export interface EmptyReport extends Omit<Entry, 'time_zone'> {
+  readonly days: readonly DayFacts[];
+}
+
+/** What the ledger knows of an export's days, and no file. */
+export interface LedgerKnowledge {
+  /** Days that cannot be written again as they are, or as they were last. */
+  readonly without_file: readonly DaysWithoutFile[];
+  /** Of days that the table lost with their file: the newest report that counts. It has rows. */
+  readonly lost: ReadonlyMap<string, ReportId>;
+  /** When somebody accepted that a report has no rows of a day; undefined if nobody did. */
+  readonly acceptedAt: (day: string, report: ReportId) => string | undefined;
+  /** The rows that a report has of a day; undefined if the table never took it. */
+  readonly rowsOf: (day: string, report: ReportId) => number | undefined;
+  /** Reports without rows and without a file that days show, or that are held. */
+  readonly empty: readonly EmptyReport[];
+}
+
+/**
+ * The request of a delivery that may be written again: the configured one, or an earlier form of it. A name
+ * is one request, so each delivery under it is one of both. Undefined if that form had no table.
+ */
+export function requestToWrite(
+  { request, hash }: TableExport,
+  { request_hash, manifest }: StoredDelivery,
+): ExportRequest | undefined {
+  if (request_hash === hash) return request;
+  const earlier = manifest.export_request;
+  const table = tableOf(request);
+  return table !== undefined && earlier.kind === request.kind && tableOf(earlier) === table
+    ? earlier
+    : undefined;
+}
+
+/** What is known of a report's day beside the report. */
+interface DayKnowledge {
+  /** See {@link LedgerKnowledge}. */
+  readonly lost: ReportId | undefined;
+  readonly accepted_at: string | undefined;
+  /** The report has rows of the day, or nobody knows yet. */
+  readonly mayHaveRows: boolean;
+}
+
+/** True if the table has not read a report of a day, or did not have all of its columns then. */
+export function isLacking(
+  report: ReportId,
+  shown: ShownDay | undefined,
+  { lost, accepted_at, mayHaveRows }: DayKnowledge,
+): boolean {
+  if (lost && compareReports(report, lost) <= 0) return false;
+  if (!shown) return true;
+  const counts = shown.rows > 0 || shown.accepted_at !== undefined;
+  const age = compareReports(report, shown);
+  const isShown = age === 0;
+  // A report that counts takes the place of an older one, and of any that does not, whatever is held.
+  const mayCount = mayHaveRows || accepted_at !== undefined;
+  if (mayCount && !isShown && (age > 0 || !counts)) return true;
+  const lead = compareReports(report, shown.held ?? shown);
+  if (lead > 0) return true;
+  if (isShown) return shown.lacks !== undefined || (accepted_at !== undefined && shown.rows === 0 && !counts);
+  return lead === 0 && accepted_at !== undefined;
+}
