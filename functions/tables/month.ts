@@ -1,6 +1,12 @@
 import { earliest, wasOver } from '../workflow/request/dates.ts';
 import { findMetric } from '../workflow/request/dictionary.ts';
-import { compareReports, type ReportId, type ReportVersion, type ShownDay } from '../workflow/shown-days.ts';
+import {
+  compareReports,
+  type ReportId,
+  type ReportVersion,
+  type ShownDay,
+  type ShownDays,
+} from '../workflow/shown-days.ts';
 import {
   LIST_COLUMNS,
   listKey,
@@ -102,24 +108,37 @@ export async function mergeMonth(
     const result = { days: merged, before: shown };
     const changed = merged.flatMap(({ day, entry }) => (entry ? [[day, entry] as const] : []));
     if (changed.length === 0 && (!old || beginsWith(old.columns.keys(), columns))) return { result };
-    const listed = Object.entries({ ...shown, ...Object.fromEntries(changed) });
-    const next = Object.fromEntries(listed.toSorted(([first], [second]) => (first < second ? -1 : 1)));
-    const replaced = merged.filter(({ entry, outcome }) => entry && outcome === 'shown');
-    const gone = replaced.map(({ day }) => literal(day));
-    const written = replaced.flatMap(({ day, rows }) => (rows > 0 ? [literal(day)] : []));
-    if (path === undefined && written.length > 0) throw new Error(`no file has the rows of ${key}`);
     const values = {
       ...constants,
       report_id: constant(report.version.report_id),
       report_created_at: timestamp(report.version.created_at),
     };
-    const parts = [
-      ...(oldRows ? [withoutDays(oldRows, gone)] : []),
-      ...(path === undefined ? [] : selectDays(path, written, { columns, values, kept })),
-    ];
-    const rows = parts.length > 0 ? parts.join(' UNION ALL ') : selectNothing(columns);
-    return { next: { rows, days: next }, result };
+    const rows = rowsAfter(merged, oldRows, path, { columns, values, kept });
+    return { next: { rows, days: sortDays({ ...shown, ...Object.fromEntries(changed) }) }, result };
   });
+}
+
+function sortDays(days: ShownDays): ShownDays {
+  const sorted = Object.entries(days).toSorted(([first], [second]) => (first < second ? -1 : 1));
+  return Object.fromEntries(sorted);
+}
+
+/** The rows of the new object, as SQL: the old rows that stay, and the rows of the report that are shown. */
+function rowsAfter(
+  merged: readonly MergedDay[],
+  oldRows: string | undefined,
+  path: string | undefined,
+  reportColumns: ReportColumns,
+): string {
+  const replaced = merged.filter(({ entry, outcome }) => entry && outcome === 'shown');
+  const gone = replaced.map(({ day }) => literal(day));
+  const written = replaced.flatMap(({ day, rows }) => (rows > 0 ? [literal(day)] : []));
+  if (path === undefined && written.length > 0) throw new Error(`no file has the rows of ${written}`);
+  const parts = [
+    ...(oldRows ? [withoutDays(oldRows, gone)] : []),
+    ...(path === undefined ? [] : selectDays(path, written, reportColumns)),
+  ];
+  return parts.length > 0 ? parts.join(' UNION ALL ') : selectNothing(reportColumns.columns);
 }
 
 /** @param days as literals of SQL */
