@@ -15,8 +15,8 @@ export interface TableExport {
 }
 
 /**
- * Days in a row whose last shown report has rows of them, and no file any more: it was removed, or another run
- * replaced it.
+ * Days in a row whose last shown report has rows of them, and no file any more: it was removed, or another
+ * run replaced it.
  */
 export interface DaysWithoutFile extends DateRange {
   readonly account: string;
@@ -44,8 +44,8 @@ export interface LedgerKnowledge {
 }
 
 /**
- * The request of a delivery that may be written again: the configured one, or an earlier form of it. A name is
- * one request, so each delivery under it is one of both. Undefined if that form had no table.
+ * The request of a delivery that may be written again: the configured one, or an earlier form of it. A name
+ * is one request, so each delivery under it is one of both. Undefined if that form had no table.
  */
 export function requestToWrite(
   { request, hash }: TableExport,

@@ -4,7 +4,7 @@ import { type AcceptedAt, type LostReport, mergeMonth } from '../tables/month.ts
 import { readEntries, requireMonths, shownOn } from '../tables/month-entries.ts';
 import { damagedKeyIn, damagedObject } from '../tables/report.ts';
 import { ExportError, readMessage } from '../workflow/errors.ts';
-import { type DateRange, daysOf } from '../workflow/request/dates.ts';
+import { type DateRange, daysOf, monthOf } from '../workflow/request/dates.ts';
 import type { ExportRequest } from '../workflow/request/request.ts';
 import { compareReports, type ShownDays } from '../workflow/shown-days.ts';
 import type { Curated } from '../workflow/state-parts.ts';
@@ -52,9 +52,9 @@ export interface RebuiltWindow extends DateRange {
 }
 
 /**
- * Writes what the table lacks of the delivered files, the oldest report first, as if they came again. Of a list,
- * the newest snapshot comes first, and older ones are read only if that has no items. Files that are gone come
- * last, because newer files may have their days.
+ * Writes what the table lacks of the delivered files, the oldest report first, as if they came again. Of a
+ * list, the newest snapshot comes first, and older ones are read only if that has no items. Files that are
+ * gone come last, because newer files may have their days.
  *
  * @throws TableProblem if an object of the table or of the ledger is damaged
  */
@@ -92,7 +92,8 @@ async function* acceptHeldDays(rebuilding: Rebuilding): AsyncGenerator<RebuiltWi
 }
 
 /**
- * Writes the days that the table lacks of reports without rows and without a file. The ledger has all of them.
+ * Writes the days that the table lacks of reports without rows and without a file. The ledger has all of
+ * them.
  *
  * @returns the windows of these reports
  * @throws see {@link rebuildWindows}
@@ -182,10 +183,6 @@ function withoutUnknown(shown: ShownDays, { columns }: TableSchema): ShownDays {
       lacks?.some(isColumn) ? { ...entry, lacks } : entry,
     ]),
   );
-}
-
-function monthOf(day: string): string {
-  return day.slice(0, 'YYYY-MM'.length);
 }
 
 /** When somebody accepted before that a delivery has no rows of a day. Its request may have said so. */

@@ -8,7 +8,10 @@ import { literal } from './sql.ts';
 interface Close {
   /** YYYY-MM */
   readonly month: string;
-  /** SQL on the ledger: the reports that the days show, as table_name, account, date, report_id, report_created_at. */
+  /**
+   * SQL on the ledger: the reports that the days show, as table_name, account, date, report_id,
+   * report_created_at.
+   */
   readonly shownReports: string;
   readonly closedAt: Date;
   /** Closes a month again that was closed before. What it showed then stays, too. */

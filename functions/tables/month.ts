@@ -1,6 +1,12 @@
 import { earliest, wasOver } from '../workflow/request/dates.ts';
 import { findMetric } from '../workflow/request/dictionary.ts';
-import { compareReports, type ReportId, type ReportVersion, type ShownDay } from '../workflow/shown-days.ts';
+import {
+  compareReports,
+  type ReportId,
+  type ReportVersion,
+  type ShownDay,
+  type ShownDays,
+} from '../workflow/shown-days.ts';
 import {
   LIST_COLUMNS,
   listKey,
@@ -102,33 +108,73 @@ export async function mergeMonth(
     const result = { days: merged, before: shown };
     const changed = merged.flatMap(({ day, entry }) => (entry ? [[day, entry] as const] : []));
     if (changed.length === 0 && (!old || beginsWith(old.columns.keys(), columns))) return { result };
-    const listed = Object.entries({ ...shown, ...Object.fromEntries(changed) });
-    const next = Object.fromEntries(listed.toSorted(([first], [second]) => (first < second ? -1 : 1)));
-    const replaced = merged.filter(({ entry, outcome }) => entry && outcome === 'shown');
-    const gone = replaced.map(({ day }) => literal(day));
-    const written = replaced.flatMap(({ day, rows }) => (rows > 0 ? [literal(day)] : []));
-    if (path === undefined && written.length > 0) throw new Error(`no file has the rows of ${key}`);
     const values = {
       ...constants,
       report_id: constant(report.version.report_id),
       report_created_at: timestamp(report.version.created_at),
     };
-    const parts = [...Map.groupBy(written, (_, at) => Math.floor(at / PART_DAYS)).values()];
-    const nulls = [...kept].map(([name, type]) => `CAST(NULL AS ${type}) AS ${identifier(name)}`);
-    const none = columns.map(({ name, type }) => `CAST(NULL AS ${duckType(type)}) AS ${identifier(name)}`);
-    const rows = [
-      ...(oldRows ? [gone.length > 0 ? `${oldRows} WHERE date NOT IN (${gone})` : oldRows] : []),
-      ...(path === undefined
-        ? []
-        : parts.map(
-            (daysOfPart) =>
-              // DuckDB skips values while it reads them for a range, but not for a list.
-              `SELECT ${[selectColumns(columns, values), ...nulls].join(', ')} FROM ${parquet(path)}
-             WHERE date BETWEEN ${daysOfPart[0]} AND ${daysOfPart.at(-1)} AND date IN (${daysOfPart})`,
-          )),
-    ].join(' UNION ALL ');
-    return { next: { rows: rows || `SELECT ${none} WHERE false`, days: next }, result };
+    const rows = rowsAfter(merged, oldRows, path, { columns, values, kept });
+    return { next: { rows, days: sortDays({ ...shown, ...Object.fromEntries(changed) }) }, result };
   });
+}
+
+function sortDays(days: ShownDays): ShownDays {
+  const sorted = Object.entries(days).toSorted(([first], [second]) => (first < second ? -1 : 1));
+  return Object.fromEntries(sorted);
+}
+
+/** The rows of the new object, as SQL: the old rows that stay, and the rows of the report that are shown. */
+function rowsAfter(
+  merged: readonly MergedDay[],
+  oldRows: string | undefined,
+  path: string | undefined,
+  reportColumns: ReportColumns,
+): string {
+  const replaced = merged.filter(({ entry, outcome }) => entry && outcome === 'shown');
+  const gone = replaced.map(({ day }) => literal(day));
+  const written = replaced.flatMap(({ day, rows }) => (rows > 0 ? [literal(day)] : []));
+  if (path === undefined && written.length > 0) throw new Error(`no file has the rows of ${written}`);
+  const parts = [
+    ...(oldRows ? [withoutDays(oldRows, gone)] : []),
+    ...(path === undefined ? [] : selectDays(path, written, reportColumns)),
+  ];
+  return parts.length > 0 ? parts.join(' UNION ALL ') : selectNothing(reportColumns.columns);
+}
+
+/** @param days as literals of SQL */
+function withoutDays(rows: string, days: readonly string[]): string {
+  return days.length > 0 ? `${rows} WHERE date NOT IN (${days})` : rows;
+}
+
+/** The rows of a report's days as queries, each of which reads a part of the file. */
+function selectDays(
+  path: string,
+  days: readonly string[],
+  { columns, values, kept }: ReportColumns,
+): string[] {
+  const nulls = [...kept].map(([name, type]) => `CAST(NULL AS ${type}) AS ${identifier(name)}`);
+  const selected = [selectColumns(columns, values), ...nulls].join(', ');
+  const parts = [...Map.groupBy(days, (_, at) => Math.floor(at / PART_DAYS)).values()];
+  return parts.map(
+    (daysOfPart) =>
+      // DuckDB skips values while it reads them for a range, but not for a list.
+      `SELECT ${selected} FROM ${parquet(path)}
+         WHERE date BETWEEN ${daysOfPart[0]} AND ${daysOfPart.at(-1)} AND date IN (${daysOfPart})`,
+  );
+}
+
+/** The columns of a month's object that a report fills. */
+interface ReportColumns {
+  readonly columns: readonly TableColumn[];
+  /** Expressions for columns whose values do not come from the file. */
+  readonly values: Readonly<Record<string, string>>;
+  /** Columns that the report does not have. */
+  readonly kept: ReadonlyMap<string, string>;
+}
+
+function selectNothing(columns: readonly TableColumn[]): string {
+  const nulls = columns.map(({ name, type }) => `CAST(NULL AS ${duckType(type)}) AS ${identifier(name)}`);
+  return `SELECT ${nulls} WHERE false`;
 }
 
 /**

@@ -83,19 +83,9 @@ export function compareMart(question: MartQuestion): MartComparison {
   const different: DifferentDay[] = [];
   let agree = 0;
   for (const unit of units) {
-    const differing: DayDifference[] = [];
-    for (const date of days) {
-      const members = unit.members.filter(({ begins }) => begins !== undefined && begins <= date);
-      const lacking = members.flatMap((member) => lackingOf(member, date));
-      if (lacking.length > 0) open.add(date, lacking);
-      else if (members.length === 0) open.addUnknown(date, unit);
-      else {
-        const difference = compareDay(unit, date, question);
-        if (difference.metrics.length > 0) differing.push(difference);
-        else agree += 1;
-      }
-    }
-    different.push(...explain(differing, unit, question));
+    const comparison = compareUnit(unit, days, question, open);
+    agree += comparison.agree;
+    different.push(...explain(comparison.differing, unit, question));
     if (question.to === undefined) addNewer(open, unit, range.end_date);
   }
   const known = new Set(accounts.map((entry) => entry.account));
@@ -107,6 +97,24 @@ export function compareMart(question: MartQuestion): MartComparison {
     not_compared: open.toRanges(),
     unknown_accounts: [...new Set(names.filter((name) => !known.has(name)))].sort(),
   };
+}
+
+/** Compares each day of a unit. Adds the days that the table cannot judge to `open`. */
+function compareUnit(unit: Unit, days: readonly string[], question: MartQuestion, open: OpenDays) {
+  const differing: DayDifference[] = [];
+  let agree = 0;
+  for (const date of days) {
+    const members = unit.members.filter(({ begins }) => begins !== undefined && begins <= date);
+    const lacking = members.flatMap((member) => lackingOf(member, date));
+    if (lacking.length > 0) open.add(date, lacking);
+    else if (members.length === 0) open.addUnknown(date, unit);
+    else {
+      const difference = compareDay(unit, date, question);
+      if (difference.metrics.length > 0) differing.push(difference);
+      else agree += 1;
+    }
+  }
+  return { agree, differing };
 }
 
 function createUnit(

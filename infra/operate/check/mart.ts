@@ -129,21 +129,7 @@ async function addRows(pieces: MartResult['rows'], layout: Layout): Promise<read
   for await (const rows of pieces)
     for (const row of rows) {
       number += 1;
-      const day = readDay(row[layout.date]);
-      const account = layout.account === undefined ? undefined : readAccount(row[layout.account]);
-      if (day === undefined)
-        faults.push(
-          `row ${number} has ${quote(row[layout.date])} as its date, where a day belongs, such as 2026-10-01`,
-        );
-      if (layout.account !== undefined && account === undefined) faults.push(`row ${number} has no account`);
-      if (day === undefined) continue;
-      const key = JSON.stringify([day, account]);
-      const open = days.get(key) ?? { date: day, account, sums: new Map() };
-      days.set(key, open);
-      for (const column of layout.columns) {
-        const fault = addValue(open.sums, column, row[column.at]);
-        if (fault !== undefined) faults.push(`row ${number} has ${fault}`);
-      }
+      for (const fault of addRow(days, row, layout)) faults.push(`row ${number} has ${fault}`);
     }
   if (faults.length > MAX_FAULTS) {
     const rest = count(faults.length - MAX_FAULTS, 'fault');
@@ -151,6 +137,26 @@ async function addRows(pieces: MartResult['rows'], layout: Layout): Promise<read
   }
   refuse(faults);
   return [...days.values()];
+}
+
+/** @returns what is wrong with the row */
+function addRow(days: Map<string, OpenDay>, row: readonly unknown[], layout: Layout): string[] {
+  const day = readDay(row[layout.date]);
+  const account = layout.account === undefined ? undefined : readAccount(row[layout.account]);
+  const faults = [
+    ...(day === undefined
+      ? [`${quote(row[layout.date])} as its date, where a day belongs, such as 2026-10-01`]
+      : []),
+    ...(layout.account !== undefined && account === undefined ? ['no account'] : []),
+  ];
+  if (day === undefined) return faults;
+  const key = JSON.stringify([day, account]);
+  const open = days.get(key) ?? { date: day, account, sums: new Map() };
+  days.set(key, open);
+  return [
+    ...faults,
+    ...layout.columns.flatMap((column) => addValue(open.sums, column, row[column.at]) ?? []),
+  ];
 }
 
 /** @returns what is wrong with the value */

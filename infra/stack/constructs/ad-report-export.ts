@@ -292,10 +292,7 @@ function refuseFaults(scope: Construct, config: Config, props: AdReportExportPro
     faults.push(`bucket: belongs to the AWS account ${bucket.env.account}, and the stack to ${account}`);
   if (command !== undefined && !(command.length <= MAX_COMMAND && /^\S(.*\S)?$/.test(command)))
     faults.push(`command: must be a line of 1 to ${MAX_COMMAND} characters, without blanks around it`);
-  if (config.base_url === SANDBOX && !props.sandbox)
-    faults.push(`base_url: "${SANDBOX}" needs the prop sandbox; addSandboxStacks makes both stacks`);
-  if (config.base_url !== SANDBOX && props.sandbox)
-    faults.push(`sandbox: needs the base_url "${SANDBOX}" in the config`);
+  faults.push(...findSandboxFaults(config, props));
   if (encryptionKey && config.kms_key) faults.push('kms_key: cannot be combined with encryptionKey');
   if (alarmTopic && config.alarm_emails.length > 0)
     faults.push('alarm_emails: cannot be combined with alarmTopic; subscribe the addresses to that topic');
@@ -304,4 +301,11 @@ function refuseFaults(scope: Construct, config: Config, props: AdReportExportPro
       'keep_reports_days: needs a bucket of this app; give yours a rule for exports/ with the tag kind=file',
     );
   if (faults.length > 0) throw new InvalidConfig(faults);
+}
+
+function findSandboxFaults({ base_url }: Config, { sandbox }: AdReportExportProps): string[] {
+  if (base_url === SANDBOX && !sandbox)
+    return [`base_url: "${SANDBOX}" needs the prop sandbox; addSandboxStacks makes both stacks`];
+  if (base_url !== SANDBOX && sandbox) return [`sandbox: needs the base_url "${SANDBOX}" in the config`];
+  return [];
 }

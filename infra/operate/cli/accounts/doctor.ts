@@ -60,10 +60,9 @@ async function doctor(options: DoctorOptions): Promise<void> {
     ...(account === undefined ? [] : accountFaults(account, options)),
     ...(local ? await platformFaults(options, '--local', ['baseUrl', 'credential', 'revision']) : []),
   ]);
-  const all = local ? ['local'] : Object.keys(loadConfig().accounts);
   const checks: Check[] = [];
   const url = options.baseUrl ?? (await readPlatformUrl());
-  for (const name of account === undefined ? all : [account]) {
+  for (const name of accountsToCheck(options)) {
     await using opened = createAccount(name, options, url);
     for await (const check of diagnose(opened, readNeeds(name, options))) {
       checks.push({ account: name, ...check });
@@ -73,6 +72,11 @@ async function doctor(options: DoctorOptions): Promise<void> {
   const isFaulty = checks.some(({ status }) => status === 'fault');
   if (json) printDocument({ outcome: isFaulty ? 'fault' : 'ok', checks });
   if (isFaulty) process.exitCode = FAILED;
+}
+
+function accountsToCheck({ account, local }: DoctorOptions): readonly string[] {
+  if (account !== undefined) return [account];
+  return local ? ['local'] : Object.keys(loadConfig().accounts);
 }
 
 /** Columns for a terminal, with the advice on a second line. */

@@ -39,9 +39,20 @@ export async function runMartCheck(name: string, options: MartOptions): Promise<
   process.exitCode = checked.outcome === 'ok' ? DELIVERED : FAILED;
 }
 
-function findFaults({ sql, file, database, tolerance, from, to }: MartOptions): string[] {
-  const share = Number(tolerance ?? 0);
-  const isShare = tolerance?.trim() !== '' && share >= 0 && share < 1;
+function findFaults(options: MartOptions): string[] {
+  const { tolerance, from, to } = options;
+  return [
+    ...findSourceFaults(options),
+    ...(tolerance === undefined || isShare(tolerance)
+      ? []
+      : [`--tolerance ${tolerance} is no share: it must be from 0 to below 1, such as 0.01`]),
+    ...(from !== undefined && to !== undefined && to <= from
+      ? [`--to ${to} is not after --from ${from}`]
+      : []),
+  ];
+}
+
+function findSourceFaults({ sql, file, database }: MartOptions): string[] {
   return [
     ...(sql === undefined && file === undefined ? ['give the mart: --sql or --file'] : []),
     ...(sql !== undefined && file !== undefined ? ['give --sql or --file, not both'] : []),
@@ -49,11 +60,12 @@ function findFaults({ sql, file, database, tolerance, from, to }: MartOptions): 
     ...(database !== undefined && sql === undefined ? ['--database needs --sql, which runs on it'] : []),
     ...(file !== undefined && !isFile(file) ? [`--file ${file} is no file`] : []),
     ...(database !== undefined && !isFile(database) ? [`--database ${database} is no file`] : []),
-    ...(isShare ? [] : [`--tolerance ${tolerance} is no share: it must be from 0 to below 1, such as 0.01`]),
-    ...(from !== undefined && to !== undefined && to <= from
-      ? [`--to ${to} is not after --from ${from}`]
-      : []),
   ];
+}
+
+function isShare(text: string): boolean {
+  const share = Number(text);
+  return text.trim() !== '' && share >= 0 && share < 1;
 }
 
 function isFile(path: string): boolean {

@@ -70,8 +70,7 @@ export async function runLocalQuery(
   out: string | undefined,
   { readsAll = false, isQueryOnly = false, database }: LocalQuery = {},
 ): Promise<QueryResult> {
-  const tables = out === undefined ? new Map<string, LocalTable>() : findTables(out);
-  if (out !== undefined && tables.size === 0 && !hasRuns(out)) throw createNoRunsError(out);
+  const tables = findTablesToQuery(out);
   const { connection, close } = await openDatabase(database);
   const named = readsAll ? [] : tablesNamedIn(sql, tables);
   const read = named.length > 0 ? named : [...tables.values()];
@@ -81,19 +80,10 @@ export async function runLocalQuery(
   try {
     await checkCount(connection, sql);
     if (isQueryOnly) checkFirstWord(sql, FIRST_WORDS);
-    // Only the state of a day needs the requests, and they have to be read.
-    const exports =
-      out !== undefined && (await isAboutDays(sql, out, tables)) ? await readExports(out) : [];
-    const requests = requestsOf(exports);
-    const withoutRows = out === undefined ? [] : emptyTables(exports, out, tables);
+    const { requests, withoutRows } = await readAboutDays(sql, out, tables);
     const options = { today: today(), config: loadConfig() };
-    await createViews(
-      connection,
-      [...read, ...withoutRows],
-      ledger,
-      options,
-      (table) => requests.get(table) ?? {},
-    );
+    const requestsOfTable = (table: string) => requests.get(table) ?? {};
+    await createViews(connection, [...read, ...withoutRows], ledger, options, requestsOfTable);
     if (isQueryOnly) await checkType(connection, sql);
     // A streamed result that fails halfway looks complete, so DuckDB holds the whole of it.
     const result = await connection.run(sql);
@@ -112,6 +102,24 @@ export async function runLocalQuery(
     if (key !== undefined) throw new CommandFailed(`${key} cannot be read.`, adviseOnDamage(key));
     throw describeQueryFailure(error, { names: [...tables.keys()], out, database });
   }
+}
+
+/** @throws CommandFailed if the folder has neither tables nor runs */
+function findTablesToQuery(out: string | undefined): ReadonlyMap<string, LocalTable> {
+  if (out === undefined) return new Map();
+  const tables = findTables(out);
+  if (tables.size === 0 && !hasRuns(out)) throw createNoRunsError(out);
+  return tables;
+}
+
+/**
+ * Reads what the states of days need: the requests, and the tables whose objects were all removed. Only a query
+ * about days needs them.
+ */
+async function readAboutDays(sql: string, out: string | undefined, tables: ReadonlyMap<string, LocalTable>) {
+  if (out === undefined) return { requests: requestsOf([]), withoutRows: [] };
+  const exports = (await isAboutDays(sql, out, tables)) ? await readExports(out) : [];
+  return { requests: requestsOf(exports), withoutRows: emptyTables(exports, out, tables) };
 }
 
 /** True of a query of days, and of the query of such a view if the view's table was removed. */
