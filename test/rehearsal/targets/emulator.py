@@ -11,6 +11,8 @@ import sys
 LAMBDA = "ministack.core.lambda_runtime"
 FORMATION = "ministack.services.cloudformation.provisioners"
 S3 = "ministack.services.s3"
+SNS = "ministack.services.sns"
+STATES = "ministack.services.stepfunctions"
 
 # The module, the behaviour of AWS, ministack's text, and the text in its place.
 CORRECTIONS = [
@@ -80,7 +82,19 @@ CORRECTIONS = [
      "_eb._invoke_target(target, event, sched)",
      '_eb._invoke_target({**target, "Input": (target.get("Input") or "").replace(\n'
      '    "<aws.scheduler.scheduled-time>", now_dt.strftime("%Y-%m-%dT%H:%M:00Z"))}, event, sched)'),
-    ("ministack.services.stepfunctions", "the context has RedriveCount",
+    (SNS, "a message goes to the URL of a function, which is here",
+     "    with urllib.request.urlopen(req, timeout=5) as resp:\n        return resp.status",
+     "    import http.client, ssl\n"
+     "    to = urllib.parse.urlsplit(endpoint)\n"
+     "    context = ssl._create_unverified_context()\n"
+     '    gateway = http.client.HTTPSConnection("127.0.0.1", int(_PORT), timeout=60, context=context)\n'
+     '    gateway.request("POST", to.path or "/", payload.encode("utf-8"), {**headers, "Host": to.hostname})\n'
+     "    return gateway.getresponse().status"),
+    # The next check of `ready_by` comes after 15 minutes. No other wait is that long here.
+    (STATES, "a wait of 15 minutes takes one",
+     "    scaled = seconds * _SFN_WAIT_SCALE\n",
+     "    scaled = seconds / 15 if seconds == 900 else seconds\n"),
+    (STATES, "the context has RedriveCount",
      '"StartTime": execution["startDate"],', '"StartTime": execution["startDate"], "RedriveCount": 0,'),
 ]
 
