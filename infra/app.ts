@@ -1,16 +1,21 @@
 import { App } from 'aws-cdk-lib';
 import { InvalidConfig } from './stack/config/config.ts';
-import { readConfigFile } from './stack/config/read-config.ts';
+import { readConfigFile, SANDBOX_CONFIG } from './stack/config/read-config.ts';
+import { SANDBOX } from './stack/config/sandbox.ts';
+import { addSandboxStacks, asksForSandbox } from './stack/sandbox/sandbox-stacks.ts';
 import { ExportStack } from './stack/stack.ts';
 import { addPolicyChecks, checkTemplate } from './stack/synth-checks.ts';
 
-/** The CDK app: `cdk synth`, or `cdk synth -c config=FILE`. */
+/** The CDK app: `cdk synth`, or with `-c config=FILE` or `-c sandbox=true`. */
 const app = new App();
-const file: string | undefined = app.node.tryGetContext('config');
+const named: string | undefined = app.node.tryGetContext('config');
+const file = named ?? (asksForSandbox(app) ? SANDBOX_CONFIG : undefined);
 try {
-  const { stackName } = new ExportStack(app, Object(readConfigFile(file)));
+  const config = Object(readConfigFile(file));
+  if (asksForSandbox(app) || config.base_url === SANDBOX) addSandboxStacks(app, config);
+  else new ExportStack(app, config);
   addPolicyChecks(app);
-  checkTemplate(app.synth().getStackByName(stackName));
+  for (const stack of app.synth().stacks) checkTemplate(stack);
 } catch (error) {
   if (!(error instanceof InvalidConfig)) throw error;
   process.stderr.write(`${file ?? 'cdk.json'}: ${error.message}\n`);

@@ -9,3 +9,4 @@ export type { FailureReport } from '../functions/workflow/state-parts.ts';
 export type { ExportResult } from '../functions/workflow/states.ts';
 export { type ConfigInput, InvalidConfig } from './stack/config/config.ts';
 export { AdReportExport, type AdReportExportProps } from './stack/constructs/ad-report-export.ts';
+export { addSandboxStacks, asksForSandbox } from './stack/sandbox/sandbox-stacks.ts';

@@ -5,14 +5,17 @@ import type { ExportRequest } from '../workflow/request/request.ts';
 import type { Settings } from '../workflow/settings.ts';
 
 export interface RequestTarget {
-  /** From `platformName`. */
+  /** From `platformName`, or the name of a platform whose address only its deployment tells. */
   readonly platform: string;
   /** The revision of a request that names none. */
   readonly revision: string;
 }
 
-export function targetOf(settings: Pick<Settings, 'PLATFORM_BASE_URL' | 'PLATFORM_REVISION'>): RequestTarget {
-  return { platform: platformName(settings.PLATFORM_BASE_URL), revision: settings.PLATFORM_REVISION };
+type TargetSettings = Pick<Settings, 'PLATFORM_BASE_URL' | 'PLATFORM_NAME' | 'PLATFORM_REVISION'>;
+
+export function targetOf(settings: TargetSettings): RequestTarget {
+  const { PLATFORM_BASE_URL, PLATFORM_NAME: platform = platformName(PLATFORM_BASE_URL) } = settings;
+  return { platform, revision: settings.PLATFORM_REVISION };
 }
 
 /** The platform's host and path. Leaves out the port: each local sandbox has another. */

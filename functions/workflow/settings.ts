@@ -6,6 +6,8 @@ export const Settings = z.object({
   STEP: z.string(),
   /** May have a path. */
   PLATFORM_BASE_URL: z.url(),
+  /** What a request's hash says of a platform whose address only its deployment tells. Default: the address. */
+  PLATFORM_NAME: z.optional(z.string()),
   /** The pinned revision of the platform's API. A request may name another one. */
   PLATFORM_REVISION: z.string(),
   /** A JSON object of form parameters that a refresh adds to RFC 6749's. The contract does not show them. */
@@ -36,7 +38,7 @@ export type Settings = z.infer<typeof Settings>;
 export type SettingName = keyof Settings;
 
 const BUCKET = ['BUCKET', 'BUCKET_OWNER'] as const satisfies SettingName[];
-const TARGET = ['PLATFORM_BASE_URL', 'PLATFORM_REVISION'] as const satisfies SettingName[];
+const TARGET = ['PLATFORM_BASE_URL', 'PLATFORM_NAME', 'PLATFORM_REVISION'] as const satisfies SettingName[];
 const PLATFORM = [...TARGET, 'ALLOW_LOOPBACK', 'SECRET_PREFIX'] as const satisfies SettingName[];
 const OBJECT = [...BUCKET, 'MAX_DOWNLOAD_BYTES'] as const satisfies SettingName[];
 const COPY = [...OBJECT, 'DOWNLOAD_HOSTS', 'ALLOW_LOOPBACK'] as const satisfies SettingName[];

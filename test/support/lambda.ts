@@ -19,6 +19,7 @@ export const SETTINGS: Readonly<Record<keyof Omit<Settings, Optional>, string>> 
   PROGRAM: 'npm run export --',
 };
 type Optional =
+  | 'PLATFORM_NAME'
   | 'GLUE_DATABASE'
   | 'REFRESH_PARAMETERS'
   | 'ADVERTISERS_LIST'

@@ -7,8 +7,8 @@ import type { BusEvent } from '../../infra/lab/local/events.ts';
 import type { HistoryEvent } from '../../infra/lab/local/step-functions/history.ts';
 import type { Call, Endpoint } from '../../infra/lab/sandbox/exchange.ts';
 import { type Fault, parseFault } from '../../infra/lab/sandbox/faults.ts';
+import type { ReportInMemory } from '../../infra/lab/sandbox/reporting/report-memory.ts';
 import type { SandboxOptions } from '../../infra/lab/sandbox/settings.ts';
-import type { Report } from '../../infra/lab/sandbox/state.ts';
 import type { JsonCall, S3Call, Fault as ServiceFault } from './faulty-services.ts';
 import { type DocumentName, expectToMatchSchema } from './schemas.ts';
 import { expectNoSecretIn, expectNoSecretWritten } from './secrecy.ts';
@@ -42,7 +42,7 @@ export interface Outcome extends Ended, Journals {
 
 export interface Journals {
   readonly calls: readonly Call[];
-  readonly reports: readonly Report[];
+  readonly reports: readonly ReportInMemory[];
   readonly s3: readonly S3Call[];
   readonly secrets: readonly JsonCall[];
   readonly announced: readonly BusEvent[];

@@ -1,6 +1,6 @@
 import { type Call, refusal } from './exchange.ts';
+import { type Advertiser, createAdvertisers, type Grant, type PlatformState } from './platform-state.ts';
 import { EXAMPLE_REVISION } from './settings.ts';
-import { type Advertiser, createAdvertisers, type Grant, type SandboxState } from './state.ts';
 
 /** X-API-Key answers 401 from this moment on (contract 9.6). */
 const API_KEY_SUNSET = Date.parse('2027-01-01T00:00:00Z');
@@ -12,7 +12,7 @@ const API_KEY_SUNSET = Date.parse('2027-01-01T00:00:00Z');
  * @throws Refusal 401
  */
 export function authenticate(
-  { accessTokens, credentials, now }: SandboxState,
+  { accessTokens, credentials, now }: PlatformState,
   { headers }: Call,
   reporting: boolean,
 ): Grant {
@@ -22,8 +22,8 @@ export function authenticate(
     if (credential && now() < API_KEY_SUNSET) return { credential, scopes: ['reporting:read'] };
     throw refusal(401, 'X-API-Key is unknown, or was disabled on 2027-01-01.');
   }
-  const grant = accessTokens.get(authorization?.match(/^Bearer +([^ ]+)$/i)?.[1] ?? '');
-  if (grant && now() < grant.expiresAt) return grant;
+  const grant = accessTokens.read(authorization?.match(/^Bearer +([^ ]+)$/i)?.[1] ?? '');
+  if (grant) return grant;
   throw refusal(401, 'The token is missing, invalid or expired.');
 }
 
@@ -37,7 +37,7 @@ export function requireRevision({ headers }: Call): void {
 
 /** The advertisers of the account that the grant covers (contract 5.5). */
 export function grantedAdvertisers(
-  { advertisers, options, now }: SandboxState,
+  { advertisers, options, now }: PlatformState,
   { credential }: Grant,
 ): Advertiser[] {
   const all = [...advertisers, ...createAdvertisers(options.addedAdvertisers ?? [], now())];

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { grantedAdvertisers } from './authenticate.ts';
 import { campaignName, idPrefix } from './entities.ts';
 import { type Answer, type Call, json, readAs } from './exchange.ts';
-import type { Advertiser, Grant, SandboxState } from './state.ts';
+import type { Advertiser, Grant, PlatformState } from './platform-state.ts';
 
 /** Contract 8. */
 const Page = z.object({
@@ -16,7 +16,7 @@ const COUNT = 57;
 const SPACING_MS = 60_000;
 
 /** A page by limit and offset, newest first (contract 4.6 and 8). Made on request, to save memory. */
-export function listPage(state: SandboxState, { path, query }: Call, grant: Grant): Answer {
+export function listPage(state: PlatformState, { path, query }: Call, grant: Grant): Answer {
   const list = path.slice(1);
   const { limit, offset } = readAs(Page, Object.fromEntries(new URLSearchParams(query)));
   const granted = grantedAdvertisers(state, grant);

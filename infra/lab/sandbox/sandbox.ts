@@ -15,7 +15,7 @@ export async function startSandbox(options: SandboxOptions = {}) {
   const { now } = state;
   await using servers = new AsyncDisposableStack();
   const storage = servers.use(await startOnLoopback((...call) => serveStorage(state, ...call), { now }));
-  state.storageUrl = options.storageUrl ?? storage.endpoint;
+  state.reports.storageUrl = options.storageUrl ?? storage.endpoint;
   const { port } = options;
   const platform = await startOnLoopback((...call) => servePlatform(state, ...call), { now, port });
   servers.use(platform);
@@ -34,7 +34,7 @@ export async function startSandbox(options: SandboxOptions = {}) {
     /** Changes take effect with the next request, except for credentials and advertisers. */
     options,
     /** In order of creation. */
-    reports: () => [...state.reports.values()],
+    reports: () => state.reports.all(),
     /** Invalidates every access token. Refresh tokens stay valid. */
     revokeTokens: () => state.accessTokens.clear(),
     [Symbol.asyncDispose]: () => started.disposeAsync(),

@@ -5,7 +5,9 @@ import type { Answer, Call } from './exchange.ts';
 import { applyFault, type FaultEffect } from './faults.ts';
 import { receive, reset, sendAnswer } from './http.ts';
 import type { ReportFile } from './reporting/report-file.ts';
-import type { Report, SandboxState } from './state.ts';
+import type { ReportInMemory } from './reporting/report-memory.ts';
+import { contentTypeOf } from './reporting/reports.ts';
+import type { SandboxState } from './state.ts';
 
 /** The platform's headers. They must never reach the storage host. */
 const PLATFORM_HEADERS = ['authorization', 'x-api-key', 'x-service-revision'];
@@ -27,14 +29,19 @@ export async function serveStorage(
   await sendAnswer(response, applyFault(answer, fault, state.now()), call, fault);
 }
 
-function answerTo(state: SandboxState, call: Call, fault: FaultEffect, report: Report | undefined): Answer {
+function answerTo(
+  state: SandboxState,
+  call: Call,
+  fault: FaultEffect,
+  report: ReportInMemory | undefined,
+): Answer {
   const { status = 200 } = fault;
   if (status >= 400) return xmlError(status, 'Error', `The sandbox was told to answer ${status}.`);
   if (status >= 300) return { status, headers: {} };
   const foreign = PLATFORM_HEADERS.find((name) => call.headers[name] !== undefined);
   if (foreign)
     return xmlError(400, 'InvalidArgument', `Only one auth mechanism allowed; remove the header ${foreign}.`);
-  const expiresAt = state.downloadUrls.get(call.path + call.query);
+  const expiresAt = state.reports.downloadUrls.get(call.path + call.query);
   // The signature includes the method, so a URL signed for GET does not work for HEAD.
   if (expiresAt === undefined || !report || call.method !== 'GET')
     return xmlError(403, 'SignatureDoesNotMatch', 'The signature does not match.');
@@ -43,7 +50,7 @@ function answerTo(state: SandboxState, call: Call, fault: FaultEffect, report: R
 }
 
 /** Applies If-Match, then Range (RFC 9110, 13 and 14). */
-function serveRange({ file, request }: Report, { headers }: Call, fault: FaultEffect): Answer {
+function serveRange({ file, request }: ReportInMemory, { headers }: Call, fault: FaultEffect): Answer {
   const { 'if-match': ifMatch, range = '' } = headers;
   if (ifMatch !== undefined && ifMatch !== file.etag)
     return xmlError(412, 'PreconditionFailed', 'At least one of the pre-conditions did not hold');
@@ -56,7 +63,7 @@ function serveRange({ file, request }: Report, { headers }: Call, fault: FaultEf
   return {
     status: part ? 206 : 200,
     headers: {
-      'content-type': request.format === 'CSV' ? 'text/csv' : 'application/json',
+      'content-type': contentTypeOf(request),
       ...(part && { 'content-range': `bytes ${start}-${end - 1}/${file.length}` }),
       ...(etag !== 'none' && { etag: etag === 'weak' ? `W/${file.etag}` : file.etag }),
       ...(!isFramed && body === undefined && { 'content-length': String(end - start) }),

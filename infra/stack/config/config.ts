@@ -17,6 +17,7 @@ import {
   FINAL_AFTER_DAYS,
   FinalAfterDays,
 } from './exports.ts';
+import { SANDBOX, sandboxFaults } from './sandbox.ts';
 
 /** The key of the config in cdk.json's context. */
 export const CONFIG_KEY = 'ad-report-export';
@@ -34,6 +35,8 @@ export const OUTPUTS = {
   keeperPolicy: 'AdReportExportKeeperPolicyArn',
   /** Absent in a stack whose runs have no time by which they must be ready. */
   readyChecks: 'AdReportExportReadyChecksArn',
+  /** Absent unless the platform is the sandbox. */
+  sandboxUrl: 'AdReportExportSandboxUrl',
   /** Absent, like the next ones, in a stack without tables. */
   workgroup: 'AdReportExportAthenaWorkgroup',
   database: 'AdReportExportGlueDatabase',
@@ -164,6 +167,7 @@ export function parseConfig(context: unknown): Config {
       nameFaults(issue, 'the config', 'is not a setting', Object.keys(ConfigFile.shape)),
     ),
     ...exportFaults(context),
+    ...(Object(context).base_url === SANDBOX ? sandboxFaults(context) : []),
   ];
   if (!parsed.success || faults.length > 0) throw new InvalidConfig([...new Set(faults)]);
   const { exports, accounts } = parsed.data;
@@ -182,6 +186,7 @@ function checkMemory(
 
 /** Refuses plain http and loopback. The local run allows them: it replaces base_url after this check. */
 function checkBaseUrl(text: string, context: z.core.$RefinementCtx<string>): void {
+  if (text === SANDBOX) return;
   if (/[?#]/.test(text)) context.addIssue('must have neither a query nor a fragment');
   try {
     checkUrl(text, { allowLoopback: false });

@@ -7,6 +7,9 @@ import { CONFIG_KEY, type Config, InvalidConfig, parseConfig } from './config.ts
 /** The config of this repository. The package has it as an example. */
 const EXAMPLE = join(ROOT, 'cdk.json');
 
+/** The config with which this repository deploys the sandbox. An app has a copy of it. */
+export const SANDBOX_CONFIG = join(ROOT, 'infra/init/sandbox.ts');
+
 const MODULE = resolve('ads.config.ts');
 const CDK_JSON = BUILT ? resolve('cdk.json') : EXAMPLE;
 

@@ -4,26 +4,29 @@ import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { CfnSecret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import type { Config } from '../config/config.ts';
+import { SANDBOX } from '../config/sandbox.ts';
 import { grantKey } from './encryption-key.ts';
 
 /**
  * Two secrets per account: `<stack>/<account>/credential`, which an operator stores, and
  * `<stack>/<account>/token`, which GetToken caches. The stack creates them empty, so that no value is ever in
- * a template. The token goes with its account or the stack, and the credential stays.
+ * a template. The token goes with its account or the stack, and the credential stays. The sandbox has the
+ * credential of its own account.
  */
 export class AccountSecrets extends Construct {
   private readonly stack: string;
   private readonly key: IKey | undefined;
 
-  constructor(scope: Construct, id: string, { stack, accounts }: Config, encryptionKey?: IKey) {
+  constructor(scope: Construct, id: string, { stack, accounts, base_url }: Config, encryptionKey?: IKey) {
     super(scope, id);
     this.stack = stack;
     this.key = encryptionKey;
     for (const account of Object.keys(accounts)) {
-      this.secret(`${account}/credential`, 'Requests the tokens of the account; stored by an operator')
-        // A creation that is rolled back deletes the secret. If it stayed, the next deployment would fail
-        // because the name is taken.
-        .applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
+      if (base_url !== SANDBOX)
+        this.secret(`${account}/credential`, 'Requests the tokens of the account; stored by an operator')
+          // A creation that is rolled back deletes the secret. If it stayed, the next deployment would fail
+          // because the name is taken.
+          .applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
       this.secret(`${account}/token`, 'The current token of the account; written by GetToken')
         // CloudFormation deletes it without a recovery window, so the name is free at once.
         .applyRemovalPolicy(RemovalPolicy.DESTROY);

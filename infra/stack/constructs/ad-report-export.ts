@@ -12,6 +12,8 @@ import { Construct } from 'constructs';
 import { PROGRAM } from '../../package.ts';
 import { type Config, type ConfigInput, InvalidConfig, OUTPUTS, parseConfig } from '../config/config.ts';
 import { runsToCheck, runsToStart } from '../config/runs.ts';
+import { SANDBOX } from '../config/sandbox.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
 import { AccountSecrets } from './account-secrets.ts';
 import { lambdaBundles } from './bundle.ts';
 import { createEncryptionKey, encryptExecutions } from './encryption-key.ts';
@@ -48,6 +50,8 @@ export interface AdReportExportProps {
    * be whole minutes.
    */
   readonly curateReport?: Pick<FunctionOptions, 'memorySize' | 'timeout'>;
+  /** The platform of a config whose `base_url` is "sandbox". It has the bucket of the exports, too. */
+  readonly sandbox?: Sandbox;
   /**
    * The program of the command line. Mails, events and failure reports begin their commands with it. Default:
    * `npx --no-install ad-report-export`. A program that downloads runs a stranger's code: nobody owns the
@@ -90,13 +94,15 @@ export class AdReportExport extends Construct {
     refuseFaults(this, config, props);
     const { stack, exports } = config;
     const { database, vpc, vpcSubnets, command: program = PROGRAM } = props;
+    const givenBucket = props.bucket ?? props.sandbox?.exports;
     const encryptionKey = createEncryptionKey(this, 'Key', config, props.encryptionKey);
 
     const secrets = new AccountSecrets(this, 'Secrets', config, encryptionKey);
-    const bucket = new ExportBucket(this, 'Exports', { config, bucket: props.bucket, encryptionKey });
+    const bucket = new ExportBucket(this, 'Exports', { config, bucket: givenBucket, encryptionKey });
     const tables = config.tables ? new ExportTables(this, 'Tables', { config, bucket, database }) : undefined;
     const { functions, logGroup } = new WorkflowFunctions(this, 'Functions', {
       config,
+      platformUrl: props.sandbox?.url ?? config.base_url,
       bundles: bundles ?? lambdaBundles((this.node.root as App).outdir),
       secrets,
       bucket,
@@ -147,6 +153,7 @@ export class AdReportExport extends Construct {
       operatorPolicy,
       keeperPolicy,
       readyChecks: readyChecks?.stateMachineArn,
+      sandboxUrl: props.sandbox?.url,
       database: tables?.database,
       workgroup: tables?.workgroup,
       readerPolicy: tables?.readerPolicy,
@@ -285,6 +292,10 @@ function refuseFaults(scope: Construct, config: Config, props: AdReportExportPro
     faults.push(`bucket: belongs to the AWS account ${bucket.env.account}, and the stack to ${account}`);
   if (command !== undefined && !(command.length <= MAX_COMMAND && /^\S(.*\S)?$/.test(command)))
     faults.push(`command: must be a line of 1 to ${MAX_COMMAND} characters, without blanks around it`);
+  if (config.base_url === SANDBOX && !props.sandbox)
+    faults.push(`base_url: "${SANDBOX}" needs the prop sandbox; addSandboxStacks makes both stacks`);
+  if (config.base_url !== SANDBOX && props.sandbox)
+    faults.push(`sandbox: needs the base_url "${SANDBOX}" in the config`);
   if (encryptionKey && config.kms_key) faults.push('kms_key: cannot be combined with encryptionKey');
   if (alarmTopic && config.alarm_emails.length > 0)
     faults.push('alarm_emails: cannot be combined with alarmTopic; subscribe the addresses to that topic');

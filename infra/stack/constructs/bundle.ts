@@ -28,6 +28,12 @@ const NPM_SETTINGS = '.npmrc';
 const LAMBDA = '--os=linux --cpu=arm64 --libc=glibc';
 const LAMBDA_BINDINGS = `${BINDINGS}-linux-arm64`;
 
+/** The functions of the sandbox's stack. No step imports them. */
+const SANDBOX_FUNCTIONS = [
+  'infra/lab/sandbox/deployed/sandbox-function.ts',
+  'infra/stack/sandbox/empty-bucket.ts',
+];
+
 /** A file of the package. */
 export const LAMBDA_LOCK = join(DIST, 'lambda-lock.json');
 
@@ -61,7 +67,8 @@ export function bundleFunctions(outdir: string, lambdaModules?: string): void {
 }
 
 /**
- * Bundles every step, `functions/<name>.ts`, with its dependencies into `<outdir>/<name>/index.cjs`.
+ * Bundles every function, such as a step's `functions/<name>.ts`, with its dependencies into
+ * `<outdir>/<name>/index.cjs`.
  *
  * One call parses each file once and takes 0.6 s. NodejsFunction would start esbuild for each function and
  * take 3 s.
@@ -75,7 +82,7 @@ export function bundleSources(outdir: string): void {
   const { buildSync }: typeof Esbuild = createRequire(import.meta.url)('esbuild');
   buildSync({
     absWorkingDir: ROOT,
-    entryPoints: ['functions/*.ts'],
+    entryPoints: ['functions/*.ts', ...SANDBOX_FUNCTIONS],
     entryNames: '[name]/index',
     outdir,
     bundle: true,

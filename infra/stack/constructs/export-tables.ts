@@ -4,12 +4,12 @@ import { CfnDatabase, CfnTable, type IDatabaseRef } from 'aws-cdk-lib/aws-glue';
 import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { type CatalogTable, catalogTable, createCatalogTable } from '../../../functions/aws/catalog-table.ts';
-import { platformName } from '../../../functions/decisions/request-hash.ts';
 import { catalogName, LEDGER, LEDGER_COLUMNS, metricType } from '../../../functions/workflow/table.ts';
 import { savedQueries } from '../catalog/queries.ts';
 import { documentTable, LEDGER_TABLE, tableWords } from '../catalog/table-words.ts';
 import { type Config, RESULTS_PREFIX } from '../config/config.ts';
 import { type ConfiguredExport, isSame, tableSource, tablesOf } from '../config/exports.ts';
+import { targetOfConfig } from '../config/sandbox.ts';
 import type { ExportBucket } from './export-bucket.ts';
 import { createReaderPolicy, grantCatalog } from './reader-policy.ts';
 
@@ -36,7 +36,7 @@ export class ExportTables extends Construct {
 
   constructor(scope: Construct, id: string, { config, bucket, database: given }: ExportTablesProps) {
     super(scope, id);
-    const { stack, exports, base_url, revision } = config;
+    const { stack, exports } = config;
     this.database = given?.databaseRef.databaseName ?? catalogName(stack);
     const database = given ? this.database : this.createDatabase(stack);
     this.workgroup = this.createWorkgroup(stack, bucket);
@@ -44,7 +44,7 @@ export class ExportTables extends Construct {
     this.readerPolicy = createReaderPolicy(this, 'Reader', reader);
     const { bucketName } = bucket.bucket;
     warnOfGuesses(this, exports);
-    const schemas = tablesOf(exports, { platform: platformName(base_url), revision }, config);
+    const schemas = tablesOf(exports, targetOfConfig(config), config);
     // A scope of their own, because a table may have any name that this construct uses.
     const tables = new Construct(this, 'Tables');
     for (const schema of schemas) {

@@ -2,16 +2,18 @@ import { Stack, Validations } from 'aws-cdk-lib';
 import { CfnManagedPolicy, CfnPolicy } from 'aws-cdk-lib/aws-iam';
 import type { Construct, IConstruct } from 'constructs';
 
-/** Rules that a child of the construct breaks, and why. */
-const ACKNOWLEDGED = [
+/** A rule that a child of a construct breaks, and why. */
+type Acknowledged = readonly [child: string, rule: string, reason: string];
+
+const ACKNOWLEDGED: readonly Acknowledged[] = [
   ['Exports', 'S1', 'It would need one more bucket. Turn on CloudTrail data events to know who reads.'],
   ['Secrets', 'SMG4', 'Only the platform can rotate its credentials. GetToken renews an expired token.'],
   ['Schedules', 'SQS3', 'It is itself a dead-letter queue: the one of EventBridge Scheduler.'],
-] as const;
+];
 
+/** A resource of policies that ends with a wildcard, the children that may have it, and why. */
 type Wildcard = readonly [resource: RegExp, children: readonly string[], reason: string];
 
-/** Resources of policies that end with a wildcard, the children that may have them, and why. */
 const WILDCARDS: readonly Wildcard[] = [
   [
     /\/exports\/\*$/,
@@ -45,19 +47,28 @@ const WILDCARDS: readonly Wildcard[] = [
 
 const INTERFACES: Wildcard = [/^\*$/, ['Functions'], 'Lambda makes the network interfaces of functions.'];
 
+/** Acknowledges the findings in an export. */
+export function acknowledgeFindings(scope: Construct, isInVpc: boolean): void {
+  acknowledge(scope, ACKNOWLEDGED, isInVpc ? [...WILDCARDS, INTERFACES] : WILDCARDS);
+}
+
 /**
- * Acknowledges findings of cdk-nag's AwsSolutions pack in this construct, also for an app that has the pack
+ * Acknowledges findings of cdk-nag's AwsSolutions pack in a construct, also for an app that has the pack
  * itself. Without it, this does nothing. Any other wildcard is still a finding.
  */
-export function acknowledgeFindings(scope: Construct, isInVpc: boolean): void {
-  const acknowledge = (construct: IConstruct, rule: string, reason: string) =>
+export function acknowledge(
+  scope: Construct,
+  rules: readonly Acknowledged[],
+  wildcards: readonly Wildcard[],
+): void {
+  const accept = (construct: IConstruct, rule: string, reason: string) =>
     Validations.of(construct).acknowledge({ id: `AwsSolutions::AwsSolutions-${rule}`, reason });
-  for (const [child, rule, reason] of ACKNOWLEDGED) acknowledge(scope.node.findChild(child), rule, reason);
+  for (const [child, rule, reason] of rules) accept(scope.node.findChild(child), rule, reason);
   const validate = () => {
-    for (const [pattern, children, reason] of isInVpc ? [...WILDCARDS, INTERFACES] : WILDCARDS)
+    for (const [pattern, children, reason] of wildcards)
       for (const policy of children.flatMap((id) => scope.node.tryFindChild(id)?.node.findAll() ?? []))
         for (const resource of resourcesIn(policy))
-          if (pattern.test(resource)) acknowledge(policy, `IAM5[Resource::${resource}]`, reason);
+          if (pattern.test(resource)) accept(policy, `IAM5[Resource::${resource}]`, reason);
     return [];
   };
   // References to other stacks get their final form just before the validation.

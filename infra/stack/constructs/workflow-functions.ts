@@ -28,6 +28,7 @@ import { READS, type SettingName, type Settings } from '../../../functions/workf
 import { LEDGER, TABLES_PREFIX } from '../../../functions/workflow/table.ts';
 import type { Config } from '../config/config.ts';
 import { MEMORY } from '../config/cost.ts';
+import { SANDBOX } from '../config/sandbox.ts';
 import type { AccountSecrets } from './account-secrets.ts';
 import type { ExportBucket } from './export-bucket.ts';
 import type { ExportTables } from './export-tables.ts';
@@ -95,6 +96,8 @@ const OF_INTERFACES = [
 
 interface WorkflowFunctionsProps {
   readonly config: Config;
+  /** The platform's address. */
+  readonly platformUrl: string;
   /** The folder that `bundleFunctions` filled. */
   readonly bundles: string;
   readonly secrets: AccountSecrets;
@@ -172,11 +175,12 @@ export class WorkflowFunctions extends Construct {
 
   /** The settings that the step reads, and no others. */
   private settings(step: StepName, props: WorkflowFunctionsProps): Record<string, string> {
-    const { config, bucket, tables, program } = props;
+    const { config, platformUrl, bucket, tables, program } = props;
     const { advertisers_list, refresh_parameters, runbook_url, download_hosts } = config;
     const settings: Settings = {
       STEP: step,
-      PLATFORM_BASE_URL: config.base_url,
+      PLATFORM_BASE_URL: platformUrl,
+      ...(config.base_url === SANDBOX && { PLATFORM_NAME: SANDBOX }),
       PLATFORM_REVISION: config.revision,
       SECRET_PREFIX: config.stack,
       BUCKET: bucket.bucket.bucketName,
@@ -197,7 +201,8 @@ export class WorkflowFunctions extends Construct {
 
 /** The ports that functions call: of https, and of the platform. */
 function portsOf({ base_url }: Config): number[] {
-  return [...new Set([HTTPS_PORT, Number(new URL(base_url).port || HTTPS_PORT)])];
+  const port = base_url === SANDBOX ? '' : new URL(base_url).port;
+  return [...new Set([HTTPS_PORT, Number(port || HTTPS_PORT)])];
 }
 
 /** A write on the condition that the object has not changed needs s3:GetObject as well. */

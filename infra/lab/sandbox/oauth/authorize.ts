@@ -1,5 +1,5 @@
 import { type Answer, type Call, oauthRefusal, Refusal } from '../exchange.ts';
-import type { Grant, SandboxState } from '../state.ts';
+import type { Consents, Grant, PlatformState } from '../platform-state.ts';
 import { randomToken, requestedScopes } from './tokens.ts';
 
 const CODE_LIFETIME_MS = 600_000;
@@ -10,9 +10,13 @@ const CODE_LIFETIME_MS = 600_000;
  * An unknown client or a redirect_uri that it may not use is an error page: such a request must not be
  * redirected (RFC 6749 4.1.2.1). Other errors are sent to the redirect_uri.
  */
-export function authorizationEndpoint(state: SandboxState, { method, body, ...call }: Call): Answer {
+export function authorizationEndpoint(
+  { credentials, now }: PlatformState,
+  { method, body, ...call }: Call,
+  { codes }: Consents,
+): Answer {
   const query = new URLSearchParams(call.query);
-  const credential = state.credentials.find(({ clientId }) => clientId === query.get('client_id'));
+  const credential = credentials.find(({ clientId }) => clientId === query.get('client_id'));
   const redirectUri = query.get('redirect_uri') ?? '';
   if (!credential || !isLoopback(redirectUri)) {
     const problem = credential ? 'may not use that redirect_uri' : 'is unknown';
@@ -26,7 +30,7 @@ export function authorizationEndpoint(state: SandboxState, { method, body, ...ca
     if (new URLSearchParams(body).get('decision') !== 'allow')
       throw oauthRefusal('access_denied', 'The user did not consent.');
     const code = randomToken('code');
-    state.codes.set(code, { ...grant, redirectUri, expiresAt: state.now() + CODE_LIFETIME_MS });
+    codes.set(code, { ...grant, redirectUri, expiresAt: now() + CODE_LIFETIME_MS });
     return redirectBack(redirectUri, query, { code });
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;

@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { type Answer, type Call, json, oauthRefusal } from '../exchange.ts';
+import type { Consents, Grant, PlatformState } from '../platform-state.ts';
 import type { Credential } from '../settings.ts';
-import type { Grant, SandboxState } from '../state.ts';
 
 /** @throws Refusal invalid_scope if a requested scope is not available */
 export function requestedScopes(scope: string | null, available: readonly string[]): readonly string[] {
@@ -17,21 +17,20 @@ export function randomToken(kind: 'at' | 'rt' | 'code'): string {
 }
 
 /** Returns a token response (contract 2.1) without a refresh token. */
-function issueAccessToken(state: SandboxState, { credential, scopes }: Grant) {
+function issueAccessToken(state: PlatformState, { credential, scopes }: Grant) {
   const seconds = state.options.tokenSeconds ?? 3600;
-  const token = randomToken('at');
-  state.accessTokens.set(token, { credential, scopes, expiresAt: state.now() + seconds * 1000 });
+  const token = state.accessTokens.issue({ credential, scopes }, state.now() + seconds * 1000);
   return { access_token: token, token_type: 'Bearer', expires_in: seconds, scope: scopes.join(' ') };
 }
 
-function issueRefreshToken({ refreshTokens }: SandboxState, { credential, scopes }: Grant): string {
+function issueRefreshToken({ refreshTokens }: Consents, { credential, scopes }: Grant): string {
   const token = randomToken('rt');
   refreshTokens.set(token, { credential, scopes });
   return token;
 }
 
 /** Contract 4.1. No response of this endpoint may be cached (RFC 6749 5.1). */
-export function tokenEndpoint(state: SandboxState, request: Call): Answer {
+export function tokenEndpoint(state: PlatformState, request: Call): Answer {
   const credential = authenticateClient(state, request);
   if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(request.headers['content-type'] ?? ''))
     throw oauthRefusal('invalid_request', 'Content-Type must be application/x-www-form-urlencoded.');
@@ -42,7 +41,7 @@ export function tokenEndpoint(state: SandboxState, request: Call): Answer {
   return json(200, grant(state, credential, form), { 'cache-control': 'no-store' });
 }
 
-type GrantType = (state: SandboxState, credential: Credential, form: URLSearchParams) => object;
+type GrantType = (state: PlatformState, credential: Credential, form: URLSearchParams) => object;
 
 /** Token responses by grant_type. */
 const GRANTS: Readonly<Record<string, GrantType>> = {
@@ -54,39 +53,47 @@ const GRANTS: Readonly<Record<string, GrantType>> = {
 
   /** A code works once, for its own client and redirect_uri, until it expires (contract 4.1). */
   authorization_code(state, { clientId }, form) {
+    const { consents } = state;
     const redirectUri = required(form, 'redirect_uri');
     const value = required(form, 'code');
-    const code = state.codes.get(value);
+    const code = consents?.codes.get(value);
     const isOwn = code?.credential.clientId === clientId && code.redirectUri === redirectUri;
-    if (!isOwn || code.expiresAt <= state.now())
+    if (!consents || !isOwn || code.expiresAt <= state.now())
       throw oauthRefusal('invalid_grant', 'The code is unknown, used or expired, or redirect_uri differs.');
-    state.codes.delete(value);
-    return { ...issueAccessToken(state, code), refresh_token: issueRefreshToken(state, code) };
+    consents.codes.delete(value);
+    return { ...issueAccessToken(state, code), refresh_token: issueRefreshToken(consents, code) };
   },
 
   /** RFC 6749 6. The contract does not show the parameters. */
   refresh_token(state, { clientId }, form) {
+    const { consents } = state;
     const value = required(form, 'refresh_token');
-    const grant = state.refreshTokens.get(value);
-    if (grant?.credential.clientId !== clientId)
+    const grant = consents?.refreshTokens.get(value);
+    if (!consents || grant?.credential.clientId !== clientId)
       throw oauthRefusal('invalid_grant', 'The refresh token is not valid.');
     const scopes = requestedScopes(form.get('scope'), grant.scopes);
     const response = issueAccessToken(state, { ...grant, scopes });
-    if (!state.options.rotateRefreshTokens) return response;
-    state.refreshTokens.delete(value);
-    return { ...response, refresh_token: issueRefreshToken(state, grant) };
+    if (!consents.rotatesRefreshTokens()) return response;
+    consents.refreshTokens.delete(value);
+    return { ...response, refresh_token: issueRefreshToken(consents, grant) };
   },
 };
 
 /** Accepts HTTP Basic only, with both parts form-encoded (RFC 6749 2.3.1). */
-function authenticateClient({ credentials }: SandboxState, { headers }: Call): Credential {
+function authenticateClient({ credentials }: PlatformState, { headers }: Call): Credential {
   const encoded = headers.authorization?.match(/^Basic +([A-Za-z0-9+/]+=*)$/i)?.[1] ?? '';
   const pair = Buffer.from(encoded, 'base64').toString();
   const [[id, secret] = []] = new URLSearchParams(pair.replace(':', '='));
-  const found = credentials.find((each) => each.clientId === id && each.clientSecret === secret);
+  const found = credentials.find((each) => each.clientId === id && isSame(each.clientSecret, secret));
   if (found) return found;
   const expected = 'Use HTTP Basic with client_id and client_secret.';
   throw oauthRefusal('invalid_client', `Client authentication failed. ${expected}`, 401);
+}
+
+/** Takes as long for a secret that begins right as for any other. */
+function isSame(secret: string, sent = ''): boolean {
+  const [one, other] = [secret, sent].map((text) => createHash('sha256').update(text).digest());
+  return one !== undefined && other !== undefined && timingSafeEqual(one, other);
 }
 
 function required(form: URLSearchParams, name: string): string {

@@ -1,36 +1,24 @@
-import { randomBytes, randomUUID } from 'node:crypto';
 import { daysOf } from '../../../../functions/workflow/request/dates.ts';
 import { grantedAdvertisers } from '../authenticate.ts';
 import { type Answer, type Call, json, readJsonBody, refusal } from '../exchange.ts';
-import type { Grant, SandboxState } from '../state.ts';
-import { createReportFile } from './report-file.ts';
-import { readPurchaseQuery, readReport } from './report-request.ts';
+import type { Grant, PlatformState } from '../platform-state.ts';
+import { type ReportRequest, readPurchaseQuery, readReport } from './report-request.ts';
 
 /** Contract 4.4. */
 const SECONDS_BETWEEN_GETS = 10;
 
-const DAY_SECONDS = 86_400;
+/** Contract 2.3. */
+export const DAY_SECONDS = 86_400;
+
+/** From a report's creation to READY. It is PROCESSING after a fifth of them. */
+export const SECONDS_TO_READY = 25;
 
 /** Contract 4.3. */
-export function createReport(state: SandboxState, incoming: Call, grant: Grant): Answer {
-  const { refusedAdvertisers = [], report = {} } = state.options;
+export async function createReport(state: PlatformState, incoming: Call, grant: Grant): Promise<Answer> {
+  const { refusedAdvertisers = [] } = state.options;
   const granted = grantedAdvertisers(state, grant).filter(({ id }) => !refusedAdvertisers.includes(id));
   const request = readReport(readJsonBody(incoming), granted);
-  const { secondsToReady = 25 } = report;
-  const id = randomUUID();
-  const ordinal = state.reports.size + 1;
-  const createdAt = state.now();
-  const untilReady = typeof secondsToReady === 'number' ? secondsToReady : secondsToReady(ordinal);
-  state.reports.set(id, {
-    id,
-    ordinal,
-    account: grant.credential.account,
-    request,
-    createdAt,
-    readyAt: createdAt + 1000 * untilReady,
-    file: createReportFile(request, createdAt, report),
-    version: 0,
-  });
+  const { id } = await state.reports.create({ account: grant.credential.account, request });
   return json(201, { id, status: 'CREATED' });
 }
 
@@ -38,32 +26,35 @@ export function createReport(state: SandboxState, incoming: Call, grant: Grant):
  * Contract 4.4. A report of another account is 404, like an unknown id. A GET that was refused counts as a
  * GET, so a client that polls too fast never succeeds.
  */
-export function getReport(state: SandboxState, call: Call, grant: Grant): Answer {
-  const { endpoint, reportId: id = '' } = call;
-  const report = state.reports.get(id);
+export async function getReport({ reports, now }: PlatformState, call: Call, grant: Grant): Promise<Answer> {
+  const { reportId: id = '' } = call;
+  const report = await reports.find(id);
   if (report?.account !== grant.credential.account) throw refusal(404, `There is no report ${id}.`);
-  const now = state.now();
-  const before = state.journal.slice(0, state.journal.lastIndexOf(call));
-  const previous = before.findLast((other) => other.endpoint === endpoint && other.reportId === id);
-  if (previous && now - previous.at < SECONDS_BETWEEN_GETS * 1000)
+  const previous = reports.previousPoll(call);
+  if (previous !== undefined && now() - previous < SECONDS_BETWEEN_GETS * 1000)
     throw refusal(429, `Poll a report at most once every ${SECONDS_BETWEEN_GETS} s.`, {
       headers: { 'retry-after': String(SECONDS_BETWEEN_GETS) },
     });
-  const { createdAt, readyAt, request } = report;
-  const isCreated = now < createdAt + (readyAt - createdAt) / 5;
-  if (now < readyAt) return json(200, { id, status: isCreated ? 'CREATED' : 'PROCESSING' });
-  // A new download_url each time (contract 2.3).
-  const signature = `sbx_sig_${randomBytes(24).toString('base64url')}`;
-  const path = `/reports/${id}.${request.format === 'CSV' ? 'csv' : 'json'}?signature=${signature}`;
-  state.downloadUrls.set(path, now + 1000 * (state.options.report?.urlSeconds ?? DAY_SECONDS));
-  return json(200, { id, status: 'READY', download_url: state.storageUrl + path });
+  const { createdAt, readyAt } = report;
+  const isCreated = now() < createdAt + (readyAt - createdAt) / 5;
+  if (now() < readyAt) return json(200, { id, status: isCreated ? 'CREATED' : 'PROCESSING' });
+  return json(200, { id, status: 'READY', download_url: await reports.createDownloadUrl(report) });
+}
+
+/** The end of the name of a report's file. */
+export function extensionOf({ format }: ReportRequest): string {
+  return format === 'CSV' ? 'csv' : 'json';
+}
+
+export function contentTypeOf({ format }: ReportRequest): string {
+  return format === 'CSV' ? 'text/csv' : 'application/json';
 }
 
 /**
  * Contract 4.5, which does not show the response: its shape is invented. The same request always gets the
  * same events.
  */
-export function queryPurchases(state: SandboxState, request: Call, grant: Grant): Answer {
+export function queryPurchases(state: PlatformState, request: Call, grant: Grant): Answer {
   const query = readPurchaseQuery(readJsonBody(request), grantedAdvertisers(state, grant));
   const { advertiser_id, ...range } = query;
   const purchases = daysOf(range).map((day) => ({

@@ -1,0 +1,104 @@
+import { join } from 'node:path';
+import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Grant } from 'aws-cdk-lib/aws-iam';
+import { FunctionUrlAuthType } from 'aws-cdk-lib/aws-lambda';
+import type { CfnBucket, IBucket } from 'aws-cdk-lib/aws-s3';
+import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
+import { Construct } from 'constructs';
+import type { Config } from '../config/config.ts';
+import { SANDBOX } from '../config/sandbox.ts';
+import { acknowledge } from '../constructs/policy-checks.ts';
+import { createFunction } from './sandbox-function.ts';
+import { BucketEmptier, createTemporaryBucket } from './temporary-bucket.ts';
+
+/** A report is READY after seconds, and its file is copied within minutes. */
+const KEEP_REPORTS = Duration.days(2);
+
+/** More than it needs: with less memory, it would load the SDK for seconds. */
+const MEMORY_MB = 512;
+
+const TIMEOUT = Duration.seconds(30);
+
+/** Of the client secret. 62 letters and digits: 48 of them are 285 bits. */
+const SECRET_CHARACTERS = 48;
+
+interface SandboxProps {
+  readonly config: Config;
+  /** The folder of the bundled functions. */
+  readonly bundles: string;
+}
+
+/**
+ * The sandbox of the platform, in AWS: one function behind a public URL. It keeps reports in a bucket, and its
+ * tokens are signed with the secret of its client, so it has no other memory.
+ *
+ * It holds all that has to be emptied or removed for good, and the main stack refers to it: its stack is
+ * deleted after the main one, when nothing writes any more.
+ */
+export class Sandbox extends Construct {
+  /** Known after the deployment. */
+  readonly url: string;
+  /** For the exports of the main stack. */
+  readonly exports: IBucket;
+
+  constructor(scope: Construct, id: string, { config, bundles }: SandboxProps) {
+    super(scope, id);
+    const emptier = new BucketEmptier(this, 'Emptier', { config, bundles });
+    const exports = createTemporaryBucket(this, 'Exports', { emptier, versioned: true });
+    // The L2 property `eventBridgeEnabled` would add a custom resource with a Lambda function.
+    const path = 'NotificationConfiguration.EventBridgeConfiguration.EventBridgeEnabled';
+    (exports.node.defaultChild as CfnBucket).addPropertyOverride(path, true);
+    // CDK's types differ in whether an absent property may be undefined.
+    this.exports = exports as IBucket;
+    const reports = createTemporaryBucket(this, 'Reports', { emptier, expiration: KEEP_REPORTS });
+
+    const secret = new Secret(this, 'Credential', {
+      // The name that the functions of the main stack read.
+      secretName: `${config.stack}/${SANDBOX}/credential`,
+      description: 'The client of the sandbox',
+      generateSecretString: {
+        secretStringTemplate: JSON.stringify({ client_id: SANDBOX }),
+        generateStringKey: 'client_secret',
+        excludePunctuation: true,
+        passwordLength: SECRET_CHARACTERS,
+      },
+      // CloudFormation deletes it without a recovery window, so the name is free at once.
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    const platform = createFunction(this, 'Platform', {
+      config,
+      bundle: join(bundles, 'sandbox-function'),
+      memorySize: MEMORY_MB,
+      timeout: TIMEOUT,
+      environment: {
+        ACCOUNT: SANDBOX,
+        SECRET_PREFIX: config.stack,
+        BUCKET: reports.bucketName,
+        BUCKET_OWNER: Stack.of(this).account,
+      },
+    });
+    const grant = (actions: string[], ...resourceArns: string[]) =>
+      Grant.addToPrincipal({ grantee: platform, actions, resourceArns });
+    grant(['secretsmanager:GetSecretValue'], secret.secretArn);
+    // Without it, S3 answers 403 for a report that does not exist.
+    grant(['s3:ListBucket'], reports.bucketArn);
+    const objects = ['reports/*', 'files/*'].map((keys) => reports.arnForObjects(keys));
+    grant(['s3:GetObject', 's3:PutObject'], ...objects);
+    // Open to everybody: the platform asks for its own tokens. CDK adds both permissions that a public URL
+    // needs, lambda:InvokeFunctionUrl and lambda:InvokeFunction.
+    this.url = platform.addFunctionUrl({ authType: FunctionUrlAuthType.NONE }).url;
+    const noLog = 'It would need one more bucket, and all data is invented.';
+    acknowledge(
+      this,
+      [
+        ['Exports', 'S1', noLog],
+        ['Reports', 'S1', noLog],
+        ['Credential', 'SMG4', 'It is the secret of a sandbox, and goes with it.'],
+      ],
+      [
+        [/\/(reports|files)\/\*$/, ['PlatformRole'], 'The objects are named by the ids of reports.'],
+        [/\/\*$/, ['Emptier'], 'All objects of a bucket that is removed.'],
+      ],
+    );
+  }
+}
