@@ -7,6 +7,7 @@ import { changeAndDelete } from './steps/end.ts';
 import { runExports } from './steps/exports.ts';
 import { deployStack } from './steps/first-stack.ts';
 import { usePolicies } from './steps/policies.ts';
+import { destroySandbox, trySandbox } from './steps/sandbox-stacks.ts';
 import { runScheduled } from './steps/two-accounts.ts';
 
 /** Goes through the life of a stack, from the bootstrap to what its deletion leaves. */
@@ -16,8 +17,8 @@ export async function rehearse(stage: Omit<Stage, 'earlier' | 'platform' | 'obse
   await report.step('bootstrap', target.bootstrap);
   const earlier = await installEarlier(processes);
   if (!earlier) report.leaveOut('an update', `git has no commit ${EARLIER_COMMIT.slice(0, 12)} here`);
-  const { platform } = target;
-  if (!platform) throw new Error('no platform');
+  const served = await trySandbox(stage);
+  const platform = target.platform ?? served;
   const observer = createObserver({ aws, project: present, name: names.observer, folder: processes.folder });
   const deployed = await deployStack({ ...stage, earlier, platform, observer });
   await runExports(deployed);
@@ -26,6 +27,7 @@ export async function rehearse(stage: Omit<Stage, 'earlier' | 'platform' | 'obse
   await checkThere();
   await report.step('the bill', () => charge(deployed, began));
   await changeAndDelete(deployed);
+  await destroySandbox(stage);
 }
 
 async function charge(stage: DeployedStage, began: Date): Promise<string> {

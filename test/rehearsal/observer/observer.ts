@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { AwsCli } from '../aws-cli.ts';
 import type { Project } from '../project.ts';
-import { listKeys, type Outputs, readJson, readStackOutputs } from '../stage.ts';
+import { listKeys, type Outputs, readJson, readStackOutputs } from '../deployed.ts';
 import { until } from '../until.ts';
 import { type ObserverContext, POLICIES, POLICY_OUTPUTS, type PolicyName } from './context.ts';
 

@@ -4,7 +4,8 @@ import { SecretsManager } from '@aws-sdk/client-secrets-manager';
 import { SFN } from '@aws-sdk/client-sfn';
 import { ACCOUNTS, METRICS } from '../config.ts';
 import { removeStack } from '../removal.ts';
-import { assertDelivered, countDays, type DeployedStage, listKeys } from '../stage.ts';
+import { listKeys } from '../deployed.ts';
+import { assertDelivered, countDays, type DeployedStage } from '../stage.ts';
 
 /** Changes the config, and deletes the stack. */
 export async function changeAndDelete(stage: DeployedStage): Promise<void> {

@@ -1,17 +1,8 @@
 import assert from 'node:assert/strict';
 import { ACCOUNTS, earlierConfig, presentConfig } from '../config.ts';
 import type { Project } from '../project.ts';
-import {
-  assertDelivered,
-  countDays,
-  type DeployedStage,
-  emptyBucket,
-  readDays,
-  readOutputs,
-  readStackOutputs,
-  type Stage,
-  storeCredential,
-} from '../stage.ts';
+import { emptyBucket, readOutputs, readStackOutputs } from '../deployed.ts';
+import { assertDelivered, countDays, type DeployedStage, readDays, type Stage, storeCredential } from '../stage.ts';
 
 /** After its start, a run of two accounts has this time. */
 const MINUTES_TO_DELIVER = 2;

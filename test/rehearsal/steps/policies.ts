@@ -5,7 +5,8 @@ import { SFN } from '@aws-sdk/client-sfn';
 import { ROOT } from '../project.ts';
 import { RUNBOOK_POLICIES, type RunbookCommand, readRunbook, replacePlaceholder } from '../runbook.ts';
 import { POLICY_OF } from '../sessions.ts';
-import { assertDelivered, type DeployedStage, listKeys } from '../stage.ts';
+import { listKeys } from '../deployed.ts';
+import { assertDelivered, type DeployedStage } from '../stage.ts';
 import { until } from '../until.ts';
 import { stopDaily } from './exports.ts';
 
