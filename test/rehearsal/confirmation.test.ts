@@ -15,9 +15,11 @@ it('before it begins, a rehearsal says what it costs at most', () => {
 });
 
 it('with --yes, nobody is asked', async () => {
-  await expect(confirmPlan(plan, true)).resolves.toBeUndefined();
+  const printed: string[] = [];
+  await confirmPlan(plan, true, (text: string) => printed.push(text));
+  expect(printed.join()).toContain(plan);
 });
 
 it('without a terminal and without --yes, a rehearsal does not begin', async () => {
-  await expect(confirmPlan(plan, false)).rejects.toThrow('add --yes');
+  await expect(confirmPlan(plan, false, () => {})).rejects.toThrow('add --yes');
 });

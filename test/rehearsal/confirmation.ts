@@ -32,8 +32,8 @@ export function describePlan({ account, region }: Place, { stack, observer, sand
  *
  * @throws Error unless the answer is yes, or if nobody can be asked
  */
-export async function confirmPlan(plan: string, isAgreed: boolean): Promise<void> {
-  console.log(`${plan}\n`);
+export async function confirmPlan(plan: string, isAgreed: boolean, print = console.log): Promise<void> {
+  print(`${plan}\n`);
   if (isAgreed) return;
   if (!process.stdin.isTTY) throw new Error('Nobody can answer here. To agree, add --yes.');
   const asked = createInterface({ input: process.stdin, output: process.stdout });

@@ -42,4 +42,3 @@ export async function readJson(Bucket: string, Key: string) {
   const { Body } = await s3().getObject({ Bucket, Key });
   return JSON.parse((await Body?.transformToString()) ?? '');
 }
-

@@ -11,16 +11,18 @@ import { destroySandbox, trySandbox } from './steps/sandbox-stacks.ts';
 import { runScheduled } from './steps/two-accounts.ts';
 
 /** Goes through the life of a stack, from the bootstrap to what its deletion leaves. */
-export async function rehearse(stage: Omit<Stage, 'earlier' | 'platform' | 'observer'>): Promise<void> {
+export async function rehearse(
+  stage: Omit<Stage, 'earlier' | 'platform' | 'observer' | 'minutesToDeploy'>,
+): Promise<void> {
   const { target, report, present, processes, aws, names } = stage;
   const began = new Date();
   await report.step('bootstrap', target.bootstrap);
   const earlier = await installEarlier(processes);
   if (!earlier) report.leaveOut('an update', `git has no commit ${EARLIER_COMMIT.slice(0, 12)} here`);
-  const served = await trySandbox(stage);
+  const { served, minutesToDeploy } = await trySandbox(stage);
   const platform = target.platform ?? served;
   const observer = createObserver({ aws, project: present, name: names.observer, folder: processes.folder });
-  const deployed = await deployStack({ ...stage, earlier, platform, observer });
+  const deployed = await deployStack({ ...stage, earlier, platform, observer, minutesToDeploy });
   await runExports(deployed);
   const checkThere = await runScheduled(deployed);
   await usePolicies(deployed);

@@ -55,8 +55,8 @@ async function main(): Promise<number> {
   const remains = status === 0 || options.aws ? await remove(names.stack) : [];
   if (remains.length > 0) status ||= 1;
   if (status !== 0) return status;
-  const { notShown, versions } = target;
-  const contents = { ...report.contents(), command: describeCommand(), notShown };
+  const { proved, notShown, versions } = target;
+  const contents = { ...report.contents(), command: describeCommand(), proved, notShown };
   const about = { ...(await describeThisMachine(processes)), ...versions };
   const result = redact(renderResult({ ...contents, versions: about }), { ...target, ...names });
   if (options.emulated) console.log(`\n${result}`);
@@ -94,10 +94,10 @@ async function openTarget(emulation: Emulation, aws: AwsCli): Promise<Target> {
   if (!options.emulated) return openAws(aws);
   const emulator = await startEmulator(emulation);
   await emulator.bootstrap();
-  const { minutesToDeploy, isComplete, versions, refusals } = emulator;
+  const { isComplete, proved, versions, refusals } = emulator;
   const opened = await openAws(aws);
   const notShown = [...emulator.notShown, ...opened.notShown];
-  return { ...opened, minutesToDeploy, isComplete, versions, refusals, notShown };
+  return { ...opened, isComplete, proved, versions, refusals, notShown };
 }
 
 function describeCommand(): string {

@@ -1,5 +1,5 @@
 import { Athena } from '@aws-sdk/client-athena';
-import { S3 } from '@aws-sdk/client-s3';
+import { type ListObjectVersionsCommandOutput, S3 } from '@aws-sdk/client-s3';
 import { paginateGetExecutionHistory, paginateListExecutions, SFN } from '@aws-sdk/client-sfn';
 import type { AwsCli } from './aws-cli.ts';
 import type { Usage } from './bill.ts';
@@ -83,7 +83,7 @@ async function countVersions(Bucket: string): Promise<number> {
   let count = 0;
   let next: { KeyMarker?: string | undefined; VersionIdMarker?: string | undefined } | undefined = {};
   while (next) {
-    const page: Awaited<ReturnType<S3['listObjectVersions']>> = await client.listObjectVersions({
+    const page: ListObjectVersionsCommandOutput = await client.listObjectVersions({
       Bucket,
       ...next,
     });

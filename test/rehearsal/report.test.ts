@@ -5,20 +5,32 @@ import { createReport, redact, renderResult } from './report.ts';
 const names = { account: '210987654321', stack: 'rehearsal-a1b2c3' };
 
 describe('the result', () => {
+  const contents = {
+    steps: [{ name: 'deletion', seconds: 12.4, shown: 'the bucket remains' }],
+    leftOut: [['an update', 'git has no such commit']],
+    bill: billOf({ ...EXPECTED, transitions: 4_000 }),
+    seconds: 600,
+    command: 'npm run rehearse -- --aws',
+    proved: [['what stays', 'deletion']],
+    notShown: [['quotas', 'it would take days']],
+    versions: { region: 'eu-west-1' },
+  } satisfies Parameters<typeof renderResult>[0];
+
   it('has a row for each step, for each line of the bill, and for what was not shown', () => {
-    const text = renderResult({
-      steps: [{ name: 'deletion', seconds: 12.4, shown: 'the bucket remains' }],
-      leftOut: [['an update', 'git has no such commit']],
-      bill: billOf({ ...EXPECTED, transitions: 4_000 }),
-      seconds: 600,
-      command: 'npm run rehearse -- --aws',
-      notShown: [['quotas', 'it would take days']],
-      versions: { region: 'eu-west-1' },
-    });
+    const text = renderResult(contents);
     expect(text).toContain('| deletion | 12 | the bucket remains |');
     expect(text).toContain('| state transitions | 4000 | 10.00 |');
     expect(text).toContain('| an update | git has no such commit |\n| quotas | it would take days |');
     expect(text).toContain('`npm run rehearse -- --aws` wrote this file');
+  });
+
+  it('says what no emulator shows, and by which step', () => {
+    expect(renderResult(contents)).toContain('| what stays | deletion |');
+  });
+
+  it('is not written if the step that should show something was left out', () => {
+    const proved = [['alarms', 'an alarm']] as const;
+    expect(() => renderResult({ ...contents, proved })).toThrow('No step has shown alarms');
   });
 
   it('names neither the AWS account nor the stacks that were in it', () => {
@@ -40,7 +52,10 @@ describe('the result', () => {
 describe('a step', () => {
   it('fails if IAM refused a call meanwhile, also if its work succeeded', async () => {
     const refusals: string[] = [];
-    const report = createReport(() => refusals);
+    const report = createReport(
+      () => refusals,
+      () => {},
+    );
     const work = async () => {
       refusals.push('REFUSED s3:GetObject');
       return 'done';
@@ -50,7 +65,10 @@ describe('a step', () => {
   });
 
   it('has a row with what it has shown', async () => {
-    const report = createReport(() => []);
+    const report = createReport(
+      () => [],
+      () => {},
+    );
     await report.step('run', async () => 'delivered');
     expect(report.contents().steps).toMatchObject([{ name: 'run', shown: 'delivered' }]);
   });

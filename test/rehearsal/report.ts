@@ -11,7 +11,7 @@ type Pair = readonly [what: string, why: string];
 export type Report = ReturnType<typeof createReport>;
 
 /** Prints what the rehearsal shows, and keeps it. */
-export function createReport(refusals: () => readonly string[]) {
+export function createReport(refusals: () => readonly string[], print: (line: string) => void = console.log) {
   const began = performance.now();
   const steps: Step[] = [];
   const leftOut: Pair[] = [];
@@ -25,12 +25,12 @@ export function createReport(refusals: () => readonly string[]) {
       const refused = refusals();
       if (refused.length > 0) throw new Error(`IAM refused, in "${name}":\n${refused.join('\n')}`);
       steps.push({ name, seconds: since(start), shown });
-      console.log(`${since(start).toFixed(0).padStart(4)} s  ${name}: ${shown}`);
+      print(`${since(start).toFixed(0).padStart(4)} s  ${name}: ${shown}`);
     },
     /** Notes a part that cannot be shown here. */
     leaveOut(what: string, why: string): void {
       leftOut.push([what, why]);
-      console.log(`        ${what} is left out: ${why}`);
+      print(`        ${what} is left out: ${why}`);
     },
     charge(lines: readonly BillLine[]): void {
       bill = lines;
@@ -41,14 +41,20 @@ export function createReport(refusals: () => readonly string[]) {
 
 interface Result extends ReturnType<Report['contents']> {
   readonly command: string;
+  /** What only this place shows, and by which step. */
+  readonly proved: readonly Pair[];
   readonly notShown: readonly Pair[];
   /** What took part, by name. */
   readonly versions: Readonly<Record<string, string>>;
 }
 
-/** The text of RESULT.md. */
-export function renderResult({ steps, leftOut, bill, seconds, command, notShown, versions }: Result): string {
+/** The text of RESULT.md. @throws Error if a step was left out that should have shown something */
+export function renderResult(result: Result): string {
+  const { steps, leftOut, bill, seconds, command, proved, notShown, versions } = result;
+  const lacking = proved.filter(([, by]) => !steps.some(({ name }) => name === by));
+  if (lacking.length > 0) throw new Error(`No step has shown ${lacking.map(([what]) => what).join(', ')}.`);
   const cents = (dollars: number) => (dollars * 100).toFixed(2);
+  const rowsOf = (pairs: readonly Pair[]) => pairs.map(([what, why]) => `| ${what} | ${why} |`);
   return `${[
     '# The last rehearsal\n',
     `\`${command}\` wrote this file after all of its steps had succeeded. IAM had refused no call.`,
@@ -57,12 +63,15 @@ export function renderResult({ steps, leftOut, bill, seconds, command, notShown,
     '\n| step | seconds | shown |\n|---|---|---|',
     ...steps.map((step) => `| ${step.name} | ${step.seconds.toFixed(0)} | ${step.shown} |`),
     `| all | ${seconds.toFixed(0)} | |\n`,
+    ...(proved.length > 0 ? ['| no emulator shows | the step that does |\n|---|---|'] : []),
+    ...rowsOf(proved),
+    ...(proved.length > 0 ? [''] : []),
     'What this costs in AWS by list prices, from what was counted:\n',
     '| what | how much | cents |\n|---|---|---|',
     ...bill.map(({ what, amount, dollars }) => `| ${what} | ${amount} | ${cents(dollars)} |`),
     `| all | | ${cents(totalOf(bill))} |\n`,
     '| not shown | why |\n|---|---|',
-    ...[...leftOut, ...notShown].map(([what, why]) => `| ${what} | ${why} |`),
+    ...rowsOf([...leftOut, ...notShown]),
   ].join('\n')}\n`;
 }
 

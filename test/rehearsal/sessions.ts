@@ -38,10 +38,18 @@ export function createSessions({ call }: AwsCli) {
   const open = new Map<PolicyName, { readonly since: number; readonly env: Promise<Environment> }>();
 
   async function assume(role: string): Promise<Environment> {
-    // IAM takes some seconds until everybody knows a new role.
-    const session = await until('the role can be assumed', () =>
-      call(['sts', 'assume-role', '--role-arn', role, '--role-session-name', 'rehearsal']).catch(() => null),
-    );
+    let refusal = '';
+    const ask = () =>
+      call(['sts', 'assume-role', '--role-arn', role, '--role-session-name', 'rehearsal']).catch(
+        ({ message }: Error) => {
+          refusal = message;
+          return undefined;
+        },
+      );
+    // IAM takes some seconds until everybody knows a new role. The root user can assume none.
+    const session = await until('the role can be assumed', ask, 2).catch((error: Error) => {
+      throw new Error(`${error.message}\n${refusal}`);
+    });
     const { AccessKeyId, SecretAccessKey, SessionToken } = session.Credentials;
     return {
       AWS_ACCESS_KEY_ID: AccessKeyId,

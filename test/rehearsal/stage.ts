@@ -23,6 +23,8 @@ export interface Stage {
   readonly earlier: Project | undefined;
   readonly platform: Platform;
   readonly observer: Observer;
+  /** What two stacks have taken. */
+  readonly minutesToDeploy: number;
 }
 
 /** A stage with the stack of this checkout. */

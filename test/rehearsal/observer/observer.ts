@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { AwsCli } from '../aws-cli.ts';
-import type { Project } from '../project.ts';
 import { listKeys, type Outputs, readJson, readStackOutputs } from '../deployed.ts';
+import type { Project } from '../project.ts';
 import { until } from '../until.ts';
 import { type ObserverContext, POLICIES, POLICY_OUTPUTS, type PolicyName } from './context.ts';
 
@@ -55,7 +55,8 @@ export function createObserver({ aws, project, name, folder }: ObserverProps) {
       );
       const { TopicArn, Token } = confirmation;
       await aws.call(['sns', 'confirm-subscription', '--topic-arn', TopicArn, '--token', Token]);
-      return Object.fromEntries(POLICIES.map((policy) => [policy, roles[`${policy}Role`] ?? '']));
+      const roleOf = (policy: PolicyName) => roles[`${policy}Role`] ?? '';
+      return { operator: roleOf('operator'), keeper: roleOf('keeper'), reader: roleOf('reader') };
     },
     /** The details of the events that the stack has sent, of one type. */
     async events(type: string) {

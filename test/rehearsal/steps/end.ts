@@ -3,8 +3,8 @@ import { Glue } from '@aws-sdk/client-glue';
 import { SecretsManager } from '@aws-sdk/client-secrets-manager';
 import { SFN } from '@aws-sdk/client-sfn';
 import { ACCOUNTS, METRICS } from '../config.ts';
-import { removeStack } from '../removal.ts';
 import { listKeys } from '../deployed.ts';
+import { removeStack } from '../removal.ts';
 import { assertDelivered, countDays, type DeployedStage } from '../stage.ts';
 
 /** Changes the config, and deletes the stack. */

@@ -5,6 +5,7 @@ import type { Sandbox } from '../../../infra/lab/sandbox/sandbox.ts';
 import { LATE, SOON } from '../config.ts';
 import { assertDelivered, countDays, type DeployedStage, readDays } from '../stage.ts';
 import { until } from '../until.ts';
+import { STEPS } from './names.ts';
 
 /** 25 MB, of which the first download brings two parts of 8 MiB. */
 const LARGE = { rows: 400_000, brokenAfter: 18_000_000 };
@@ -15,7 +16,7 @@ export async function runExports(stage: DeployedStage): Promise<void> {
   const { sandbox } = platform;
   await report.step('run of each kind', () => runKinds(stage));
   if (sandbox) await report.step('run with a download that breaks off', () => runBroken(stage, sandbox));
-  await report.step('status, missing, check, query, page', () => look(stage));
+  await report.step(STEPS.look, () => look(stage));
   if (sandbox) await report.step('a held day, rebuild --accept-empty', () => acceptEmptyDay(stage, sandbox));
   await report.step('stop, explain, resume', () => stopAndResume(stage));
 }

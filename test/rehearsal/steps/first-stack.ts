@@ -1,15 +1,25 @@
 import assert from 'node:assert/strict';
 import { ACCOUNTS, earlierConfig, presentConfig } from '../config.ts';
-import type { Project } from '../project.ts';
 import { emptyBucket, readOutputs, readStackOutputs } from '../deployed.ts';
-import { assertDelivered, countDays, type DeployedStage, readDays, type Stage, storeCredential } from '../stage.ts';
+import type { Project } from '../project.ts';
+import {
+  assertDelivered,
+  countDays,
+  type DeployedStage,
+  readDays,
+  type Stage,
+  storeCredential,
+} from '../stage.ts';
 
 /** After its start, a run of two accounts has this time. */
 const MINUTES_TO_DELIVER = 2;
 
+/** A schedule must exist before it starts. */
+const SPARE_MINUTES = 2;
+
 /** Deploys an earlier commit, and updates its stack to this checkout. */
 export async function deployStack(stage: Stage): Promise<DeployedStage> {
-  const { report, earlier, present, names, platform, target } = stage;
+  const { report, earlier, present, names, platform, minutesToDeploy } = stage;
   const place = { stack: names.stack, base_url: platform.baseUrl };
   const first = earlierConfig(place);
   const runFirst = (project: Project) =>
@@ -27,8 +37,10 @@ export async function deployStack(stage: Stage): Promise<DeployedStage> {
     });
 
   const inMinutes = (minutes: number) => new Date(Date.now() + minutes * 60_000);
-  const start = inMinutes(target.minutesToDeploy);
-  const config = presentConfig(place, start, inMinutes(target.minutesToDeploy + MINUTES_TO_DELIVER));
+  // An update of one stack surely ends before.
+  const untilStart = SPARE_MINUTES + minutesToDeploy * 1.5;
+  const start = inMinutes(untilStart);
+  const config = presentConfig(place, start, inMinutes(untilStart + MINUTES_TO_DELIVER));
   await report.step(earlier ? 'update to this checkout, run' : 'deploy, secret set', async () => {
     // The forms of objects differ between the two commits, so the update begins with an empty bucket.
     if (earlier) await emptyBucket(await findBucket(names.stack));

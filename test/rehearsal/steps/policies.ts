@@ -2,20 +2,21 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SFN } from '@aws-sdk/client-sfn';
+import { listKeys } from '../deployed.ts';
 import { ROOT } from '../project.ts';
 import { RUNBOOK_POLICIES, type RunbookCommand, readRunbook, replacePlaceholder } from '../runbook.ts';
 import { POLICY_OF } from '../sessions.ts';
-import { listKeys } from '../deployed.ts';
 import { assertDelivered, type DeployedStage } from '../stage.ts';
 import { until } from '../until.ts';
 import { stopDaily } from './exports.ts';
+import { STEPS } from './names.ts';
 
 /** Runs the commands that no other step has run, and each call of the runbook, with one policy each. */
 export async function usePolicies(stage: DeployedStage): Promise<void> {
   const { report, target } = stage;
   await report.step('every command with its policy alone', () => runOtherCommands(stage));
-  await report.step('every call of the runbook with its policy alone', () => runRunbook(stage));
-  if (target.isComplete) await report.step('a redrive', () => redrive(stage));
+  await report.step(STEPS.runbook, () => runRunbook(stage));
+  if (target.isComplete) await report.step(STEPS.redrive, () => redrive(stage));
 }
 
 async function runOtherCommands(stage: DeployedStage): Promise<string> {

@@ -7,22 +7,31 @@ import { readStackOutputs } from '../deployed.ts';
 import type { Project } from '../project.ts';
 import { assertDelivered, type Stage } from '../stage.ts';
 import type { Platform } from '../targets/target.ts';
+import { STEPS } from './names.ts';
+
+interface Tried {
+  readonly served: Platform;
+  readonly minutesToDeploy: number;
+}
 
 type Trial = Pick<Stage, 'report' | 'present' | 'names'>;
 
 /**
  * Deploys the sandbox and its main stack as a visitor does, and goes from nothing to rows.
  *
- * @returns the platform that the sandbox's stack serves
+ * @returns the platform that the sandbox's stack serves, and how long both deployments took
  */
-export async function trySandbox(stage: Trial): Promise<Platform> {
+export async function trySandbox(stage: Trial): Promise<Tried> {
   const { report, present, names } = stage;
   const options = useName(present, names.sandbox);
+  const began = Date.now();
+  let minutesToDeploy = 0;
   await report.step('cdk deploy --all -c sandbox=true', async () => {
     await present.cdk(['deploy', '--all', ...options, '--require-approval', 'never', '--output', OUT]);
+    minutesToDeploy = (Date.now() - began) / 60_000;
     return "the sandbox's stack and a main stack of its own";
   });
-  await report.step('run and query, of the sandbox', async () => {
+  await report.step(STEPS.runSandbox, async () => {
     const of = ['--config', CONFIG];
     const run = await present.read(['run', 'daily-campaigns', ...of]);
     assertDelivered(run);
@@ -31,7 +40,7 @@ export async function trySandbox(stage: Trial): Promise<Platform> {
     assert.deepEqual({ rows: Number(rows), days: Number(days) }, { rows: run.rows, days: 28 });
     return `${rows} rows of 28 days, whose file was a pre-signed URL of S3`;
   });
-  return findPlatform(names.sandbox);
+  return { served: await findPlatform(names.sandbox), minutesToDeploy };
 }
 
 /** Removes both, with all that they hold. */

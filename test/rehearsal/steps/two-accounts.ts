@@ -3,6 +3,7 @@ import { SFN } from '@aws-sdk/client-sfn';
 import { assertChatForm } from '../observer/observer.ts';
 import { assertDelivered, type DeployedStage, storeCredential } from '../stage.ts';
 import { until } from '../until.ts';
+import { STEPS } from './names.ts';
 
 /** The names of the accounts by what became of them. */
 interface Ends {
@@ -14,15 +15,15 @@ interface Ends {
 export async function runScheduled(stage: DeployedStage): Promise<() => Promise<void>> {
   const { report, target } = stage;
   let parent: Ends | undefined;
-  await report.step('a schedule of two accounts, one without a credential', async () => {
+  await report.step(STEPS.schedule, async () => {
     parent = await awaitScheduled(stage);
     return checkScheduled(stage, parent);
   });
   if (!parent) throw new Error('No scheduled run has ended.');
   const scheduled = parent;
-  await report.step('the same run started twice', () => startTwice(stage, scheduled));
-  await report.step('ready_by: late, by event, mail and chat', () => checkLate(stage));
-  if (target.isComplete) await report.step('an alarm of the failed export', () => checkAlarm(stage));
+  await report.step(STEPS.twice, () => startTwice(stage, scheduled));
+  await report.step(STEPS.late, () => checkLate(stage));
+  if (target.isComplete) await report.step(STEPS.alarm, () => checkAlarm(stage));
   await report.step('secret set, doctor, resume', () => mend(stage, scheduled));
   return () => report.step('ready_by: there, by event and mail', () => checkThere(stage));
 }

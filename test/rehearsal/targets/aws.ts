@@ -1,9 +1,25 @@
 import { CloudFormation } from '@aws-sdk/client-cloudformation';
 import type { AwsCli } from '../aws-cli.ts';
+import { STEPS } from '../steps/names.ts';
 import type { Target } from './target.ts';
 
 /** The stack of `cdk bootstrap`. */
 const TOOLKIT = 'CDKToolkit';
+
+/** By the steps of `steps/`, which fail without it. */
+const PROVED = [
+  ['the roles of the functions, and arm64', STEPS.runSandbox],
+  ['the certificate and the public addresses of a platform and of S3', STEPS.runSandbox],
+  ["Athena's engine on the tables", STEPS.look],
+  ['the role of EventBridge Scheduler', STEPS.schedule],
+  ["the state machine's role, and the managed rule by which it waits for the accounts", STEPS.schedule],
+  ['that a name is taken for 90 days', STEPS.twice],
+  ["the checks' role, and 15 minutes between two checks", STEPS.late],
+  ['the form of a message for a chat service such as Slack, by https', STEPS.late],
+  ['alarms, and the policy of their topic', STEPS.alarm],
+  ['the policies for people, by IAM itself', STEPS.runbook],
+  ['a stop that ends the windows, and a redrive', STEPS.redrive],
+] as const;
 
 const NOT_SHOWN = [
   ['a broken download, a held day, a login', "the sandbox's stack has no faults and no consent page"],
@@ -31,8 +47,8 @@ export async function openAws({ call }: AwsCli): Promise<Target> {
   return {
     account,
     region,
-    minutesToDeploy: 12,
     isComplete: true,
+    proved: PROVED,
     notShown: NOT_SHOWN,
     platform: undefined,
     versions: { region },

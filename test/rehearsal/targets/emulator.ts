@@ -48,8 +48,8 @@ export async function startEmulator({ processes, project }: Emulation) {
   return {
     account: AWS_ACCOUNT,
     region: AWS_REGION,
-    minutesToDeploy: 4,
     isComplete: false,
+    proved: [],
     notShown: NOT_SHOWN,
     platform: { baseUrl: `https://${PLATFORM}`, clientOf, sandbox },
     versions: {

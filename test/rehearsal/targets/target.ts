@@ -19,10 +19,10 @@ export interface Target {
   /** The AWS account. It is left out of everything that is kept. */
   readonly account: string;
   readonly region: string;
-  /** Minutes from the start of a deployment until it has surely ended. */
-  readonly minutesToDeploy: number;
   /** Alarms go off, and Step Functions can redrive. */
   readonly isComplete: boolean;
+  /** What only this place shows, and the step by which it does. */
+  readonly proved: readonly (readonly [what: string, step: string])[];
   /** Rows of a table: the parts that cannot be shown here, and why. */
   readonly notShown: readonly (readonly [what: string, why: string])[];
   /** The sandbox in this process; undefined if the stack of the sandbox serves the platform. */
