@@ -7,7 +7,8 @@ import type { Project } from '../project.ts';
 import { until } from '../until.ts';
 import { type ObserverContext, POLICIES, POLICY_OUTPUTS, type PolicyName } from './context.ts';
 
-const APP = fileURLToPath(new URL('app.ts', import.meta.url));
+/** Of the app. It has no cdk.json. */
+const HERE = fileURLToPath(new URL('.', import.meta.url));
 
 /** What AWS handed to the observer's function. */
 interface Call {
@@ -45,9 +46,9 @@ export function createObserver({ aws, project, name, folder }: ObserverProps) {
     async deploy({ alarmTopic: topicArn, ...outputs }: Outputs): Promise<Record<PolicyName, string>> {
       const arns = POLICIES.map((policy) => [policy, outputs[POLICY_OUTPUTS[policy]]]);
       const context: ObserverContext = { name, topicArn, policyArns: Object.fromEntries(arns) };
-      const app = ['--app', `'${process.execPath}' '${APP}'`, '--output', join(folder, 'observer.out')];
+      const app = ['--app', 'node app.ts', '--output', join(folder, 'observer.out')];
       const options = ['--context', `observer=${JSON.stringify(context)}`, '--require-approval', 'never'];
-      await project.cdk(['deploy', ...app, ...options], folder);
+      await project.cdk(['deploy', ...app, ...options], HERE);
       const { Bucket = '', ...roles } = await readStackOutputs(name);
       bucket = Bucket;
       const confirmation = await until('SNS asks to confirm the chat service', async () =>

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SFN } from '@aws-sdk/client-sfn';
 import { listKeys } from '../deployed.ts';
+import type { PolicyName } from '../observer/context.ts';
 import { ROOT } from '../project.ts';
 import { RUNBOOK_POLICIES, type RunbookCommand, readRunbook, replacePlaceholder } from '../runbook.ts';
 import { POLICY_OF } from '../sessions.ts';
@@ -66,19 +67,27 @@ interface Subjects {
 }
 
 async function runRunbook(stage: DeployedStage): Promise<string> {
-  const runbook = readRunbook(readFileSync(join(ROOT, 'infra/RUNBOOK.md'), 'utf8'));
+  const { setup, commands } = readRunbook(readFileSync(join(ROOT, 'infra/RUNBOOK.md'), 'utf8'));
   const subjects = await prepareSubjects(stage);
-  const left: string[] = [];
-  const run = async ({ call, line }: RunbookCommand) => {
-    const reason = whyNot(stage, call);
-    if (reason !== undefined) return left.push(`${call} (${reason})`);
-    const written = await prepareLine(stage, { call, line }, runbook.setup, subjects);
-    return runLine(stage, call, runbook.setup, written, subjects);
+  const beginnings: Record<PolicyName, string> = {
+    operator: await paste(stage, 'operator', setup, subjects),
+    keeper: await paste(stage, 'keeper', keeperSetup(setup), subjects),
+    reader: '',
   };
-  for (const command of runbook.commands) await run(command);
+  const run = async ({ call, line }: RunbookCommand) => {
+    const policy = RUNBOOK_POLICIES[call] ?? 'operator';
+    return stage.aws.bash(`${beginnings[policy]}\n${line}`, await stage.sessions.as(policy));
+  };
+  const left: string[] = [];
+  for (const command of commands) {
+    const reason = whyNot(stage, command.call);
+    if (reason !== undefined) left.push(`${command.call} (${reason})`);
+    else await run({ ...command, line: await prepareLine(stage, command, subjects, run) });
+  }
+  // One of them has restored a month by hand.
   await stage.present.command(['rebuild', 'daily-campaigns', '--json']);
-  const shown = `${runbook.commands.length - left.length} of ${runbook.commands.length} calls as they are written`;
-  return left.length === 0 ? shown : `${shown}. Left out: ${[...new Set(left)].join(', ')}`;
+  const shown = `${commands.length - left.length} of ${commands.length} calls as they are written`;
+  return left.length === 0 ? shown : `${shown}. Left out: ${left.join(', ')}`;
 }
 
 function whyNot({ target }: DeployedStage, call: string): string | undefined {
@@ -89,7 +98,8 @@ function whyNot({ target }: DeployedStage, call: string): string | undefined {
 }
 
 /** An execution with windows, a check that runs, an object of a table and a dead letter. */
-async function prepareSubjects({ present, aws, outputs }: DeployedStage): Promise<Subjects> {
+async function prepareSubjects(stage: DeployedStage): Promise<Subjects> {
+  const { present, aws, outputs } = stage;
   const ended = await present.read(['run', 'daily-campaigns']);
   assertDelivered(ended);
   const { executions = [] } = await new SFN().listExecutions({ stateMachineArn: outputs.readyChecks });
@@ -103,32 +113,34 @@ async function prepareSubjects({ present, aws, outputs }: DeployedStage): Promis
   const { executionArn: check } = await aws.call([...start, '--input', late]);
   const [object = ''] = await listKeys(outputs.bucket, 'tables/daily_campaigns/');
   assert.notEqual(object, '');
-  const letter = ['--queue-url', outputs.deadLetterQueue, '--message-body', '{}'];
-  await aws.call(['sqs', 'send-message', ...letter]);
+  await sendDeadLetter(stage);
   return { execution: ended.execution, check, object };
 }
 
+/** Writes what somebody has seen before in place of what the line names in capitals. */
 async function prepareLine(
   stage: DeployedStage,
   { call, line }: RunbookCommand,
-  setup: string,
-  subjects: Subjects,
+  { check, object }: Subjects,
+  run: (command: RunbookCommand) => Promise<string>,
 ): Promise<string> {
-  const { check, object } = subjects;
   if (line.includes('-arn ARN')) return replacePlaceholder(line, 'ARN', check);
   if (call === 'sqs delete-message') {
-    // The one before has hidden the first letter.
-    const { outputs, aws } = stage;
-    await aws.call(['sqs', 'send-message', '--queue-url', outputs.deadLetterQueue, '--message-body', '{}']);
+    // The first letter is hidden, because the line before has received it.
+    await sendDeadLetter(stage);
     const receive = 'aws sqs receive-message --queue-url "$QUEUE" --output json';
-    const letters = JSON.parse(await runLine(stage, 'sqs receive-message', setup, receive, subjects));
+    const letters = JSON.parse(await run({ call: 'sqs receive-message', line: receive }));
     return replacePlaceholder(line, 'AQEB…', letters.Messages[0].ReceiptHandle);
   }
   if (!line.includes('OBJECT')) return line;
   const written = replacePlaceholder(line, 'OBJECT', object);
-  return call === 's3api copy-object'
-    ? replacePlaceholder(written, 'ID', await findVersion(stage, object))
-    : written;
+  if (call !== 's3api copy-object') return written;
+  return replacePlaceholder(written, 'ID', await findVersion(stage, object));
+}
+
+async function sendDeadLetter({ aws, outputs }: DeployedStage): Promise<void> {
+  const letter = ['--queue-url', outputs.deadLetterQueue, '--message-body', '{}'];
+  await aws.call(['sqs', 'send-message', ...letter]);
 }
 
 /** The newest version of an object that was removed. */
@@ -138,12 +150,15 @@ async function findVersion({ aws, outputs }: DeployedStage, object: string): Pro
   return Versions[0].VersionId;
 }
 
-/** Runs a line as somebody would who has pasted the beginning of the runbook. */
-async function runLine(
+/**
+ * Pastes the beginning of the runbook, with the names of this rehearsal.
+ *
+ * @returns lines of Bash that set the same variables and functions, without asking AWS again
+ */
+async function paste(
   { sessions, aws, names, target, processes }: DeployedStage,
-  call: string,
+  policy: PolicyName,
   setup: string,
-  line: string,
   { execution }: Subjects,
 ): Promise<string> {
   const values = { AWS_REGION: target.region, STACK: names.stack, EXECUTION: execution };
@@ -151,10 +166,11 @@ async function runLine(
     (text, [name, value]) => text.replace(new RegExp(`^(export )?${name}=.*$`, 'm'), `$1${name}=${value}`),
     setup,
   );
-  const policy = RUNBOOK_POLICIES[call] ?? 'operator';
-  const before = policy === 'operator' ? script : keeperSetup(script);
-  const session = await sessions.as(policy);
-  return aws.bash(`cd '${processes.folder}'\n${before}\n${line}`, session);
+  const variables = [...script.matchAll(/^(?:export )?([A-Z_]+)=/gm)].map(([, name]) => name);
+  const keep = `declare -p ${variables.join(' ')}\ndeclare -f`;
+  const set = await aws.bash(`${script}\n${keep}`, await sessions.as(policy));
+  // A call of the runbook writes a file.
+  return `cd '${processes.folder}'\n${set}`;
 }
 
 /** A keeper may not look at executions, and at the encryption of the bucket: only the bucket's name is needed. */

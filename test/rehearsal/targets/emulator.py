@@ -21,6 +21,9 @@ CORRECTIONS = [
      "            if denied:\n"
      "                print('REFUSED', iam_action, resource_arn, denied, flush=True)\n"
      "                if isinstance(denied, AuthError):"),
+    ("ministack.app", "a function's URL may have the path of another service's host",
+     '    """Handle Cognito routes that require the parsed request body."""\n',
+     '    if _parse_lambda_url(headers.get("host", ""), path):\n        return None\n'),
     ("ministack.core.iam_actions", "an object with a tag needs the permission to tag it",
      '        if action == "PutObject":\n            source = ',
      '        if action == "PutObject" and headers.get("x-amz-tagging"):\n'
