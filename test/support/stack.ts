@@ -71,7 +71,7 @@ interface Resource {
 }
 
 /** The resources of a type by their logical ids without CDK's hash, such as `FunctionsGetToken`. */
-export function resourcesOf({ template }: Synthesized, type: string): Map<string, Resource> {
+export function resourcesOf({ template }: Pick<Synthesized, 'template'>, type: string): Map<string, Resource> {
   const all = Object.entries<Resource>(template.Resources).filter(([, { Type }]) => Type === type);
   return new Map(all.map(([id, resource]) => [withoutHash(id), resource]));
 }
@@ -109,7 +109,7 @@ interface Statement {
 }
 
 /** A role's permissions as sorted lines `action resource when condition`. A denied one begins with `deny`. */
-export function allowedIn(stack: Synthesized, role: string): string[] {
+export function allowedIn(stack: Pick<Synthesized, 'template'>, role: string): string[] {
   const attached = [...resourcesOf(stack, 'AWS::IAM::Policy').values()].filter(({ Properties }) =>
     (readable(Properties.Roles) as string[]).includes(`<${role}>`),
   );

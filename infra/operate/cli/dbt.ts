@@ -10,7 +10,7 @@ import type { Folder } from '../place/bucket.ts';
 import { loadConfig } from '../place/config.ts';
 import { stackName } from '../place/deployment.ts';
 import { refuse } from '../place/errors.ts';
-import { lastPlatform, targetOf } from '../place/platform.ts';
+import { readTarget } from '../place/platform.ts';
 import { findDocumentedTables } from '../place/tables.ts';
 import { printLines } from './layout.ts';
 import { examples, option } from './options.ts';
@@ -33,10 +33,10 @@ export function createCommand(): Command {
     .addHelpText('after', examples('dbt ads', 'dbt ads --local'))
     .action(async (dir: string, folder: Folder) => {
       const tables = await findDocumentedTables(folder);
-      const { base_url: baseUrl, exports } = loadConfig();
+      const { exports } = loadConfig();
       const place = folder.local ? localPlace(folder) : await athenaPlace();
       const project = catalogName(stackName());
-      const { platform } = targetOf(folder.local ? await lastPlatform(folder.out) : { baseUrl });
+      const { platform } = await readTarget(folder);
       const facts = { project, platform, exports, ...place };
       const files = createDbtProject(tables, facts);
       writeOwnFiles(dir, files);

@@ -25,9 +25,10 @@ const VENDORED = `vendor/${TARBALL}`;
 export function createCommand(): Command {
   return new Command('init')
     .argument('<dir>', 'the folder of the app')
-    .addHelpText('after', examples('init my-ads'))
-    .action((dir: string) => {
-      const files = createApp(basename(resolve(dir)));
+    .option('--sandbox', 'also for two stacks to try the exports without a platform')
+    .addHelpText('after', examples('init my-ads', 'init my-ads --sandbox'))
+    .action((dir: string, { sandbox = false }: { sandbox?: boolean }) => {
+      const files = createApp(basename(resolve(dir)), sandbox);
       const paths = [VENDORED, ...Object.keys(files)];
       const taken = paths.filter((path) => existsSync(join(dir, path)));
       refuse(taken.map((path) => `${join(dir, path)} exists: remove it, or name another folder`));
@@ -62,8 +63,14 @@ function packPackage(): Buffer {
   }
 }
 
+/** The templates of `--sandbox`, by their path in the app. */
+const SANDBOX_TEMPLATES: Readonly<Record<string, string>> = {
+  'app.ts': 'app-with-sandbox.ts',
+  'sandbox.ts': 'sandbox.ts',
+};
+
 /** The files of a CDK app by their path. */
-function createApp(folder: string): Record<string, string> {
+function createApp(folder: string, sandbox: boolean): Record<string, string> {
   const { [CONFIG_KEY]: _, ...flags } = CDK.context;
   const { name, engines, peerDependencies, devDependencies } = PACKAGE;
   const manifest = {
@@ -75,13 +82,17 @@ function createApp(folder: string): Record<string, string> {
     // It has to read what aws-cdk-lib writes, which may be newer too.
     devDependencies: { 'aws-cdk': `^${devDependencies['aws-cdk']}` },
   };
-  const templates = globSync(['*.*', '.github/*/*'], { cwd: TEMPLATES }).sort();
+  const ofSandbox = Object.entries(SANDBOX_TEMPLATES);
+  const exclude = ofSandbox.map(([, template]) => template);
+  const templates = globSync(['*.*', '.github/*/*'], { cwd: TEMPLATES, exclude }).sort();
+  const read = (template: string) => readFileSync(join(TEMPLATES, template), 'utf8');
   return {
     'package.json': json(manifest),
     'cdk.json': json({ app: `node --import ${PACKAGE.name}/node-version app.ts`, context: flags }),
     // npm packs no .gitignore.
     '.gitignore': 'node_modules/\ncdk.out/\nout/\ncredential*.json\n',
-    ...Object.fromEntries(templates.map((path) => [path, readFileSync(join(TEMPLATES, path), 'utf8')])),
+    ...Object.fromEntries(templates.map((path) => [path, read(path)])),
+    ...(sandbox && Object.fromEntries(ofSandbox.map(([path, template]) => [path, read(template)]))),
   };
 }
 

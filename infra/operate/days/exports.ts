@@ -4,7 +4,7 @@ import pMap, { pMapSkip } from 'p-map';
 import type { DayStore, JudgedExport } from '../../../functions/days/read-days.ts';
 import { type ExportRecords, listWindows, readRecords } from '../../../functions/days/records.ts';
 import { type Run, readRuns } from '../../../functions/days/runs.ts';
-import { platformName, type RequestTarget, requestHash } from '../../../functions/decisions/request-hash.ts';
+import { type RequestTarget, requestHash } from '../../../functions/decisions/request-hash.ts';
 import type { AccountTable } from '../../../functions/tables/month-entries.ts';
 import { EXPORTS_PREFIX, type ExportId } from '../../../functions/workflow/keys.ts';
 import { type DateRange, earliest, latestDate } from '../../../functions/workflow/request/dates.ts';
@@ -15,7 +15,7 @@ import type { Folder } from '../place/bucket.ts';
 import { configName, loadConfig } from '../place/config.ts';
 import { hintAtLocal } from '../place/deployment.ts';
 import { UsageError } from '../place/errors.ts';
-import { lastPlatform, targetOf } from '../place/platform.ts';
+import { readTarget } from '../place/platform.ts';
 import { checkOneAccount, checkRequest, inputOf, suggest } from '../place/request.ts';
 import { describeDamage } from './damage.ts';
 import { type AskedDays, daysToLookAt, readDue } from './days-to-look-at.ts';
@@ -162,10 +162,7 @@ async function readExport(
   const { records: runs } = await readRuns(bucket, request, now);
   const range = daysToLookAt({ request, due, keys, runs, asked: days, now });
   const records = await readRecords(bucket, request, now, widen(range, runs), keys);
-  // The next run of a folder goes to the platform of the last one.
-  const target = local
-    ? targetOf(await lastPlatform(out))
-    : { platform: platformName(config.base_url), revision: config.revision };
+  const target = await readTarget({ local, out });
   const input = entry ? requestOf(entry) : inputOf(request);
   const table = config.tables ? tableOf(request) : undefined;
   const { kind } = request;

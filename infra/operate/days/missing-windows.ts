@@ -5,7 +5,7 @@ import { tableOf } from '../../../functions/workflow/table.ts';
 import { tablesOf, withColumns } from '../../stack/config/exports.ts';
 import { type Folder, openToRead } from '../place/bucket.ts';
 import { loadConfig } from '../place/config.ts';
-import { lastPlatform, targetOf } from '../place/platform.ts';
+import { readTarget } from '../place/platform.ts';
 
 /**
  * The windows that a run with `only_missing` would export, judged as PlanExport does.
@@ -20,8 +20,7 @@ export async function chooseMissingWindows(
   now: Date,
 ) {
   const config = loadConfig();
-  const { base_url: baseUrl, revision } = config;
-  const target = targetOf(folder.local ? await lastPlatform(folder.out) : { baseUrl, revision });
+  const target = await readTarget(folder);
   await using store = await openToRead(folder, true);
   const isTable = config.tables && tableOf(request) !== undefined;
   const [schema] = isTable ? tablesOf([withColumns(Object(input), config.exports)], target, config) : [];

@@ -1,6 +1,7 @@
-import { differencesOf, platformName } from '../../../functions/decisions/request-hash.ts';
+import { differencesOf } from '../../../functions/decisions/request-hash.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import { requestOf } from '../../stack/config/exports.ts';
+import { targetOfConfig } from '../../stack/config/sandbox.ts';
 import { configName, loadConfig } from './config.ts';
 import { checkRequest } from './request.ts';
 
@@ -9,11 +10,11 @@ import { checkRequest } from './request.ts';
  * requests, so it names everything in which they differ, also of an export without a table.
  */
 export function nameFaults(requests: readonly ExportRequest[], now: Date): string[] {
-  const { exports, base_url, revision } = loadConfig();
-  const target = { platform: platformName(base_url), revision };
+  const config = loadConfig();
+  const target = targetOfConfig(config);
   return requests.flatMap((request) => {
     const { account, name } = request;
-    const entry = exports.find((each) => each.account === account && each.name === name);
+    const entry = config.exports.find((each) => each.account === account && each.name === name);
     if (!entry) return [];
     const differences = differencesOf(request, checkRequest(requestOf(entry), now).request, target);
     if (differences.length === 0) return [];

@@ -91,8 +91,9 @@ type Deployment = Awaited<ReturnType<typeof readDeployment>>;
 export function requireOutput({ place, outputs }: Deployment, output: keyof typeof OUTPUTS): string {
   const value = outputs[OUTPUTS[output]];
   if (value !== undefined) return value;
+  const missing = output === 'sandboxUrl' ? 'the sandbox' : 'tables';
   throw new UsageError([
-    `${place} has no ${OUTPUTS[output]}: deploy it with tables, or give another --stack`,
+    `${place} has no ${OUTPUTS[output]}: deploy it with ${missing}, or give another --stack`,
   ]);
 }
 

@@ -3,13 +3,39 @@ import { join } from 'node:path';
 import { platformName, type RequestTarget } from '../../../functions/decisions/request-hash.ts';
 import { parseJson } from '../../../functions/workflow/json.ts';
 import { EXAMPLE_REVISION } from '../../lab/sandbox/settings.ts';
+import { SANDBOX, targetOfConfig } from '../../stack/config/sandbox.ts';
+import { loadConfig } from './config.ts';
+import { readDeployment, requireOutput } from './deployment.ts';
 
 /** In the folder of local runs: the platform of the last one. The credential is a path only. */
 const FILE = 'platform.json';
 
-/** Without --base-url, a run exports from a sandbox. */
+/** Without --base-url, a run of this machine exports from a sandbox. */
 export function targetOf({ baseUrl, revision = EXAMPLE_REVISION }: PlatformOptions): RequestTarget {
   return { platform: platformName(baseUrl ?? 'http://127.0.0.1'), revision };
+}
+
+interface PlaceOfRuns {
+  readonly local?: true | undefined;
+  /** The folder of local runs. */
+  readonly out: string;
+}
+
+/** The platform of a folder's last run, which its next one goes to, or else the config's. */
+export async function readTarget({ local, out }: PlaceOfRuns): Promise<RequestTarget> {
+  return local ? targetOf(await lastPlatform(out)) : targetOfConfig(loadConfig());
+}
+
+/** The address of the config's platform. That of a deployed sandbox is an output of the stack. */
+export async function readPlatformUrl(): Promise<string> {
+  const { base_url } = loadConfig();
+  return base_url === SANDBOX ? requireOutput(await readDeployment(), 'sandboxUrl') : base_url;
+}
+
+/** The faults of a command that stores a credential in the stack: the sandbox has made that of its account. */
+export function storeFaults(): string[] {
+  if (loadConfig().base_url !== SANDBOX) return [];
+  return [`the credential of the account ${SANDBOX} comes with the sandbox, and cannot be replaced`];
 }
 
 /** The platform of a folder's last run: a sandbox, if there was none. */

@@ -46,7 +46,6 @@ export class BucketEmptier extends Construct {
     });
     // Removed before them.
     for (const grant of grants) grant.applyBefore(contents);
-    contents.node.addDependency(grantee);
   }
 }
 

@@ -31,7 +31,7 @@ const SOURCES = BUILT
   ? ['dist/*.js', 'dist/functions/*/index.cjs']
   : [
       ...['cdk.json', 'tsconfig.json', 'node_modules/.package-lock.json'],
-      ...['functions/**/*.ts', 'infra/*.ts', 'infra/{stack,lab/local/assembly}/**/*.ts'],
+      ...['functions/**/*.ts', 'infra/*.ts', 'infra/{stack,lab/local/assembly,lab/sandbox}/**/*.ts'],
     ];
 
 const prepared = new Map<string, string>();

@@ -40,8 +40,8 @@ const HANDLERS: Record<Operation, (call: Call) => Promise<Answer>> = {
 
 /**
  * Starts an S3 endpoint on a local folder: path-style, on 127.0.0.1 only, with the operations that an export
- * needs. It is as strict as S3 about checksums, lengths, conditions and multipart uploads, and refuses
- * requests without ExpectedBucketOwner.
+ * needs. It is as strict as S3 about checksums, lengths, conditions, multipart uploads and the end of a
+ * pre-signed URL, and refuses other requests without ExpectedBucketOwner.
  */
 export async function startS3(options: S3Options): Promise<LoopbackServer> {
   const endpoint: Endpoint = { ...DEFAULTS, ...options, uploads: new Map() };
@@ -66,10 +66,21 @@ async function serve(endpoint: Endpoint, request: IncomingMessage, response: Ser
   }
 }
 
-function authorize({ buckets, bucket, account, header }: Call): void {
+function authorize({ buckets, bucket, account, header, query, now }: Call): void {
   if (!buckets.includes(bucket)) throw new S3Error('NoSuchBucket', 'The specified bucket does not exist');
+  if (query.has('X-Amz-Signature')) {
+    if (now() >= expiryOf(query)) throw new S3Error('AccessDenied', 'Request has expired');
+    return;
+  }
   if (header('x-amz-expected-bucket-owner') !== account)
     throw new S3Error('AccessDenied', 'ExpectedBucketOwner is missing, or is not the owner');
+}
+
+/** Until when a pre-signed URL is valid, in epoch ms. Its signature is not checked, as no credentials are. */
+function expiryOf(query: URLSearchParams): number {
+  const [, date, time] = /^(\d{8})T(\d{6})Z$/.exec(query.get('X-Amz-Date') ?? '') ?? [];
+  const from = `${date}${time}`.replace(/^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/, '$1-$2-$3T$4:$5:$6Z');
+  return Date.parse(from) + Number(query.get('X-Amz-Expires')) * 1000;
 }
 
 /** Node sends no body in answer to HEAD. */

@@ -62,7 +62,8 @@ export function createReportBucket(
     createDownloadUrl(report) {
       const { Bucket, Key } = at(fileKey(report));
       // Without the owner, whose header whoever downloads would have to send.
-      return getSignedUrl(s3, new GetObjectCommand({ Bucket, Key }), { expiresIn: URL_SECONDS });
+      const signing = { expiresIn: URL_SECONDS, signingDate: new Date(now()) };
+      return getSignedUrl(s3, new GetObjectCommand({ Bucket, Key }), signing);
     },
   };
 }

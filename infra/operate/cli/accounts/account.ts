@@ -51,13 +51,20 @@ export function neededScopes(account: string): string[] {
   return [...new Set([...(SCOPES.reports?.split(' ') ?? []), ...scopes])];
 }
 
-/** @param options without faults */
-export function createAccount(name: string, { local, baseUrl, credential }: AccountOptions) {
+/**
+ * @param options without faults
+ * @param platformUrl default: of the options, or else of the config
+ */
+export function createAccount(
+  name: string,
+  { local, baseUrl, credential }: AccountOptions,
+  platformUrl = baseUrl ?? loadConfig().base_url,
+) {
   const hosts = { allowLoopback: local === true };
   const dispatcher = safeAgent(hosts, { connectTimeout: CONNECT_TIMEOUT, pipelining: 0 });
   // A token request ends before the lease under which it may be sent.
   const timeouts = { total: TOKEN_SECONDS * 1000 };
-  const platform: Connection = { baseUrl: baseUrl ?? loadConfig().base_url, dispatcher, timeouts };
+  const platform: Connection = { baseUrl: platformUrl, dispatcher, timeouts };
   return {
     name,
     platform,

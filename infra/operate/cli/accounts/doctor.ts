@@ -24,6 +24,7 @@ import {
 } from '../../../../functions/workflow/errors.ts';
 import { loadConfig } from '../../place/config.ts';
 import { CommandFailed, isPlatformFailure, refuse, sayPlatformFailure } from '../../place/errors.ts';
+import { readPlatformUrl } from '../../place/platform.ts';
 import { FAILED } from '../exit-status.ts';
 import { printDocument, printLines } from '../layout.ts';
 import { option, platformFaults } from '../options.ts';
@@ -61,8 +62,9 @@ async function doctor(options: DoctorOptions): Promise<void> {
   ]);
   const all = local ? ['local'] : Object.keys(loadConfig().accounts);
   const checks: Check[] = [];
+  const url = options.baseUrl ?? (await readPlatformUrl());
   for (const name of account === undefined ? all : [account]) {
-    await using opened = createAccount(name, options);
+    await using opened = createAccount(name, options, url);
     for await (const check of diagnose(opened, readNeeds(name, options))) {
       checks.push({ account: name, ...check });
       if (!json) printLines(describeCheck(name, check));

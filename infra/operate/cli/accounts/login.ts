@@ -14,6 +14,7 @@ import {
 import { ExportError } from '../../../../functions/workflow/errors.ts';
 import { readDeployment } from '../../place/deployment.ts';
 import { CommandFailed, refuse, sayPlatformFailure, toPrintable } from '../../place/errors.ts';
+import { storeFaults } from '../../place/platform.ts';
 import { INTERRUPTED } from '../exit-status.ts';
 import { catchInterrupt } from '../interrupt.ts';
 import { printLines, warn } from '../layout.ts';
@@ -54,6 +55,7 @@ async function login(options: LoginOptions): Promise<void> {
   const { account: name, local, scope = neededScopes(name).join(' '), redirectUri } = options;
   refuse([
     ...accountFaults(name, options),
+    ...(local ? [] : storeFaults()),
     ...(local ? await platformFaults(options, '--local', ['baseUrl', 'credential']) : []),
     ...(URL.canParse(redirectUri) ? [] : ['--redirect-uri is not a URL']),
   ]);

@@ -12,6 +12,7 @@ import { CredentialUnusable } from '../../../../functions/workflow/errors.ts';
 import { commandFor } from '../../days/next-command.ts';
 import { readDeployment, stackName } from '../../place/deployment.ts';
 import { refuse, UsageError } from '../../place/errors.ts';
+import { storeFaults } from '../../place/platform.ts';
 import { printDocument, warn } from '../layout.ts';
 import { examples, option } from '../options.ts';
 import { accountFaults, createAccount } from './account.ts';
@@ -55,7 +56,7 @@ function argumentFaults(action: string, account: string, args: readonly string[]
     ];
   }
   if (action !== 'set' || account === '') return [`the only action is: ${USAGE}`];
-  return accountFaults(account, {});
+  return [...accountFaults(account, {}), ...storeFaults()];
 }
 
 /**

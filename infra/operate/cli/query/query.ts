@@ -1,9 +1,9 @@
 import { text } from 'node:stream/consumers';
 import { Command, Option } from 'commander';
-import { platformName } from '../../../../functions/decisions/request-hash.ts';
 import { monthRange } from '../../../../functions/workflow/request/dates.ts';
 import { type AsOf, savedQueries } from '../../../stack/catalog/queries.ts';
 import { tablesOf } from '../../../stack/config/exports.ts';
+import { targetOfConfig } from '../../../stack/config/sandbox.ts';
 import { loadConfig } from '../../place/config.ts';
 import { UsageError } from '../../place/errors.ts';
 import { alignColumns, printDocument, printLines } from '../layout.ts';
@@ -111,6 +111,5 @@ async function readSaved({
   const dates: AsOf = { from: range.start_date, to: range.end_date, at };
   if (local) return (await import('./local.ts')).readSavedQueries(out, dates);
   const config = loadConfig();
-  const target = { platform: platformName(config.base_url), revision: config.revision };
-  return savedQueries(tablesOf(config.exports, target, config), { ...dates, config });
+  return savedQueries(tablesOf(config.exports, targetOfConfig(config), config), { ...dates, config });
 }

@@ -37,11 +37,20 @@ const REQUEST = {
   dimensions: ['campaign_id', 'campaign_name'],
 };
 
+/** What a client of the sandbox has to know. */
+type Served = Pick<Sandbox, 'baseUrl' | 'clientId' | 'clientSecret' | 'revision'> & {
+  readonly advertiserIds: readonly string[];
+};
+
 /** Starts a sandbox whose clock moves only with `pass`, and a client of what the contract shows. */
 export async function startClient(options: SandboxOptions = {}) {
-  const { now, pass } = stoppedClock();
-  const sandbox = await startSandbox({ now: () => now().getTime(), ...options });
+  const clock = stoppedClock();
+  const sandbox = await startSandbox({ now: () => clock.now().getTime(), ...options });
   onTestFinished(() => sandbox[Symbol.asyncDispose]());
+  return { ...createClient(sandbox, clock), sandbox };
+}
+
+export function createClient(sandbox: Served, { pass }: Pick<ReturnType<typeof stoppedClock>, 'pass'>) {
   const tokenRequest = (form: Record<string, string>, headers: Record<string, string> = {}) =>
     send('POST', `${sandbox.baseUrl}/oauth2/token`, {
       headers: { authorization: basic(sandbox.clientId, sandbox.clientSecret), ...FORM, ...headers },

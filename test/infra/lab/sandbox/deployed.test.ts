@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import { URL_SECONDS } from '../../../../infra/lab/sandbox/deployed/report-bucket.ts';
+import { filesIn } from '../../../support/s3.ts';
+import { send } from './client.ts';
+import { startDeployedClient } from './hosts.ts';
+
+describe('the Lambda function', () => {
+  it('keeps a report as its request with the time, and as its file, both under its id', async () => {
+    const { create, s3 } = await startDeployedClient();
+    const { id } = (await create()).json;
+    const names = (await filesIn(s3)).filter((name) => name.startsWith(id));
+    expect(names).toEqual([`${id}.json`, `${id}.json`]);
+  });
+
+  it('signs a download_url that expires', async () => {
+    const { ready, pass } = await startDeployedClient();
+    const { url } = await ready();
+    expect(new URL(url).searchParams.get('X-Amz-Expires')).toBe(String(URL_SECONDS));
+    pass(URL_SECONDS - 1);
+    expect((await send('GET', url)).status).toBe(200);
+    pass(1);
+    expect((await send('GET', url)).status).toBe(403);
+  });
+
+  it.each([
+    ['another signature', (token: string) => `${token.slice(0, -4)}AAAA`],
+    ['a later end', (token: string) => replaceClaims(token, { expires_at: 9_999_999_999_999 })],
+    ['no signature', (token: string) => token.split('.')[0] ?? ''],
+    ['an empty signature', (token: string) => `${token.split('.')[0]}.`],
+  ])('refuses a token with %s', async (_, change) => {
+    const { call, token } = await startDeployedClient();
+    const authorization = `Bearer ${change(await token())}`;
+    expect((await call('GET', '/campaigns', undefined, { authorization })).status).toBe(401);
+  });
+
+  it.each([
+    ['GET', '/oauth2/auth?client_id=sandbox&redirect_uri=http://127.0.0.1/&response_type=code'],
+    ['POST', '/oauth2/auth'],
+    ['GET', '/campaigns'],
+    ['POST', '/reports'],
+    ['POST', '/reports/purchases'],
+    ['GET', '/reports/5f0c1b9e-3a74-4d1b-9c52-7e8d2f6a1b01'],
+    ['GET', '/'],
+  ])('answers %s %s without a token with 401', async (method, path) => {
+    const { sandbox } = await startDeployedClient();
+    const headers = { 'x-service-revision': sandbox.revision, 'x-api-key': 'undefined' };
+    expect((await send(method, sandbox.baseUrl + path, { headers })).status).toBe(401);
+  });
+
+  it('refuses an answer that Lambda does not send', async () => {
+    const { call, sandbox } = await startDeployedClient();
+    const [advertiser_id] = sandbox.advertiserIds;
+    const century = { advertiser_id, start_date: '1900-01-01', end_date: '2026-01-01' };
+    const { status, envelope } = await call('POST', '/reports/purchases', century);
+    expect({ status, message: envelope.message }).toEqual({
+      status: 422,
+      message: expect.stringContaining('Lambda does not send'),
+    });
+  });
+
+  it('names the request in the error and in a header (contract 7.1)', async () => {
+    const { call } = await startDeployedClient();
+    const { headers, envelope } = await call('GET', '/nothing');
+    expect(headers['x-request-id']).toBe(envelope.request_id);
+  });
+});
+
+function replaceClaims(token: string, changes: object): string {
+  const [, claims = '', signature] = /^sbx_at_(.*)\.(.*)$/.exec(token) ?? [];
+  const changed = { ...JSON.parse(Buffer.from(claims, 'base64url').toString()), ...changes };
+  return `sbx_at_${Buffer.from(JSON.stringify(changed)).toString('base64url')}.${signature}`;
+}
