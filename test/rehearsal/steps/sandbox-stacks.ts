@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SecretsManager } from '@aws-sdk/client-secrets-manager';
 import shipped from '../../../infra/init/sandbox.ts';
+import { OUTPUTS } from '../../../infra/stack/config/config.ts';
 import { readStackOutputs } from '../deployed.ts';
 import type { Project } from '../project.ts';
 import { assertDelivered, type Stage } from '../stage.ts';
@@ -63,10 +64,9 @@ function useName({ folder }: Project, stack: string): string[] {
   return ['-c', 'sandbox=true', '-c', `config=${CONFIG}`];
 }
 
-/** Its URL is an output for the main stack, and its client a secret. */
+/** Its URL is an output of the main stack, and its client a secret. */
 async function findPlatform(stack: string): Promise<Platform> {
-  const outputs = Object.values(await readStackOutputs(`${stack}-platform`));
-  const url = outputs.find((value) => /^https:.*\.lambda-url\./.test(value)) ?? '';
+  const { [OUTPUTS.sandboxUrl]: url = '' } = await readStackOutputs(stack);
   assert.notEqual(url, '');
   const { SecretString = '' } = await new SecretsManager().getSecretValue({
     SecretId: `${stack}/sandbox/credential`,
