@@ -6,8 +6,8 @@ import { AccountRootPrincipal, ManagedPolicy, Role } from 'aws-cdk-lib/aws-iam';
 import { Architecture, Code, FunctionUrlAuthType, Function as Lambda, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { BlockPublicAccess, Bucket } from 'aws-cdk-lib/aws-s3';
-import { SubscriptionProtocol, Topic } from 'aws-cdk-lib/aws-sns';
-import { LambdaSubscription, UrlSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
+import { Topic } from 'aws-cdk-lib/aws-sns';
+import { LambdaSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { EVENT_SOURCE } from '../../../infra/stack/constructs/workflow-states.ts';
 import { type ObserverContext, POLICIES, type PolicyName } from './context.ts';
 
@@ -41,10 +41,10 @@ class Observer extends Stack {
       eventPattern: { source: [EVENT_SOURCE] },
       targets: [new LambdaFunction(keep)],
     });
-    const topic = Topic.fromTopicArn(this, 'Topic', topicArn);
-    topic.addSubscription(new LambdaSubscription(keep));
+    Topic.fromTopicArn(this, 'Topic', topicArn).addSubscription(new LambdaSubscription(keep));
     const { url } = keep.addFunctionUrl({ authType: FunctionUrlAuthType.NONE });
-    topic.addSubscription(new UrlSubscription(url, { protocol: SubscriptionProtocol.HTTPS }));
+    // The rehearsal subscribes it, because somebody has to confirm that.
+    new CfnOutput(this, 'ChatUrl', { value: url });
     new CfnOutput(this, 'Bucket', { value: bucket.bucketName });
   }
 

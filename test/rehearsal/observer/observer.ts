@@ -49,8 +49,10 @@ export function createObserver({ aws, project, name, folder }: ObserverProps) {
       const app = ['--app', 'node app.ts', '--output', join(folder, 'observer.out')];
       const options = ['--context', `observer=${JSON.stringify(context)}`, '--require-approval', 'never'];
       await project.cdk(['deploy', ...app, ...options], HERE);
-      const { Bucket = '', ...roles } = await readStackOutputs(name);
+      const { Bucket = '', ChatUrl = '', ...roles } = await readStackOutputs(name);
       bucket = Bucket;
+      const subscribe = ['sns', 'subscribe', '--topic-arn', topicArn, '--protocol', 'https'];
+      await aws.call([...subscribe, '--notification-endpoint', ChatUrl]);
       const confirmation = await until('SNS asks to confirm the chat service', async () =>
         (await readChat()).find(({ Type }) => Type === 'SubscriptionConfirmation'),
       );

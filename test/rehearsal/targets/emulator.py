@@ -49,12 +49,17 @@ CORRECTIONS = [
     ("ministack.services.lambda_svc", "the error's name is the errorType",
      'error_type = "Runtime.HandlerError"\n            if _RIE',
      'error_type = result.get("name") or "Runtime.HandlerError"\n            if _RIE'),
-    (FORMATION, "a secret that is created without a value has no version",
+    (FORMATION, "a secret's Ref is its ARN, and without a value it has no version",
      '        _sm_secret_replicate(name, props["ReplicaRegions"])\n    return name, {"Id": arn',
      '        _sm_secret_replicate(name, props["ReplicaRegions"])\n'
      '    if not {"SecretString", "GenerateSecretString"} & set(props):\n'
      '        _sm._secrets[name]["Versions"] = {}\n'
-     '    return name, {"Id": arn'),
+     '    return name, {"Ref": arn, "Id": arn'),
+    ("ministack.services.cloudformation.engine", "the Ref of a resource need not be its physical id",
+     '            return param["Value"]\n        # Resource physical ID\n',
+     '            return param["Value"]\n'
+     '        if "Ref" in resources.get(ref, {}).get("Attributes", {}):\n'
+     '            return resources[ref]["Attributes"]["Ref"]\n'),
     (FORMATION, "an alarm may compute its metric (ministack stores alarms and evaluates none)",
      '    if props.get("Metrics"):\n        raise ValueError(',
      '    if props.get("Metrics"):\n'
