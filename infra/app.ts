@@ -1,3 +1,4 @@
+import { relative } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { InvalidConfig } from './stack/config/config.ts';
 import { readConfigFile, SANDBOX_CONFIG } from './stack/config/read-config.ts';
@@ -18,6 +19,6 @@ try {
   for (const stack of app.synth().stacks) checkTemplate(stack);
 } catch (error) {
   if (!(error instanceof InvalidConfig)) throw error;
-  process.stderr.write(`${file ?? 'cdk.json'}: ${error.message}\n`);
+  process.stderr.write(`${relative('', file ?? 'cdk.json')}: ${error.message}\n`);
   process.exitCode = 1;
 }

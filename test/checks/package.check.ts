@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -142,6 +142,46 @@ it('init of the installed package writes the tarball that it came from', async (
     readFileSync(join(place, 'vendor', tarball.filename)),
   );
   expect(first?.equals(second ?? Buffer.of())).toBe(true);
+});
+
+describe('an app of init --sandbox', () => {
+  let tried: string;
+
+  beforeAll(async () => {
+    tried = join(folder, 'tried');
+    await run(folder, 'npx', '--no-install', 'ad-report-export', 'init', 'tried', '--sandbox');
+    // Installing the same packages once more would take a minute.
+    symlinkSync(join(app, 'node_modules'), join(tried, 'node_modules'));
+  }, 120_000);
+
+  it('has the two stacks of the sandbox with -c sandbox=true, and synthesizes them', async () => {
+    const listed = await run(tried, 'npx', 'cdk', 'list', '-c', 'sandbox=true');
+    expect(listed.trim().split('\n')).toEqual([
+      'ad-report-export-sandbox-platform',
+      'ad-report-export-sandbox',
+    ]);
+    const { Resources } = templateIn(join(tried, 'cdk.out'), 'ad-report-export-sandbox-platform');
+    expect(Object.values(Resources).map(({ Type }) => Type)).toContain('AWS::Lambda::Url');
+  });
+
+  it('has its own stack without it', async () => {
+    expect((await run(tried, 'npx', 'cdk', 'list')).trim()).toBe('ad-report-export');
+  });
+
+  it('says in one message what is wrong with the flag', async () => {
+    const failed = await run(tried, 'npx', 'cdk', 'list', '-c', 'sandbox=yes').catch(({ stderr }) => stderr);
+    expect(failed).toContain('the config cannot be deployed:\n  -c sandbox: must be true, or absent');
+  });
+
+  it('has the right types', async () => {
+    await run(tried, join(ROOT, 'node_modules/.bin/tsc'));
+  });
+
+  it('has a config with which a command runs the exports of the sandbox here, too', async () => {
+    const args = ['daily-campaigns', '--local', '--speed', '1000', '--config', 'sandbox.ts'];
+    const printed = await run(tried, 'npx', '--no-install', 'ad-report-export', 'run', ...args);
+    expect(printed).toContain('account=sandbox/export=daily-campaigns');
+  });
 });
 
 it("a clone of the app runs its workflow's commands, with empty caches and nothing beside it", async () => {

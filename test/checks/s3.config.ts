@@ -11,6 +11,7 @@ export default defineConfig({
       'test/functions/tables/months.test.ts',
       'test/functions/token/lease.test.ts',
       'test/infra/lab/local/s3/{objects,uploads}.test.ts',
+      'test/checks/{empty-bucket,download-url}.check.ts',
     ],
     exclude: [],
     globalSetup: ['test/support/temporary-folder-guard.ts', 'test/support/versitygw.ts'],

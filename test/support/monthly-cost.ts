@@ -2,7 +2,10 @@ import { MEMORY, PRICES } from '../../infra/stack/config/cost.ts';
 import type { Synthesized } from '../../infra/stack/synthesize.ts';
 
 /** Dollars that a stack costs in a month if nothing runs: its alarms, secrets and keys. */
-export function monthlyCost({ template }: Synthesized): { readonly alarms: number; readonly total: number } {
+export function monthlyCost({ template }: Pick<Synthesized, 'template'>): {
+  readonly alarms: number;
+  readonly total: number;
+} {
   const all = Object.values<Synthesized['template']>(template.Resources);
   const ofType = (type: string) => all.filter(({ Type }) => Type === type);
   const alarms = ofType('AWS::CloudWatch::Alarm');

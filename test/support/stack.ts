@@ -71,7 +71,10 @@ interface Resource {
 }
 
 /** The resources of a type by their logical ids without CDK's hash, such as `FunctionsGetToken`. */
-export function resourcesOf({ template }: Pick<Synthesized, 'template'>, type: string): Map<string, Resource> {
+export function resourcesOf(
+  { template }: Pick<Synthesized, 'template'>,
+  type: string,
+): Map<string, Resource> {
   const all = Object.entries<Resource>(template.Resources).filter(([, { Type }]) => Type === type);
   return new Map(all.map(([id, resource]) => [withoutHash(id), resource]));
 }

@@ -63,10 +63,11 @@ function packPackage(): Buffer {
   }
 }
 
-/** The templates of `--sandbox`, by their path in the app. */
-const SANDBOX_TEMPLATES: Readonly<Record<string, string>> = {
-  'app.ts': 'app-with-sandbox.ts',
-  'sandbox.ts': 'sandbox.ts',
+/** The templates of `--sandbox` by their path in the app. A file is made of all its templates. */
+const SANDBOX_TEMPLATES: Readonly<Record<string, readonly string[]>> = {
+  'README.md': ['README.md', 'README-sandbox.md'],
+  'app.ts': ['app-with-sandbox.ts'],
+  'sandbox.ts': ['sandbox.ts'],
 };
 
 /** The files of a CDK app by their path. */
@@ -83,16 +84,17 @@ function createApp(folder: string, sandbox: boolean): Record<string, string> {
     devDependencies: { 'aws-cdk': `^${devDependencies['aws-cdk']}` },
   };
   const ofSandbox = Object.entries(SANDBOX_TEMPLATES);
-  const exclude = ofSandbox.map(([, template]) => template);
+  const exclude = ['README-sandbox.md', 'app-with-sandbox.ts', 'sandbox.ts'];
   const templates = globSync(['*.*', '.github/*/*'], { cwd: TEMPLATES, exclude }).sort();
-  const read = (template: string) => readFileSync(join(TEMPLATES, template), 'utf8');
+  const read = (...names: string[]) =>
+    names.map((name) => readFileSync(join(TEMPLATES, name), 'utf8')).join('');
   return {
     'package.json': json(manifest),
     'cdk.json': json({ app: `node --import ${PACKAGE.name}/node-version app.ts`, context: flags }),
     // npm packs no .gitignore.
     '.gitignore': 'node_modules/\ncdk.out/\nout/\ncredential*.json\n',
     ...Object.fromEntries(templates.map((path) => [path, read(path)])),
-    ...(sandbox && Object.fromEntries(ofSandbox.map(([path, template]) => [path, read(template)]))),
+    ...(sandbox && Object.fromEntries(ofSandbox.map(([path, names]) => [path, read(...names)]))),
   };
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { platformName, requestHash } from '../../../functions/decisions/request-hash.ts';
+import { platformName, requestHash, targetOf } from '../../../functions/decisions/request-hash.ts';
 import { PURCHASES, parsed } from '../../support/requests.ts';
 
 const ADVERTISERS = ['5f0c1b9e-3a74-4d1b-9c52-7e8d2f6a1b01', '0b9d4c2a-86f1-4e57-a3c8-1d2e5f7a9b02'];
@@ -19,6 +19,13 @@ const LIST = { name: 'all', account: 'acme', kind: 'list', resource: 'campaigns'
 function hashOf(input: object, target = TARGET): string {
   return requestHash(parsed(input).request, target);
 }
+
+it('the platform is the setting of its name, or else the host and path of its address', () => {
+  const settings = { PLATFORM_BASE_URL: 'https://api.platform.example/v1', PLATFORM_REVISION: '2026-09-01' };
+  expect(targetOf(settings)).toEqual(TARGET);
+  const target = { platform: 'sandbox', revision: '2026-09-01' };
+  expect(targetOf({ ...settings, PLATFORM_NAME: 'sandbox' })).toEqual(target);
+});
 
 it('the hash of a request stays what it was when its days were delivered', () => {
   const minimal = { name: 'daily', account: 'acme', period: 'yesterday', advertiser_ids: [ADVERTISERS[0]] };

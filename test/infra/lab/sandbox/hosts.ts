@@ -14,7 +14,7 @@ import { createClient, startClient } from './client.ts';
 /** What serves the contract, for the tests that need no memory. */
 export const HOSTS = {
   'the server of this machine': () => startClient(),
-  'the Lambda function': startDeployedClient,
+  'the Lambda function': () => startDeployedClient(),
 };
 
 const CLIENT = { account: 'sandbox', clientId: 'sandbox', clientSecret: 'sbx_cs_deployed' };
@@ -22,9 +22,11 @@ const CLIENT = { account: 'sandbox', clientId: 'sandbox', clientSecret: 'sbx_cs_
 /**
  * Starts the Lambda function behind a server that does what a function URL does, on the local S3. Each request
  * gets a state of its own, as if it reached another container.
+ *
+ * @param start what the clock shows until the test moves it
  */
-export async function startDeployedClient() {
-  const clock = stoppedClock();
+export async function startDeployedClient(start?: string) {
+  const clock = stoppedClock(start);
   const now = () => clock.now().getTime();
   const s3 = await startTestS3({ now });
   const bucket = { s3: s3.client, bucket: BUCKET, owner: ACCOUNT };

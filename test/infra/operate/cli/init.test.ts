@@ -42,6 +42,20 @@ describe('init', () => {
     expect(read('cdk.json').context).not.toHaveProperty('ad-report-export');
   });
 
+  it('writes the config of the sandbox only with --sandbox, and an app that knows it', async () => {
+    const cwd = temporaryDirectory();
+    for (const args of [['plain'], ['tried', '--sandbox']]) await runCommand(['init', ...args], '', cwd);
+    const read = (path: string) => readFileSync(join(cwd, path), 'utf8');
+    expect(read('tried/sandbox.ts')).toContain("base_url: 'sandbox'");
+    expect(read('tried/app.ts')).toContain('addSandboxStacks(app, sandbox)');
+    expect(read('tried/README.md')).toContain('npx cdk deploy --all -c sandbox=true');
+    const files = (app: string) => globSync(`${app}/*.*`, { cwd }).map((path) => path.replace(/^\w+\//, ''));
+    const expected = ['README.md', 'ads.config.ts', 'app.ts', 'cdk.json', 'package.json', 'tsconfig.json'];
+    expect(files('plain').sort()).toEqual(expected);
+    expect(files('tried').sort()).toEqual([...expected, 'sandbox.ts'].sort());
+    expect(read('plain/app.ts')).not.toContain('andbox');
+  });
+
   it('refuses a folder that the system does not make, before it packs anything', async () => {
     expect(await runCommand(['init', '/proc/none/ads'])).toMatchObject({
       status: 2,

@@ -11,7 +11,9 @@ import { readContext } from '../../../../infra/stack/config/read-config.ts';
 import { addSandboxStacks } from '../../../../infra/stack/sandbox/sandbox-stacks.ts';
 import { ExportStack } from '../../../../infra/stack/stack.ts';
 import { addPolicyChecks } from '../../../../infra/stack/synth-checks.ts';
+import { ROOT } from '../../../../infra/package.ts';
 import { CONFIG } from '../../../support/checkout.ts';
+import { monthlyCost } from '../../../support/monthly-cost.ts';
 import { allowedIn, BUNDLES, CONTEXT, readable, resourcesOf } from '../../../support/stack.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
@@ -164,7 +166,9 @@ describe('the platform', () => {
 
 describe('the main stack', () => {
   it('has the account sandbox and the exports that cdk.json ships', () => {
-    const ofRepository = CONFIG.exports.map(({ accounts: _, ...shipped }: Record<string, unknown>) => shipped);
+    const ofRepository = CONFIG.exports.map(
+      ({ accounts: _, ...shipped }: Record<string, unknown>) => shipped,
+    );
     expect(SANDBOX_CONFIG.exports).toEqual(ofRepository);
     expect(Object.keys(SANDBOX_CONFIG.accounts)).toEqual(['sandbox']);
   });
@@ -242,4 +246,10 @@ describe('a wrong flag or config', () => {
       'base_url: "sandbox" needs the prop sandbox',
     );
   });
+});
+
+it('what both stacks cost in a month is in the reference', () => {
+  const alarmsAndSecrets = monthlyCost(main).total + monthlyCost(platform).total;
+  const reference = readFileSync(join(ROOT, 'infra/CONFIG.md'), 'utf8');
+  expect(reference).toContain(`| the two stacks of the sandbox, a month | ${alarmsAndSecrets.toFixed(2)} |`);
 });
