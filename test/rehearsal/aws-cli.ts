@@ -18,7 +18,8 @@ export function createAwsCli({ folder, run }: Processes) {
   writeFileSync(join(bin, 'aws'), script);
   chmodSync(join(bin, 'aws'), 0o755);
   const withPath = (env: Environment = {}): Environment => ({
-    AWS_PAGER: '',
+    // Its first version, which pip installs, does not read AWS_REGION.
+    AWS_DEFAULT_REGION: process.env.AWS_REGION,
     ...env,
     PATH: [bin, process.env.PATH].join(delimiter),
   });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { S3 } from '@aws-sdk/client-s3';
 import { SecretsManager } from '@aws-sdk/client-secrets-manager';
 import shipped from '../../../infra/init/sandbox.ts';
 import { OUTPUTS } from '../../../infra/stack/config/config.ts';
@@ -50,7 +51,9 @@ export async function destroySandbox({ report, present, names }: Trial): Promise
     await present.cdk(['destroy', '--all', ...useName(present, names.sandbox), '--force', '--output', OUT]);
     const filters = [{ Key: 'name' as const, Values: [names.sandbox] }];
     const { SecretList } = await new SecretsManager().listSecrets({ Filters: filters });
-    assert.deepEqual(SecretList, []);
+    const { Buckets = [] } = await new S3({ forcePathStyle: true }).listBuckets({});
+    const buckets = Buckets.filter(({ Name = '' }) => Name.startsWith(names.sandbox));
+    assert.deepEqual({ SecretList, buckets }, { SecretList: [], buckets: [] });
     return 'nothing of either remains, objects and secret included';
   });
 }
