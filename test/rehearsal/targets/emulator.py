@@ -8,6 +8,7 @@ import importlib.machinery
 import os
 import sys
 
+ACTIONS = "ministack.core.iam_actions"
 LAMBDA = "ministack.core.lambda_runtime"
 FORMATION = "ministack.services.cloudformation.provisioners"
 S3 = "ministack.services.s3"
@@ -24,11 +25,23 @@ CORRECTIONS = [
     ("ministack.app", "a function's URL may have the path of another service's host",
      '    """Handle Cognito routes that require the parsed request body."""\n',
      '    if _parse_lambda_url(headers.get("host", ""), path):\n        return None\n'),
-    ("ministack.core.iam_actions", "an object with a tag needs the permission to tag it",
+    (ACTIONS, "an object with a tag needs the permission to tag it",
      '        if action == "PutObject":\n            source = ',
      '        if action == "PutObject" and headers.get("x-amz-tagging"):\n'
      '            checks.append(("s3:PutObjectTagging", key_arn))\n'
      '        if action == "PutObject":\n            source = '),
+    (ACTIONS, "a run of a Map is a resource of its own",
+     '        arn = _safe_json_field(body, "activityArn")\n',
+     '        arn = _safe_json_field(body, "activityArn") or _safe_json_field(body, "mapRunArn")\n'),
+    (ACTIONS, "the calls of a log group are for its streams, and the list of groups is for all groups",
+     '            return f"arn:aws:logs:{region}:{account_id}:log-group:{name}"\n        return "*"\n',
+     '            return f"arn:aws:logs:{region}:{account_id}:log-group:{name}:*"\n'
+     '        return f"arn:aws:logs:{region}:{account_id}:log-group::log-stream:"\n'),
+    (ACTIONS, "a query belongs to its workgroup",
+     '        wg = _safe_json_field(body, "WorkGroup")\n',
+     '        from ministack.services import athena\n'
+     '        query = athena._executions.get(_safe_json_field(body, "QueryExecutionId") or "") or {}\n'
+     '        wg = _safe_json_field(body, "WorkGroup") or query.get("WorkGroup")\n'),
     ("ministack.core.iam_evaluator", "services call each other over TLS",
      '"ministack_request_origin", default=("127.0.0.1", False))',
      '"ministack_request_origin", default=("127.0.0.1", True))'),
