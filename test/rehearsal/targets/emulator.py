@@ -115,6 +115,13 @@ CORRECTIONS = [
     (STATES, "a wait of 15 minutes takes one",
      "    scaled = seconds * _SFN_WAIT_SCALE\n",
      "    scaled = seconds / 15 if seconds == 900 else seconds\n"),
+    (STATES, "the name of an execution is taken",
+     "    status, _, body = _start_sync_execution(request)\n",
+     '    arn = f"{request.get(\'stateMachineArn\')}:{request.get(\'name\')}".replace(\n'
+     '        ":stateMachine:", ":execution:")\n'
+     "    if arn in _executions:\n"
+     '        raise _ExecutionError("StepFunctions.ExecutionAlreadyExistsException", arn)\n'
+     "    status, _, body = _start_sync_execution(request)\n"),
     (STATES, "the context has RedriveCount",
      '"StartTime": execution["startDate"],', '"StartTime": execution["startDate"], "RedriveCount": 0,'),
 ]
