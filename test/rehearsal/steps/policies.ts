@@ -50,13 +50,13 @@ async function logIn({ present, platform }: DeployedStage, baseUrl: string): Pro
     if (address === undefined) return undefined;
     const { pathname, search } = new URL(address);
     const page = new URL(pathname.slice(1) + search, `${baseUrl}/`);
-    const { headers } = await fetch(page, { redirect: 'manual' });
+    const body = new URLSearchParams({ decision: 'allow' });
+    const { headers } = await fetch(page, { method: 'POST', body, redirect: 'manual' });
     return `${headers.get('location')}\n`;
   };
   const stdout = await present.command(['login', '--account', 'globex'], { answer });
   assert.match(stdout, /Account globex is logged in/);
-  const { client_id } = platform.clientOf('globex');
-  assert.ok(!stdout.includes(platform.clientOf('globex').client_secret) && client_id !== '');
+  assert.ok(!stdout.includes(platform.clientOf('globex').client_secret));
 }
 
 /** What the calls of the runbook look at. */
