@@ -14,7 +14,10 @@ export type AwsCli = ReturnType<typeof createAwsCli>;
 export function createAwsCli({ folder, run }: Processes) {
   const bin = join(folder, 'bin');
   mkdirSync(bin);
-  const script = `#!/bin/sh\nPYTHONPATH='${installPackages(REQUIREMENTS)}' exec python3 -m awscli "$@"\n`;
+  // It does not look at AWS_ENDPOINT_URL for SQS.
+  const endpoint = '${AWS_ENDPOINT_URL:+--endpoint-url "$AWS_ENDPOINT_URL"}';
+  const packages = installPackages(REQUIREMENTS);
+  const script = `#!/bin/sh\nPYTHONPATH='${packages}' exec python3 -m awscli ${endpoint} "$@"\n`;
   writeFileSync(join(bin, 'aws'), script);
   chmodSync(join(bin, 'aws'), 0o755);
   const withPath = (env: Environment = {}): Environment => ({

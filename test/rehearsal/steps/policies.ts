@@ -111,7 +111,7 @@ async function prepareSubjects(stage: DeployedStage): Promise<Subjects> {
   const late = JSON.stringify({ ...JSON.parse(input), checked_at: tomorrow });
   const start = ['stepfunctions', 'start-execution', '--state-machine-arn', outputs.readyChecks];
   const { executionArn: check } = await aws.call([...start, '--input', late]);
-  const [object = ''] = await listKeys(outputs.bucket, 'tables/daily_campaigns/');
+  const [object = ''] = await listKeys(outputs.bucket, 'tables/daily-campaigns/');
   assert.notEqual(object, '');
   await sendDeadLetter(stage);
   return { execution: ended.execution, check, object };
