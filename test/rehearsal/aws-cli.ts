@@ -34,6 +34,6 @@ export function createAwsCli({ folder, run }: Processes) {
     },
     /** Runs lines of Bash, in which `aws` is AWS's command line. @returns stdout */
     bash: (script: string, env?: Environment) =>
-      run('bash', ['-euo', 'pipefail', '-c', script], { env: withPath(env) }),
+      run('bash', ['--norc', '-euo', 'pipefail', '-c', script], { env: withPath(env) }),
   };
 }
