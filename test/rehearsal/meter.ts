@@ -13,15 +13,13 @@ export async function measureUsage(stage: DeployedStage, since: Date): Promise<U
   const { aws, names, outputs } = stage;
   const transitions = [outputs.stateMachine, outputs.readyChecks].map(countTransitions);
   const functions = (await listFunctions(aws)).filter(({ name }) => name.startsWith(names.stack));
-  const calls = await Promise.all(functions.map((one) => measureFunction(aws, one, since)));
   const alarms = await aws.call(['cloudwatch', 'describe-alarms', '--alarm-name-prefix', `${names.stack}-`]);
   const filters = ['--filters', `Key=name,Values=${names.stack}`];
   const { SecretList } = await aws.call(['secretsmanager', 'list-secrets', ...filters]);
   return {
     hours: (Date.now() - since.getTime()) / 3_600_000,
     transitions: sum(await Promise.all(transitions)),
-    calls: sum(calls.map(({ count }) => count)),
-    gigabyteSeconds: sum(calls.map((call) => call.gigabyteSeconds)),
+    ...(await measureFunctions(aws, functions, since)),
     puts: await countVersions(outputs.bucket),
     ...(await measureQueries(outputs.workgroup)),
     secrets: SecretList.length,
@@ -64,18 +62,29 @@ async function listFunctions({ call }: AwsCli): Promise<FunctionSize[]> {
   }));
 }
 
+const OF_LAMBDA = ['Invocations', 'Duration'] as const;
+
 /** By the metrics of Lambda, which come a minute or two later. */
-async function measureFunction({ call }: AwsCli, { name, gigabytes }: FunctionSize, since: Date) {
-  const total = async (metric: string) => {
-    const { Datapoints } = await call([
-      ...['cloudwatch', 'get-metric-statistics', '--namespace', 'AWS/Lambda', '--metric-name', metric],
-      ...['--dimensions', `Name=FunctionName,Value=${name}`, '--statistics', 'Sum', '--period', '300'],
-      ...['--start-time', since.toISOString(), '--end-time', new Date().toISOString()],
-    ]);
-    return sum(Datapoints.map(({ Sum }: { Sum: number }) => Sum));
+async function measureFunctions({ call }: AwsCli, functions: readonly FunctionSize[], since: Date) {
+  const queries = functions.flatMap(({ name }, index) =>
+    OF_LAMBDA.map((MetricName) => {
+      const Dimensions = [{ Name: 'FunctionName', Value: name }];
+      const Metric = { Namespace: 'AWS/Lambda', MetricName, Dimensions };
+      return { Id: `${MetricName.toLowerCase()}${index}`, MetricStat: { Metric, Period: 300, Stat: 'Sum' } };
+    }),
+  );
+  const { MetricDataResults } = await call([
+    ...['cloudwatch', 'get-metric-data', '--metric-data-queries', JSON.stringify(queries)],
+    ...['--start-time', since.toISOString(), '--end-time', new Date().toISOString()],
+  ]);
+  const totals = new Map<string, number>(
+    MetricDataResults.map(({ Id, Values }: { Id: string; Values: number[] }) => [Id, sum(Values)]),
+  );
+  const seconds = functions.map((_, index) => (totals.get(`duration${index}`) ?? 0) / 1_000);
+  return {
+    calls: sum(functions.map((_, index) => totals.get(`invocations${index}`) ?? 0)),
+    gigabyteSeconds: sum(functions.map(({ gigabytes }, index) => gigabytes * (seconds[index] ?? 0))),
   };
-  const [count, milliseconds] = [await total('Invocations'), await total('Duration')];
-  return { count, gigabyteSeconds: (milliseconds / 1_000) * gigabytes };
 }
 
 async function countVersions(Bucket: string): Promise<number> {

@@ -115,6 +115,11 @@ CORRECTIONS = [
     (STATES, "a wait of 15 minutes takes one",
      "    scaled = seconds * _SFN_WAIT_SCALE\n",
      "    scaled = seconds / 15 if seconds == 900 else seconds\n"),
+    (STATES, "Lambda has metrics of every call",
+     "    result = lambda_svc._execute_function_with_config_scope(exec_record, event)\n",
+     "    began = time.time()\n"
+     "    result = lambda_svc._execute_function_with_config_scope(exec_record, event)\n"
+     "    lambda_svc._emit_lambda_metrics(func_name, (time.time() - began) * 1000, False, False)\n"),
     (STATES, "the name of an execution is taken",
      "    status, _, body = _start_sync_execution(request)\n",
      '    arn = f"{request.get(\'stateMachineArn\')}:{request.get(\'name\')}".replace(\n'
