@@ -28,7 +28,7 @@ describe('a bill charges', () => {
   });
 });
 
-it('a rehearsal like the last one costs less than a dollar', () => {
+it('the price before a rehearsal is less than a dollar', () => {
   const dollars = totalOf(billOf(EXPECTED));
   expect(dollars).toBeGreaterThan(0);
   expect(dollars).toBeLessThan(1);
