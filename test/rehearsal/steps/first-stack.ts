@@ -14,8 +14,8 @@ import {
 /** After its start, a run of two accounts has this time. */
 const MINUTES_TO_DELIVER = 2;
 
-/** A schedule must exist before it starts. */
-const SPARE_MINUTES = 2;
+/** For the runs, and the rest of a minute. */
+const SPARE_MINUTES = 3;
 
 /** Deploys an earlier commit, and updates its stack to this checkout. */
 export async function deployStack(stage: Stage): Promise<DeployedStage> {
@@ -37,8 +37,8 @@ export async function deployStack(stage: Stage): Promise<DeployedStage> {
     });
 
   const inMinutes = (minutes: number) => new Date(Date.now() + minutes * 60_000);
-  // An update of one stack surely ends before.
-  const untilStart = SPARE_MINUTES + minutesToDeploy * 1.5;
+  // An update, runs, and the deployment of the observer, which hears what the run announces, end before.
+  const untilStart = SPARE_MINUTES + minutesToDeploy * 2.5;
   const start = inMinutes(untilStart);
   const config = presentConfig(place, start, inMinutes(untilStart + MINUTES_TO_DELIVER));
   await report.step(earlier ? 'update to this checkout, run' : 'deploy, secret set', async () => {
