@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createNames } from './names.ts';
-import { describeRemnant, listRemnants } from './removal.ts';
+import { type Account, describeRemnant, listRemnants, type Remnant, removeAll } from './removal.ts';
 
 const { stack, observer, sandbox } = createNames('a1b2c3');
 
@@ -28,4 +28,34 @@ it('removes nothing of another rehearsal, and nothing whose name only begins ali
 it('names what it could not remove, and why', () => {
   const line = describeRemnant({ kind: 'bucket', name: 'rehearsal-a1b2c3-x' }, 'Access Denied');
   expect(line).toBe('The bucket rehearsal-a1b2c3-x is still there: Access Denied');
+});
+
+/** An account with a stack, which has a bucket and leaves a secret. */
+function createAccount(refuses: (remnant: Remnant) => boolean): Account & { removed: string[] } {
+  const removed: string[] = [];
+  const has = (name: string) => !removed.includes(name);
+  return {
+    removed,
+    takeInventory: async () => ({
+      stacks: [stack].filter(has),
+      buckets: has(stack) ? [`${stack}-bucket`] : [],
+      secrets: [`${stack}/acme/credential`].filter(has),
+    }),
+    async remove(remnant) {
+      if (refuses(remnant)) throw new Error('Access Denied');
+      removed.push(remnant.name);
+    },
+  };
+}
+
+it('does not look again for what went with its stack', async () => {
+  const account = createAccount(() => false);
+  expect(await removeAll(stack, account)).toEqual([]);
+  expect(account.removed).toEqual([stack, `${stack}/acme/credential`]);
+});
+
+it('goes on if something cannot be removed', async () => {
+  const account = createAccount(({ kind }) => kind === 'stack');
+  expect(await removeAll(stack, account)).toEqual([`The stack ${stack} is still there: Access Denied`]);
+  expect(account.removed).toEqual([`${stack}-bucket`, `${stack}/acme/credential`]);
 });

@@ -41,17 +41,31 @@ export function describeRemnant({ kind, name }: Remnant, why: string): string {
   return `The ${kind} ${name} is still there: ${why}`;
 }
 
+/** An AWS account, as far as something is removed from it. */
+export interface Account {
+  readonly takeInventory: () => Promise<Inventory>;
+  readonly remove: (remnant: Remnant) => Promise<void>;
+}
+
+const AWS: Account = { takeInventory, remove: ({ kind, name }) => REMOVE[kind](name) };
+
 /**
- * Removes everything of a rehearsal, also if something of it cannot be removed.
+ * Removes everything of a rehearsal, also if something of it cannot be removed. What stacks leave is known
+ * when they are deleted.
  *
  * @returns what remains, a line each
  */
-export async function removeAll(stack: string): Promise<string[]> {
+export async function removeAll(stack: string, { takeInventory, remove }: Account = AWS): Promise<string[]> {
   const remains: string[] = [];
-  for (const remnant of listRemnants(await takeInventory(), stack))
-    await REMOVE[remnant.kind](remnant.name).catch((error: Error) => {
-      remains.push(describeRemnant(remnant, error.message));
-    });
+  const removeEach = async (remnants: readonly Remnant[]) => {
+    for (const remnant of remnants)
+      await remove(remnant).catch((error: Error) => {
+        remains.push(describeRemnant(remnant, error.message));
+      });
+  };
+  const isStack = ({ kind }: Remnant) => kind === 'stack';
+  await removeEach(listRemnants(await takeInventory(), stack).filter(isStack));
+  await removeEach(listRemnants(await takeInventory(), stack).filter((remnant) => !isStack(remnant)));
   return remains;
 }
 
