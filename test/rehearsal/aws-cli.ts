@@ -14,11 +14,13 @@ export type AwsCli = ReturnType<typeof createAwsCli>;
 export function createAwsCli({ folder, run }: Processes) {
   const bin = join(folder, 'bin');
   mkdirSync(bin);
-  // It does not look at AWS_ENDPOINT_URL for SQS.
-  const endpoint = '${AWS_ENDPOINT_URL:+--endpoint-url "$AWS_ENDPOINT_URL"}';
-  const packages = installPackages(REQUIREMENTS);
-  const script = `#!/bin/sh\nPYTHONPATH='${packages}' exec python3 -m awscli ${endpoint} "$@"\n`;
-  writeFileSync(join(bin, 'aws'), script);
+  const script = [
+    '#!/bin/sh',
+    // It does not look at the variable itself for SQS.
+    'if [ "$AWS_ENDPOINT_URL" ]; then set -- --endpoint-url "$AWS_ENDPOINT_URL" "$@"; fi',
+    `PYTHONPATH='${installPackages(REQUIREMENTS)}' exec python3 -m awscli "$@"`,
+  ];
+  writeFileSync(join(bin, 'aws'), script.join('\n'));
   chmodSync(join(bin, 'aws'), 0o755);
   const withPath = (env: Environment = {}): Environment => ({
     // Its first version, which pip installs, does not read AWS_REGION.

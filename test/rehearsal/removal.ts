@@ -57,15 +57,15 @@ const AWS: Account = { takeInventory, remove: ({ kind, name }) => REMOVE[kind](n
  */
 export async function removeAll(stack: string, { takeInventory, remove }: Account = AWS): Promise<string[]> {
   const remains: string[] = [];
-  const removeEach = async (remnants: readonly Remnant[]) => {
+  const removeInTurn = async (remnants: readonly Remnant[]) => {
     for (const remnant of remnants)
       await remove(remnant).catch((error: Error) => {
         remains.push(describeRemnant(remnant, error.message));
       });
   };
   const isStack = ({ kind }: Remnant) => kind === 'stack';
-  await removeEach(listRemnants(await takeInventory(), stack).filter(isStack));
-  await removeEach(listRemnants(await takeInventory(), stack).filter((remnant) => !isStack(remnant)));
+  await removeInTurn(listRemnants(await takeInventory(), stack).filter(isStack));
+  await removeInTurn(listRemnants(await takeInventory(), stack).filter((remnant) => !isStack(remnant)));
   return remains;
 }
 
