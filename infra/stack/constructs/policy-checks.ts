@@ -3,7 +3,7 @@ import { CfnManagedPolicy, CfnPolicy } from 'aws-cdk-lib/aws-iam';
 import type { Construct, IConstruct } from 'constructs';
 
 /** A rule that a child of a construct breaks, and why. */
-type Acknowledged = readonly [child: string, rule: string, reason: string];
+export type Acknowledged = readonly [child: string, rule: string, reason: string];
 
 const ACKNOWLEDGED: readonly Acknowledged[] = [
   ['Exports', 'S1', 'It would need one more bucket. Turn on CloudTrail data events to know who reads.'],
@@ -12,7 +12,7 @@ const ACKNOWLEDGED: readonly Acknowledged[] = [
 ];
 
 /** A resource of policies that ends with a wildcard, the children that may have it, and why. */
-type Wildcard = readonly [resource: RegExp, children: readonly string[], reason: string];
+export type Wildcard = readonly [resource: RegExp, children: readonly string[], reason: string];
 
 const WILDCARDS: readonly Wildcard[] = [
   [

@@ -7,7 +7,7 @@ import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import type { Config } from '../config/config.ts';
 import { SANDBOX } from '../config/sandbox.ts';
-import { acknowledge } from '../constructs/policy-checks.ts';
+import { type Acknowledged, acknowledge, type Wildcard } from '../constructs/policy-checks.ts';
 import { createFunction } from './sandbox-function.ts';
 import { BucketEmptier, createTemporaryBucket } from './temporary-bucket.ts';
 
@@ -21,6 +21,17 @@ const TIMEOUT = Duration.seconds(30);
 
 /** Of the client secret. 62 letters and digits: 48 of them are 285 bits. */
 const SECRET_CHARACTERS = 48;
+
+const NO_LOG = 'It would need one more bucket, and all data is invented.';
+const ACKNOWLEDGED: readonly Acknowledged[] = [
+  ['Exports', 'S1', NO_LOG],
+  ['Reports', 'S1', NO_LOG],
+  ['Credential', 'SMG4', 'It is the secret of a sandbox, and goes with it.'],
+];
+const WILDCARDS: readonly Wildcard[] = [
+  [/\/(reports|files)\/\*$/, ['PlatformRole'], 'The objects are named by the ids of reports.'],
+  [/\/\*$/, ['Emptier'], 'All objects of a bucket that is removed.'],
+];
 
 interface SandboxProps {
   readonly config: Config;
@@ -51,20 +62,7 @@ export class Sandbox extends Construct {
     // CDK's types differ in whether an absent property may be undefined.
     this.exports = exports as IBucket;
     const reports = createTemporaryBucket(this, 'Reports', { emptier, expiration: KEEP_REPORTS });
-
-    const secret = new Secret(this, 'Credential', {
-      // The name that the functions of the main stack read.
-      secretName: `${config.stack}/${SANDBOX}/credential`,
-      description: 'The client of the sandbox',
-      generateSecretString: {
-        secretStringTemplate: JSON.stringify({ client_id: SANDBOX }),
-        generateStringKey: 'client_secret',
-        excludePunctuation: true,
-        passwordLength: SECRET_CHARACTERS,
-      },
-      // CloudFormation deletes it without a recovery window, so the name is free at once.
-      removalPolicy: RemovalPolicy.DESTROY,
-    });
+    const secret = createClient(this, 'Credential', config);
     const platform = createFunction(this, 'Platform', {
       config,
       bundle: join(bundles, 'sandbox-function'),
@@ -87,18 +85,23 @@ export class Sandbox extends Construct {
     // Open to everybody: the platform asks for its own tokens. CDK adds both permissions that a public URL
     // needs, lambda:InvokeFunctionUrl and lambda:InvokeFunction.
     this.url = platform.addFunctionUrl({ authType: FunctionUrlAuthType.NONE }).url;
-    const noLog = 'It would need one more bucket, and all data is invented.';
-    acknowledge(
-      this,
-      [
-        ['Exports', 'S1', noLog],
-        ['Reports', 'S1', noLog],
-        ['Credential', 'SMG4', 'It is the secret of a sandbox, and goes with it.'],
-      ],
-      [
-        [/\/(reports|files)\/\*$/, ['PlatformRole'], 'The objects are named by the ids of reports.'],
-        [/\/\*$/, ['Emptier'], 'All objects of a bucket that is removed.'],
-      ],
-    );
+    acknowledge(this, ACKNOWLEDGED, WILDCARDS);
   }
+}
+
+/** The secret of the account's client. Nobody has to know it. */
+function createClient(scope: Construct, id: string, { stack }: Config): Secret {
+  return new Secret(scope, id, {
+    // The name that the functions of the main stack read.
+    secretName: `${stack}/${SANDBOX}/credential`,
+    description: 'The client of the sandbox',
+    generateSecretString: {
+      secretStringTemplate: JSON.stringify({ client_id: SANDBOX }),
+      generateStringKey: 'client_secret',
+      excludePunctuation: true,
+      passwordLength: SECRET_CHARACTERS,
+    },
+    // CloudFormation deletes it without a recovery window, so the name is free at once.
+    removalPolicy: RemovalPolicy.DESTROY,
+  });
 }

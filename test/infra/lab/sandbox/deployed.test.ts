@@ -1,15 +1,19 @@
+import { ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { describe, expect, it } from 'vitest';
+import { ACCOUNT } from '../../../../infra/lab/local/s3/server.ts';
 import { URL_SECONDS } from '../../../../infra/lab/sandbox/deployed/report-bucket.ts';
-import { filesIn } from '../../../support/s3.ts';
+import { BUCKET } from '../../../support/s3.ts';
 import { send } from './client.ts';
 import { startDeployedClient } from './hosts.ts';
+
+const PLACE = { Bucket: BUCKET, ExpectedBucketOwner: ACCOUNT };
 
 describe('the Lambda function', () => {
   it('keeps a report as its request with the time, and as its file, both under its id', async () => {
     const { create, s3 } = await startDeployedClient();
     const { id } = (await create()).json;
-    const names = (await filesIn(s3)).filter((name) => name.startsWith(id));
-    expect(names).toEqual([`${id}.json`, `${id}.json`]);
+    const { Contents = [] } = await s3.client.send(new ListObjectsV2Command(PLACE));
+    expect(Contents.map(({ Key }) => Key)).toEqual([`files/${id}.json`, `reports/${id}.json`]);
   });
 
   it('signs a download_url that expires', async () => {

@@ -1,4 +1,4 @@
-import { onTestFinished, expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { setConfigFile } from '../../../../infra/operate/place/config.ts';
 import { setTarget } from '../../../../infra/operate/place/deployment.ts';
 import { readPlatformUrl, readTarget } from '../../../../infra/operate/place/platform.ts';
@@ -11,6 +11,8 @@ const URL_OF_SANDBOX = 'https://abc.lambda-url.us-east-2.on.aws/';
 function useSandbox(): void {
   setConfigFile(SANDBOX_CONFIG, false);
   setTarget({});
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
   onTestFinished(() => setConfigFile(undefined, false));
 }
 

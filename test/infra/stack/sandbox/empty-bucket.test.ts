@@ -1,4 +1,4 @@
-import { onTestFinished, expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { handler } from '../../../../infra/stack/sandbox/empty-bucket.ts';
 import { callCustomResource } from '../../../support/custom-resource.ts';
 import { awsEnvironment, setEnvironment } from '../../../support/lambda.ts';

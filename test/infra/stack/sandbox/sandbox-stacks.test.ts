@@ -1,17 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
-import { describe, expect, it } from 'vitest';
+import type { CloudAssembly } from 'aws-cdk-lib/cx-api';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { requestHash } from '../../../../functions/decisions/request-hash.ts';
 import { parseRequest } from '../../../../functions/workflow/request/request.ts';
 import SANDBOX_CONFIG from '../../../../infra/init/sandbox.ts';
+import { ROOT } from '../../../../infra/package.ts';
 import { InvalidConfig, parseConfig } from '../../../../infra/stack/config/config.ts';
 import { requestOf } from '../../../../infra/stack/config/exports.ts';
 import { readContext } from '../../../../infra/stack/config/read-config.ts';
 import { addSandboxStacks } from '../../../../infra/stack/sandbox/sandbox-stacks.ts';
 import { ExportStack } from '../../../../infra/stack/stack.ts';
 import { addPolicyChecks } from '../../../../infra/stack/synth-checks.ts';
-import { ROOT } from '../../../../infra/package.ts';
 import { CONFIG } from '../../../support/checkout.ts';
 import { monthlyCost } from '../../../support/monthly-cost.ts';
 import { allowedIn, BUNDLES, CONTEXT, readable, resourcesOf } from '../../../support/stack.ts';
@@ -20,19 +21,32 @@ import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 const MAIN = 'ad-report-export-sandbox';
 const PLATFORM = `${MAIN}-platform`;
 
-function createApp(flag?: unknown): App {
+function createApp(flag: unknown, outdir = temporaryDirectory()): App {
   const context = { ...readContext(), ...(flag !== undefined && { sandbox: flag }) };
-  return new App({ context, builtinCloudFormationValidation: false, outdir: temporaryDirectory() });
+  return new App({ context, builtinCloudFormationValidation: false, outdir });
 }
 
-const app = createApp('true');
-addSandboxStacks(app, SANDBOX_CONFIG, BUNDLES);
-addPolicyChecks(app);
-const assembly = app.synth();
-const main = assembly.getStackByName(MAIN);
-const platform = assembly.getStackByName(PLATFORM);
+let app: App;
+let assembly: CloudAssembly;
+let main: Stack;
+let platform: Stack;
+const ended = new DisposableStack();
 
-type Stack = typeof main;
+beforeAll(() => {
+  app = createApp(
+    'true',
+    temporaryDirectory((remove) => ended.defer(remove)),
+  );
+  addSandboxStacks(app, SANDBOX_CONFIG, BUNDLES);
+  addPolicyChecks(app);
+  assembly = app.synth();
+  main = assembly.getStackByName(MAIN);
+  platform = assembly.getStackByName(PLATFORM);
+});
+
+afterAll(() => ended.dispose());
+
+type Stack = ReturnType<CloudAssembly['getStackByName']>;
 
 function only(stack: Stack, type: string) {
   const [[id, resource] = [], ...others] = resourcesOf(stack, type);
@@ -43,8 +57,8 @@ function only(stack: Stack, type: string) {
 
 /** The environment of a step's function in the main stack. */
 function settingsOf(step: string): Readonly<Record<string, unknown>> {
-  const found = resourcesOf(main, 'AWS::Lambda::Function').get(`Functions${step}`);
-  return found?.Properties.Environment.Variables;
+  const resource = resourcesOf(main, 'AWS::Lambda::Function').get(`Functions${step}`);
+  return resource?.Properties.Environment.Variables;
 }
 
 /** What cdk-nag says after the synth. */
@@ -242,7 +256,7 @@ describe('a wrong flag or config', () => {
   });
 
   it('of a stack without the sandbox is refused', () => {
-    expect(() => new ExportStack(createApp(), SANDBOX_CONFIG, BUNDLES)).toThrow(
+    expect(() => new ExportStack(createApp(undefined), SANDBOX_CONFIG, BUNDLES)).toThrow(
       'base_url: "sandbox" needs the prop sandbox',
     );
   });
