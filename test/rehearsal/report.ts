@@ -1,57 +1,94 @@
-import { writeFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { type BillLine, totalOf } from './bill.ts';
 
-const RESULT = fileURLToPath(new URL('RESULT.md', import.meta.url));
+interface Step {
+  readonly name: string;
+  readonly seconds: number;
+  readonly shown: string;
+}
 
-/** The parts that no emulator can show, or this one does not, and why. */
-const NOT_SHOWN = `| the roles of state machines and schedules | the emulator acts for them without IAM |
-| the permissions of commands | they run as the root user of the AWS account |
-| logs, their permissions and retention; metrics; traces | nothing here reads them |
-| alarms, the dead-letter queue | the emulator keeps alarms without evaluating them, and repeats no start |
-| arm64; memory, storage, time and concurrency of functions | they are processes of this machine |
-| keys of KMS, Lake Formation, VPC endpoints | the emulator evaluates no policy of theirs |
-| quotas, the lifecycle of objects | the emulator has neither |
-| the SQL and speed of Athena | DuckDB runs the queries |
-| that a stop ends the windows too | the emulator lets them run on |
-| the names in the platform's certificates | its hosts are this machine, with a certificate for localhost |`;
+type Pair = readonly [what: string, why: string];
 
-/** Prints what the rehearsal shows, and keeps it for RESULT.md. */
-export function createReport() {
+export type Report = ReturnType<typeof createReport>;
+
+/** Prints what the rehearsal shows, and keeps it. */
+export function createReport(refusals: () => readonly string[], print: (line: string) => void = console.log) {
   const began = performance.now();
-  const steps: string[] = [];
-  const leftOut: string[] = [];
-  const since = (start: number) => ((performance.now() - start) / 1000).toFixed(0);
+  const steps: Step[] = [];
+  const leftOut: Pair[] = [];
+  let bill: readonly BillLine[] = [];
+  const since = (start: number) => (performance.now() - start) / 1000;
   return {
-    refusals: (): readonly string[] => [],
     /** @param work returns what it has shown. @throws Error if it fails, or IAM refuses a call */
     async step(name: string, work: () => Promise<string>): Promise<void> {
       const start = performance.now();
       const shown = await work();
-      const refused = this.refusals();
+      const refused = refusals();
       if (refused.length > 0) throw new Error(`IAM refused, in "${name}":\n${refused.join('\n')}`);
-      steps.push(`| ${name} | ${since(start)} | ${shown} |`);
-      console.log(`${since(start).padStart(4)} s  ${name}: ${shown}`);
+      steps.push({ name, seconds: since(start), shown });
+      print(`${since(start).toFixed(0).padStart(4)} s  ${name}: ${shown}`);
     },
     /** Notes a part that cannot be shown here. */
     leaveOut(what: string, why: string): void {
-      leftOut.push(`| ${what} | ${why} |`);
-      console.log(`        ${what} is left out: ${why}`);
+      leftOut.push([what, why]);
+      print(`        ${what} is left out: ${why}`);
     },
-    /** Writes RESULT.md. @param versions of what took part, by name */
-    write(versions: Readonly<Record<string, string>>): void {
-      const notShown = ['| not shown | why |', '|---|---|', ...leftOut, NOT_SHOWN].join('\n');
-      const lines = [
-        '# The last rehearsal\n',
-        '`npm run rehearse` wrote this file after all of its steps had succeeded. IAM had refused no call.',
-        '[The rehearsal](../README.md#the-rehearsal) says what that means.\n',
-        ...Object.entries(versions).map(([name, version]) => `- ${name}: ${version}`),
-        '\n| step | seconds | shown |\n|---|---|---|',
-        ...steps,
-        `| all | ${since(began)} | |\n`,
-        notShown,
-      ];
-      writeFileSync(RESULT, `${lines.join('\n')}\n`);
-      console.log(`\n${notShown}\n\nRehearsed in ${since(began)} s, and wrote ${RESULT}`);
+    charge(lines: readonly BillLine[]): void {
+      bill = lines;
     },
+    contents: () => ({ steps, leftOut, bill, seconds: since(began) }),
   };
+}
+
+interface Result extends ReturnType<Report['contents']> {
+  readonly command: string;
+  /** What only this place shows, and by which step. */
+  readonly proved: readonly Pair[];
+  readonly notShown: readonly Pair[];
+  /** What took part, by name. */
+  readonly versions: Readonly<Record<string, string>>;
+}
+
+/** The text of RESULT.md. @throws Error if a step was left out that should have shown something */
+export function renderResult(result: Result): string {
+  const { steps, leftOut, bill, seconds, command, proved, notShown, versions } = result;
+  const lacking = proved.filter(([, by]) => !steps.some(({ name }) => name === by));
+  if (lacking.length > 0) throw new Error(`No step has shown ${lacking.map(([what]) => what).join(', ')}.`);
+  const cents = (dollars: number) => (dollars * 100).toFixed(2);
+  const rowsOf = (pairs: readonly Pair[]) => pairs.map(([what, why]) => `| ${what} | ${why} |`);
+  return `${[
+    '# The last rehearsal\n',
+    `\`${command}\` wrote this file after all of its steps had succeeded. IAM had refused no call.`,
+    '[The rehearsal](../README.md#the-rehearsal) says what that means.\n',
+    ...Object.entries(versions).map(([name, version]) => `- ${name}: ${version}`),
+    '\n| step | seconds | shown |\n|---|---|---|',
+    ...steps.map((step) => `| ${step.name} | ${step.seconds.toFixed(0)} | ${step.shown} |`),
+    `| all | ${seconds.toFixed(0)} | |\n`,
+    ...(proved.length > 0 ? ['| no emulator shows | the step that does |\n|---|---|'] : []),
+    ...rowsOf(proved),
+    ...(proved.length > 0 ? [''] : []),
+    'What this costs in AWS by list prices, from what was counted:\n',
+    '| what | how much | cents |\n|---|---|---|',
+    ...bill.map(({ what, amount, dollars }) => `| ${what} | ${amount} | ${cents(dollars)} |`),
+    `| all | | ${cents(totalOf(bill))} |\n`,
+    '| not shown | why |\n|---|---|',
+    ...rowsOf([...leftOut, ...notShown]),
+  ].join('\n')}\n`;
+}
+
+/** What must not be in a file that is kept. */
+export interface Secret {
+  readonly account: string;
+  readonly stack: string;
+}
+
+/**
+ * Leaves out what names the AWS account: its number, also in an ARN, and the names of what was in it.
+ *
+ * @throws Error if a word of the text could still be the number of an AWS account
+ */
+export function redact(text: string, { account, stack }: Secret): string {
+  const redacted = text.replaceAll(account, 'ACCOUNT').replaceAll(stack, 'STACK');
+  const [number] = /(?<!\d)\d{12}(?!\d)/.exec(redacted) ?? [];
+  if (number === undefined) return redacted;
+  throw new Error('The result has another number of 12 digits, which could be of an AWS account.');
 }

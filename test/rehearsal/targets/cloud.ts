@@ -3,17 +3,17 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { fileURLToPath } from 'node:url';
-import { installPackages } from '../checks/python.ts';
-import { CERTIFICATE } from '../support/certificate.ts';
-import { findFreePort } from '../support/listen.ts';
-import type { Processes } from './processes.ts';
-import { ROOT } from './project.ts';
+import { installPackages } from '../../checks/python.ts';
+import { CERTIFICATE } from '../../support/certificate.ts';
+import { findFreePort } from '../../support/listen.ts';
+import type { Processes } from '../processes.ts';
+import { ROOT } from '../project.ts';
 
 export const AWS_ACCOUNT = '123456789012';
 export const AWS_REGION = 'eu-central-1';
 
 const PROGRAM = fileURLToPath(new URL('emulator.py', import.meta.url));
-const REQUIREMENTS = fileURLToPath(new URL('requirements.txt', import.meta.url));
+const REQUIREMENTS = fileURLToPath(new URL('emulator-requirements.txt', import.meta.url));
 const REDIRECT = new URL('redirect.ts', import.meta.url).href;
 
 export const [EMULATOR = ''] = readFileSync(REQUIREMENTS, 'utf8').match(/^ministack.*/m) ?? [];
@@ -24,7 +24,10 @@ export const [EMULATOR = ''] = readFileSync(REQUIREMENTS, 'utf8').match(/^minist
  *
  * @returns reads the calls that IAM has refused so far
  */
-export async function startCloud(processes: Processes, ports: object): Promise<() => string[]> {
+export async function startCloud(
+  processes: Processes,
+  ports: Readonly<Record<string, number>>,
+): Promise<() => string[]> {
   const { folder } = processes;
   const packages = installPackages(REQUIREMENTS);
   const certificate = join(folder, 'certificate.pem');
@@ -47,7 +50,7 @@ export async function startCloud(processes: Processes, ports: object): Promise<(
     NODE_OPTIONS: `--import ${REDIRECT}`,
     NO_PROXY: [process.env.NO_PROXY, '127.0.0.1'].filter(Boolean).join(),
     REHEARSAL_NODE: process.execPath,
-    REHEARSAL_PORTS: JSON.stringify(ports),
+    REHEARSAL_PORTS: JSON.stringify({ ...ports, '.on.aws': port, '.amazonaws.com': port }),
     REHEARSAL_REDIRECT: REDIRECT,
   });
   setDefaultCACertificates([...getCACertificates(), CERTIFICATE.cert]);
@@ -67,6 +70,7 @@ export async function startCloud(processes: Processes, ports: object): Promise<(
       S3_DATA_DIR: join(folder, 's3'),
     },
   });
+  processes.keepAlive(emulator);
   for (const output of [emulator.stdout, emulator.stderr])
     output.pipe(createWriteStream(log, { flags: 'a' }));
   const isUp = () => fetch(`https://127.0.0.1:${port}/_ministack/health`).then(Boolean, () => false);

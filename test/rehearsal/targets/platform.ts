@@ -1,10 +1,10 @@
 import { connect } from 'node:net';
 import { pipeline } from 'node:stream';
 import { createServer } from 'node:tls';
-import { startSandbox } from '../../infra/lab/sandbox/sandbox.ts';
-import type { SandboxOptions } from '../../infra/lab/sandbox/settings.ts';
-import { CERTIFICATE } from '../support/certificate.ts';
-import { startServer } from '../support/listen.ts';
+import { startSandbox } from '../../../infra/lab/sandbox/sandbox.ts';
+import type { SandboxOptions } from '../../../infra/lab/sandbox/settings.ts';
+import { CERTIFICATE } from '../../support/certificate.ts';
+import { startServer } from '../../support/listen.ts';
 
 /** The platform's host. Its files are on another one. */
 export const PLATFORM = 'api.platform.example';

@@ -8,9 +8,12 @@ import importlib.machinery
 import os
 import sys
 
+ACTIONS = "ministack.core.iam_actions"
 LAMBDA = "ministack.core.lambda_runtime"
 FORMATION = "ministack.services.cloudformation.provisioners"
 S3 = "ministack.services.s3"
+SNS = "ministack.services.sns"
+STATES = "ministack.services.stepfunctions"
 
 # The module, the behaviour of AWS, ministack's text, and the text in its place.
 CORRECTIONS = [
@@ -19,11 +22,26 @@ CORRECTIONS = [
      "            if denied:\n"
      "                print('REFUSED', iam_action, resource_arn, denied, flush=True)\n"
      "                if isinstance(denied, AuthError):"),
-    ("ministack.core.iam_actions", "an object with a tag needs the permission to tag it",
+    ("ministack.app", "a function's URL may have the path of another service's host",
+     '    """Handle Cognito routes that require the parsed request body."""\n',
+     '    if _parse_lambda_url(headers.get("host", ""), path):\n        return None\n'),
+    (ACTIONS, "an object with a tag needs the permission to tag it",
      '        if action == "PutObject":\n            source = ',
      '        if action == "PutObject" and headers.get("x-amz-tagging"):\n'
      '            checks.append(("s3:PutObjectTagging", key_arn))\n'
      '        if action == "PutObject":\n            source = '),
+    (ACTIONS, "a run of a Map is a resource of its own",
+     '        arn = _safe_json_field(body, "activityArn")\n',
+     '        arn = _safe_json_field(body, "activityArn") or _safe_json_field(body, "mapRunArn")\n'),
+    (ACTIONS, "the calls of a log group are for its streams, and the list of groups is for all groups",
+     '            return f"arn:aws:logs:{region}:{account_id}:log-group:{name}"\n        return "*"\n',
+     '            return f"arn:aws:logs:{region}:{account_id}:log-group:{name}:*"\n'
+     '        return f"arn:aws:logs:{region}:{account_id}:log-group::log-stream:"\n'),
+    (ACTIONS, "a query belongs to its workgroup",
+     '        wg = _safe_json_field(body, "WorkGroup")\n',
+     '        from ministack.services import athena\n'
+     '        query = athena._executions.get(_safe_json_field(body, "QueryExecutionId") or "") or {}\n'
+     '        wg = _safe_json_field(body, "WorkGroup") or query.get("WorkGroup")\n'),
     ("ministack.core.iam_evaluator", "services call each other over TLS",
      '"ministack_request_origin", default=("127.0.0.1", False))',
      '"ministack_request_origin", default=("127.0.0.1", True))'),
@@ -44,12 +62,17 @@ CORRECTIONS = [
     ("ministack.services.lambda_svc", "the error's name is the errorType",
      'error_type = "Runtime.HandlerError"\n            if _RIE',
      'error_type = result.get("name") or "Runtime.HandlerError"\n            if _RIE'),
-    (FORMATION, "a secret that is created without a value has no version",
+    (FORMATION, "a secret's Ref is its ARN, and without a value it has no version",
      '        _sm_secret_replicate(name, props["ReplicaRegions"])\n    return name, {"Id": arn',
      '        _sm_secret_replicate(name, props["ReplicaRegions"])\n'
      '    if not {"SecretString", "GenerateSecretString"} & set(props):\n'
      '        _sm._secrets[name]["Versions"] = {}\n'
-     '    return name, {"Id": arn'),
+     '    return name, {"Ref": arn, "Id": arn'),
+    ("ministack.services.cloudformation.engine", "the Ref of a resource need not be its physical id",
+     '            return param["Value"]\n        # Resource physical ID\n',
+     '            return param["Value"]\n'
+     '        if "Ref" in resources.get(ref, {}).get("Attributes", {}):\n'
+     '            return resources[ref]["Attributes"]["Ref"]\n'),
     (FORMATION, "an alarm may compute its metric (ministack stores alarms and evaluates none)",
      '    if props.get("Metrics"):\n        raise ValueError(',
      '    if props.get("Metrics"):\n'
@@ -80,7 +103,31 @@ CORRECTIONS = [
      "_eb._invoke_target(target, event, sched)",
      '_eb._invoke_target({**target, "Input": (target.get("Input") or "").replace(\n'
      '    "<aws.scheduler.scheduled-time>", now_dt.strftime("%Y-%m-%dT%H:%M:00Z"))}, event, sched)'),
-    ("ministack.services.stepfunctions", "the context has RedriveCount",
+    (SNS, "a message goes to the URL of a function, which is here",
+     "    with urllib.request.urlopen(req, timeout=5) as resp:\n        return resp.status",
+     "    import http.client, ssl\n"
+     "    to = urllib.parse.urlsplit(endpoint)\n"
+     "    context = ssl._create_unverified_context()\n"
+     '    gateway = http.client.HTTPSConnection("127.0.0.1", int(_PORT), timeout=60, context=context)\n'
+     '    gateway.request("POST", to.path or "/", payload.encode("utf-8"), {**headers, "Host": to.hostname})\n'
+     "    return gateway.getresponse().status"),
+    # The next check of `ready_by` comes after 15 minutes. No other wait is that long here.
+    (STATES, "a wait of 15 minutes takes one",
+     "    scaled = seconds * _SFN_WAIT_SCALE\n",
+     "    scaled = seconds / 15 if seconds == 900 else seconds\n"),
+    (STATES, "Lambda has metrics of every call",
+     "    result = lambda_svc._execute_function_with_config_scope(exec_record, event)\n",
+     "    began = time.time()\n"
+     "    result = lambda_svc._execute_function_with_config_scope(exec_record, event)\n"
+     "    lambda_svc._emit_lambda_metrics(func_name, (time.time() - began) * 1000, False, False)\n"),
+    (STATES, "the name of an execution is taken",
+     "    status, _, body = _start_sync_execution(request)\n",
+     '    arn = f"{request.get(\'stateMachineArn\')}:{request.get(\'name\')}".replace(\n'
+     '        ":stateMachine:", ":execution:")\n'
+     "    if arn in _executions:\n"
+     '        raise _ExecutionError("StepFunctions.ExecutionAlreadyExistsException", arn)\n'
+     "    status, _, body = _start_sync_execution(request)\n"),
+    (STATES, "the context has RedriveCount",
      '"StartTime": execution["startDate"],', '"StartTime": execution["startDate"], "RedriveCount": 0,'),
 ]
 
