@@ -1,8 +1,6 @@
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runLocalQuery } from '../../infra/operate/cli/query/local.ts';
 import { daysView, restatementsView, savedQueries } from '../../infra/stack/catalog/queries.ts';
@@ -117,50 +115,18 @@ describe('the recipes of the reference', () => {
   });
 });
 
-describe('what follows an export', () => {
-  const programs = blocksOf('REQUESTS.md', '## Events');
-  const programIn = (wanted: string) => programs.find(({ language }) => language === wanted)?.code ?? '';
-
-  it('is a rule that matches only the events of this export, and a function that gets the files', async () => {
-    await symlink(join(import.meta.dirname, '../../node_modules'), join(folder, 'node_modules'));
-    await writeFile(join(folder, 'app.ts'), programIn('ts'));
-    const env = { ...process.env, CDK_OUTDIR: folder };
-    execFileSync(process.execPath, ['app.ts'], { cwd: folder, env });
-    const { Resources } = JSON.parse(await readFile(join(folder, 'LoadReports.template.json'), 'utf8'));
-    const resources = Object.values<{ Type: string; Properties: Record<string, unknown> }>(Resources);
-    const propertiesOf = (type: string) => resources.find(({ Type }) => Type === type)?.Properties;
+describe('the event of an export', () => {
+  it('is matched by the pattern of the reference if it is this export, and names the files', () => {
+    const [{ code = '' } = {}] = blocksOf('REQUESTS.md', '## Events');
     const { events } = workflow.bus;
-    const matched = events.filter((event) => isMatch(propertiesOf('AWS::Events::Rule')?.EventPattern, event));
+    const matched = events.filter((event) => isMatch(JSON.parse(code), event));
     expect([events.length, matched.length]).toEqual([4, 3]);
-    const { ZipFile } = Object(propertiesOf('AWS::Lambda::Function')?.Code);
-    const { handler } = runInNewContext(`${ZipFile}; exports`, { exports: {}, console: { log() {} } });
+    const { bucket, windows } = Object(matched[0]).detail;
     const key = `start_date=${FIRST.start_date}/end_date=${FIRST.end_date}/report.json`;
-    expect(await handler(matched[0])).toEqual([
-      expect.stringMatching(`^s3://${workflow.bucket}/exports/.*/${key}$`),
-    ]);
-  });
-
-  it('may wait for the newest day of a look-back', async () => {
-    const bucket = temporaryDirectory();
-    const exported = join(bucket, 'exports/account=acme/export=daily');
-    const lookBack = join(exported, 'start_date=2026-10-25/end_date=2026-11-22');
-    const unfinished = join(exported, 'start_date=2026-10-26/end_date=2026-11-23');
-    for (const window of [lookBack, unfinished]) await mkdir(window, { recursive: true });
-    await writeFile(join(lookBack, '_manifest.json'), '{}');
-    await writeFile(join(unfinished, 'report.json'), '[]');
-    const waitFor = async (day: string, name = 'daily') => {
-      const call = `print(is_delivered("${bucket}", "acme", "${name}", "${day}"))`;
-      return (await python(['-'], { stdin: `${programIn('python')}\n${call}` })).trim();
-    };
-    expect(await waitFor('2026-11-21')).toBe('True');
-    expect(await waitFor('2026-11-22')).toBe('False');
-    expect(await waitFor('2026-10-24')).toBe('False');
-    expect(await waitFor('2026-11-21', 'another')).toBe('False');
-  });
-
-  it('may wait for a day of a window that a run delivered', async () => {
-    const call = `print(is_delivered("${join(folder, OUT)}", "${workflow.request().account}", "daily-campaigns", "${FIRST.start_date}"))`;
-    expect(await python(['-'], { stdin: `${programIn('python')}\n${call}` })).toBe('True\n');
+    expect({ bucket, windows }).toMatchObject({
+      bucket: workflow.bucket,
+      windows: [{ key: expect.stringMatching(`^exports/.*/${key}$`) }],
+    });
   });
 });
 
