@@ -90,7 +90,7 @@ export function compareMart(question: MartQuestion): MartComparison {
     if (question.to === undefined) addNewer(open, unit, range.end_date);
   }
   const known = new Set(accounts.map((entry) => entry.account));
-  const names = mart.days.flatMap((day) => day.account ?? []);
+  const names = account === undefined ? mart.days.flatMap((day) => day.account ?? []) : [];
   return {
     ...range,
     agree,

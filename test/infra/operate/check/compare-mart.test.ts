@@ -157,6 +157,7 @@ describe('the days that are compared', () => {
     const rows = [
       { day: 1, account: 'acme', values: spend(1) },
       { day: 1, account: 'globex', values: spend(7) },
+      { day: 1, account: 'initech', values: spend(7) },
     ];
     const result = compare(rows, accounts, { account: 'acme' });
     expect(result).toMatchObject({ agree: 1, different: [], unknown_accounts: [] });
