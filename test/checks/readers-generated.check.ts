@@ -171,6 +171,10 @@ describe('the dbt project', () => {
         sql: 'SELECT date, sum(spend)::INTEGER AS spend FROM staging GROUP BY date',
       },
       { title: 'with a day missing', sql: "SELECT date, spend FROM staging WHERE date <> '2026-10-02'" },
+      {
+        title: 'with all decimals of the table, and little too much',
+        sql: "SELECT date, spend FROM staging UNION ALL SELECT DATE '2026-10-01', 0.000003",
+      },
       { title: 'without rows', sql: 'SELECT date, spend FROM staging WHERE false' },
       {
         title: 'with one value too many among many without one',

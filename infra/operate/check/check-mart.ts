@@ -61,7 +61,7 @@ export const MartCheck = z.object({
   not_compared: z.readonly(
     z.array(z.object({ ...Range, account: z.string(), state: z.enum(['missing', 'behind']) })),
   ),
-  /** Accounts of the mart that do not have the export. */
+  /** Accounts of the mart that do not have the export. None are named if one account was compared. */
   unknown_accounts: z.readonly(z.array(z.string())),
   /** The keys of objects that cannot be read, or tell what cannot be true. */
   damaged: z.readonly(z.array(z.string())),

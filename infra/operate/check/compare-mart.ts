@@ -6,7 +6,7 @@ import {
   groupDays,
   latestDate,
 } from '../../../functions/workflow/request/dates.ts';
-import { formatAmount } from './amounts.ts';
+import { countDecimals, formatAmount } from './amounts.ts';
 import { type DayDifference, type Guess, guessKind, guessShifts } from './guess-kind.ts';
 import type { Mart, MartDay } from './mart.ts';
 import type { AccountDays, Sums, TableDay } from './table-days.ts';
@@ -80,16 +80,17 @@ export function compareMart(question: MartQuestion): MartComparison {
   const range = rangeOf(question, compared);
   const days = daysOf(range);
   const open = new OpenDays();
+  const rounded = roundedMetrics(question, compared);
   const different: DifferentDay[] = [];
   let agree = 0;
   for (const unit of units) {
-    const comparison = compareUnit(unit, days, question, open);
+    const comparison = compareUnit(unit, days, { ...question, rounded }, open);
     agree += comparison.agree;
     different.push(...explain(comparison.differing, unit, question));
     if (question.to === undefined) addNewer(open, unit, range.end_date);
   }
   const known = new Set(accounts.map((entry) => entry.account));
-  const names = mart.days.flatMap((day) => day.account ?? []);
+  const names = account === undefined ? mart.days.flatMap((day) => day.account ?? []) : [];
   return {
     ...range,
     agree,
@@ -99,8 +100,26 @@ export function compareMart(question: MartQuestion): MartComparison {
   };
 }
 
+interface RoundedQuestion extends MartQuestion {
+  readonly rounded: ReadonlySet<string>;
+}
+
+/** Metrics that the mart may have rounded. A column with the decimals of the table has every digit of it. */
+function roundedMetrics(
+  { mart, doubles }: MartQuestion,
+  accounts: readonly AccountDays[],
+): ReadonlySet<string> {
+  const shown = accounts.flatMap(({ days }) => [...days.values()].flatMap((day) => [...(day.shown ?? [])]));
+  const hasMore = (metric: string, decimals: number) =>
+    shown.some(([name, value]) => name === metric && countDecimals(value) > decimals);
+  // The sums of floating-point numbers may have fewer decimals than the numbers.
+  const isRounded = (metric: string) =>
+    doubles.has(metric) || hasMore(metric, mart.decimals.get(metric) ?? 0);
+  return new Set(mart.metrics.filter(isRounded));
+}
+
 /** Compares each day of a unit. Adds the days that the table cannot judge to `open`. */
-function compareUnit(unit: Unit, days: readonly string[], question: MartQuestion, open: OpenDays) {
+function compareUnit(unit: Unit, days: readonly string[], question: RoundedQuestion, open: OpenDays) {
   const differing: DayDifference[] = [];
   let agree = 0;
   for (const date of days) {
@@ -193,14 +212,16 @@ class OpenDays {
   }
 }
 
-function compareDay(unit: Unit, date: string, { mart, doubles, tolerance }: MartQuestion): DayDifference {
+function compareDay(unit: Unit, date: string, question: RoundedQuestion): DayDifference {
+  const { mart, doubles, rounded, tolerance } = question;
   const rows = unit.days.get(date);
   const table = tableSums(unit.members, date);
   const agrees = (metric: string, value: bigint) => {
     const sum = rows?.sums.get(metric);
     const distance = (sum?.units ?? 0n) - value;
     const share = tolerance + (doubles.has(metric) ? HALF_OF_TWELFTH_DIGIT : 0);
-    return Math.abs(Number(distance)) <= Math.abs(Number(value)) * share + (sum?.rounding ?? 0);
+    const lost = (sum?.noise ?? 0) + (rounded.has(metric) ? (sum?.rounding ?? 0) : 0);
+    return Math.abs(Number(distance)) <= Math.abs(Number(value)) * share + lost;
   };
   const metrics = mart.metrics.filter((metric) => !agrees(metric, table.get(metric) ?? 0n));
   return { date, rows, table, metrics, agrees };

@@ -112,7 +112,8 @@ function guessFactor({ metrics, table, agrees }: DayDifference): Guess | undefin
 function guessMissingAccount(day: DayDifference, context: GuessContext): Guess | undefined {
   const { account, members, hasRows } = context;
   if (account !== undefined) return hasRows ? undefined : { kind: 'missing_account', account };
-  if (!day.rows) return undefined;
+  // A day without values of the only account has rows of it.
+  if (!day.rows || members.length < 2) return undefined;
   const missing = members.find(({ days }) => {
     const lacking = days.get(day.date)?.shown ?? new Map();
     return isAll(day, context, subtract(day.table, lacking));

@@ -17,8 +17,10 @@ export const UNTYPED = 'untyped';
 export interface MartSum {
   /** See {@link parseAmount}. */
   readonly units: bigint;
-  /** How far the sum may be from the table's because its values are rounded, in units. */
+  /** How far the sum may be from the table's if its values were rounded to the column's decimals, in units. */
   readonly rounding: number;
+  /** How far it may be because its values are floating-point numbers, in units. */
+  readonly noise: number;
 }
 
 /** The rows of a day, and of an account if the mart has accounts. */
@@ -33,6 +35,8 @@ export interface Mart {
   readonly days: readonly MartDay[];
   readonly hasAccounts: boolean;
   readonly metrics: readonly string[];
+  /** Decimals of the value that has most, by metric. */
+  readonly decimals: ReadonlyMap<string, number>;
   /** Columns that are neither date nor account nor a metric that adds up. */
   readonly left_out: readonly string[];
 }
@@ -90,6 +94,7 @@ export async function readMart(result: MartResult, metrics: readonly string[]): 
     days: days.map(({ sums, ...day }) => ({ ...day, sums: closeSums(sums, columns) })),
     hasAccounts: account !== undefined,
     metrics: columns.map(({ metric }) => metric),
+    decimals: new Map(columns.map(({ metric, decimals }) => [metric, decimals])),
     left_out: result.columns.map(({ name }) => name).filter((name) => !used.has(name.toLowerCase())),
   };
 }
@@ -100,7 +105,9 @@ function findColumnFaults(names: readonly string[], metrics: readonly string[]):
   const others = names.filter((name) => !known.includes(name));
   const hasMetric = names.some((name) => metrics.includes(name));
   return [
-    ...(names.includes('date') ? [] : [`the mart has no column date; it has ${names.join(', ')}`]),
+    ...(names.includes('date')
+      ? []
+      : [`the mart has no column date; it has ${names.join(', ') || 'no column'}`]),
     ...twice.map((name) => `the mart has two columns ${name}`),
     ...(hasMetric
       ? []
@@ -183,8 +190,8 @@ function closeSums(sums: ReadonlyMap<string, OpenSum>, columns: readonly MetricC
     columns.flatMap(({ metric, decimals }): [string, MartSum][] => {
       const sum = sums.get(metric);
       if (!sum) return [];
-      const rounding = decimals === 0 ? 0 : sum.values * halfOfLastDigit(decimals) + sum.noise;
-      return [[metric, { units: sum.units, rounding }]];
+      const rounding = decimals === 0 ? 0 : sum.values * halfOfLastDigit(decimals);
+      return [[metric, { units: sum.units, rounding, noise: decimals === 0 ? 0 : sum.noise }]];
     }),
   );
 }

@@ -25,7 +25,8 @@ export function ledgerTests(table: DocumentedTable): object[] {
 
 /**
  * The generic test. It fails for each day on which the sum of a column is not what the ledger says that the
- * table shows, from the first day of the model on. Days that the ledger lacks are not compared.
+ * table shows, from the first day of the model on. Days that the ledger lacks are not compared. A column with as
+ * many decimals as the table was not rounded, unless the table has doubles.
  *
  * @param ledger the relation, in Jinja
  */
@@ -48,16 +49,6 @@ WITH "mart" AS (
   SELECT CAST({{ date_column }} AS date) AS "date", {{ account }} AS "account",
     CAST({{ column_name }} AS decimal(38, 10)) AS "amount", CAST({{ column_name }} AS double) AS "number"
   FROM {{ model }}
-), "decimals" AS (
-  SELECT coalesce(max(${decimalsOf('"number"')}), 0) AS "decimals" FROM "mart"
-), "sums" AS (
-  SELECT "date", "account", sum("amount") AS "mart",
-    sum(CASE
-      WHEN "decimals" = 0 OR "number" IS NULL THEN 0e0
-      ELSE 5e-1 * power(10, -"decimals") + ${NOISE} * abs("number")
-    END) AS "rounding"
-  FROM "mart" CROSS JOIN "decimals"
-  GROUP BY "date", "account"
 ), "shown" AS (
   SELECT "date", {{ shown_account }} AS "account", sum("value") AS "ledger"
   FROM (
@@ -65,6 +56,24 @@ ${newest().replaceAll(`"${LEDGER}"`, ledger)}
   )
   WHERE "table_name" = '{{ known.name }}' AND "metric" = '{{ wanted }}'
   GROUP BY "date", {{ shown_account }}
+), "decimals" AS (
+  SELECT "decimals",
+    {{ (wanted in known.doubles) | lower }} OR "decimals" > ${MAX_DECIMALS} OR "decimals" < "of_table"
+      AS "is_rounded"
+  FROM (
+    SELECT coalesce(max(${decimalsOf('"number"')}), 0) AS "decimals" FROM "mart"
+  ) CROSS JOIN (
+    SELECT coalesce(max(${decimalsOf('CAST("ledger" AS double)')}), 0) AS "of_table" FROM "shown"
+  )
+), "sums" AS (
+  SELECT "date", "account", sum("amount") AS "mart",
+    sum(CASE
+      WHEN "decimals" = 0 OR "number" IS NULL THEN 0e0
+      WHEN "is_rounded" THEN 5e-1 * power(10, -"decimals") + ${NOISE} * abs("number")
+      ELSE ${NOISE} * abs("number")
+    END) AS "rounding"
+  FROM "mart" CROSS JOIN "decimals"
+  GROUP BY "date", "account"
 ), "days" AS (
   SELECT "date", "account", coalesce("mart", 0) AS "mart", coalesce("ledger", 0) AS "ledger",
     coalesce("rounding", 0e0) AS "rounding"
@@ -87,6 +96,7 @@ function describe(report: DocumentedTable) {
   return {
     name: report.table,
     metrics,
+    doubles: numbersOf(report).flatMap(({ name, type }) => (type === 'double' ? [name] : [])),
     amounts: metrics.filter((name) => findMetric(name)?.unit === 'money'),
     currencies: [...new Set(Object.values(report.currencies))].sort(),
   };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { DayState } from '../../../../functions/days/judge.ts';
-import { parseAmount } from '../../../../infra/operate/check/amounts.ts';
+import { countDecimals, parseAmount } from '../../../../infra/operate/check/amounts.ts';
 import { compareMart, type MartQuestion } from '../../../../infra/operate/check/compare-mart.ts';
 import type { MartDay } from '../../../../infra/operate/check/mart.ts';
 import type { AccountDays, TableDay } from '../../../../infra/operate/check/table-days.ts';
@@ -52,13 +52,16 @@ function compare(
 ) {
   const days = rows.map(({ day, account, values, rounding = 0 }): MartDay => {
     const sums = Object.entries(values).map(
-      ([metric, value]) => [metric, { units: units(value), rounding }] as const,
+      ([metric, value]) => [metric, { units: units(value), rounding, noise: 0 }] as const,
     );
     return { date: dateOf(day), account, sums: new Map(sums) };
   });
   const metrics = [...new Set(rows.flatMap(({ values }) => Object.keys(values)))];
   const hasAccounts = rows.some(({ account }) => account !== undefined);
-  const mart = { days, hasAccounts, metrics, left_out: [] };
+  const ofMetric = (metric: string) =>
+    Math.max(...rows.map(({ values }) => countDecimals(units(values[metric] ?? 0))));
+  const decimals = new Map(metrics.map((metric) => [metric, ofMetric(metric)]));
+  const mart = { days, hasAccounts, metrics, decimals, left_out: [] };
   const from = dateOf(Math.min(...rows.map(({ day }) => day)));
   const doubles = new Set<string>();
   return compareMart({ mart, accounts, doubles, currencies: {}, from, tolerance: 0, ...question });
@@ -154,6 +157,7 @@ describe('the days that are compared', () => {
     const rows = [
       { day: 1, account: 'acme', values: spend(1) },
       { day: 1, account: 'globex', values: spend(7) },
+      { day: 1, account: 'initech', values: spend(7) },
     ];
     const result = compare(rows, accounts, { account: 'acme' });
     expect(result).toMatchObject({ agree: 1, different: [], unknown_accounts: [] });
@@ -187,8 +191,21 @@ describe('the values that are compared', () => {
   });
 
   it('may differ by what the mart rounds', () => {
-    const rows = [{ day: 1, values: spend(99.5), rounding: Number(units(0.5)) }];
-    expect(compare(rows, table)).toMatchObject({ agree: 1 });
+    const days = { 1: tableDay(spend(100.123)) };
+    const rows = [{ day: 1, values: spend(100.12), rounding: Number(units(0.005)) }];
+    expect(compare(rows, [accountOf('acme', days)])).toMatchObject({ agree: 1 });
+  });
+
+  it('may not differ if the mart has as many decimals as the table', () => {
+    const days = { 1: tableDay(spend(100.12)), 2: tableDay(spend(3)) };
+    const rows = [
+      { day: 1, values: spend(97.82), rounding: Number(units(5)) },
+      { day: 2, values: spend(3), rounding: Number(units(5)) },
+    ];
+    expect(compare(rows, [accountOf('acme', days)])).toMatchObject({
+      agree: 1,
+      different: [{ date: dateOf(1) }],
+    });
   });
 
   it('of a day without rows and of NULL are 0', () => {
@@ -241,6 +258,10 @@ describe('the guess of a kind', () => {
     const [day] = compare(rows, [accountOf('acme', days)]).different;
     expect(day).toMatchObject({ date: dateOf(2) });
     expect(day?.guess).toBeUndefined();
+  });
+
+  it('is no missing account if the only one has rows', () => {
+    expect(guessOf(spend(0), spend(10))).toBeUndefined();
   });
 
   it('is several currencies only if the accounts have several', () => {

@@ -20,7 +20,7 @@ async function sumOf(type: string, values: readonly unknown[]) {
   const rows = values.map((value) => ['2026-10-01', value]);
   const [day] = (await read(['date', `spend ${type}`], rows)).days;
   const sum = day?.sums.get('spend');
-  return sum && { sum: formatAmount(sum.units), rounding: sum.rounding };
+  return sum && { sum: formatAmount(sum.units), rounding: sum.rounding, noise: sum.noise };
 }
 
 const unitsOf = (text: string) => Number(parseAmount(text));
@@ -53,13 +53,14 @@ describe('the sums of a mart', () => {
     'double',
     'untyped',
   ])('of whole numbers in a column of type %s may not be wrong', async (type) => {
-    expect(await sumOf(type, ['1', '2.000000', null])).toMatchObject({ rounding: 0 });
+    expect(await sumOf(type, ['1', '2.000000', null])).toMatchObject({ rounding: 0, noise: 0 });
   });
 
   it('of doubles have the digits that a person sees', async () => {
-    const { rounding = 0 } = (await sumOf('double', [64.35000000000001])) ?? {};
-    expect(rounding).toBeGreaterThan(unitsOf('0.005'));
-    expect(rounding).toBeLessThan(unitsOf('0.0051'));
+    const { rounding, noise = 0 } = (await sumOf('double', [64.35000000000001])) ?? {};
+    expect(rounding).toBe(unitsOf('0.005'));
+    expect(noise).toBeGreaterThan(0);
+    expect(noise).toBeLessThan(unitsOf('0.0001'));
   });
 
   it('leave out a column that is no metric, such as a misspelt one, and name it', async () => {
@@ -125,6 +126,10 @@ describe('a mart that cannot be compared', () => {
   it('has a row without an account', async () => {
     const reading = read(['date', 'account', 'spend'], [['2026-10-01', null, '1']]);
     await expect(reading).rejects.toThrow('row 1 has no account');
+  });
+
+  it('has no columns, as an empty file', async () => {
+    await expect(read([], [])).rejects.toThrow('the mart has no column date; it has no column');
   });
 
   it('lacks a date and a metric, or has a column twice', async () => {
