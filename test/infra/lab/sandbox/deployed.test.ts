@@ -16,6 +16,16 @@ describe('the Lambda function', () => {
     expect(Contents.map(({ Key }) => Key)).toEqual([`files/${id}.json`, `reports/${id}.json`]);
   });
 
+  it.each([
+    '..%2Ffiles%2Fa',
+    'example',
+    '5f0c1b9e-3a74-4d1b-9c52-7e8d2f6a1b01.json',
+  ])('reads no object for the id %s, which is no UUID', async (id) => {
+    const { poll, s3 } = await startDeployedClient();
+    expect((await poll(id)).status).toBe(404);
+    expect(s3.journal).toEqual([]);
+  });
+
   it('signs a download_url that expires', async () => {
     const { ready, pass } = await startDeployedClient();
     const { url } = await ready();
