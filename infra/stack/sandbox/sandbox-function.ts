@@ -6,6 +6,7 @@ import {
   Function as LambdaFunction,
   LoggingFormat,
   Runtime,
+  type SystemLogLevel,
 } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
@@ -18,6 +19,8 @@ interface FunctionProps {
   readonly memorySize: number;
   readonly timeout: Duration;
   readonly environment?: Record<string, string>;
+  /** Default: each call is logged. */
+  readonly systemLogLevelV2?: SystemLogLevel;
 }
 
 /** A function of the sandbox's stack. Its log group goes with it, and its role may write to that one only. */

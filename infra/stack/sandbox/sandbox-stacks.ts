@@ -40,7 +40,8 @@ export function addSandboxStacks(app: App, config: ConfigInput, bundles?: string
 
 /** What a person needs who finds one of the stacks. */
 const REMOVAL =
-  'To remove it with all that it holds, destroy both stacks with the flag of their deployment: cdk destroy --all -c sandbox=true';
+  'To remove it with all that it holds, destroy both stacks with the -c of their deployment, ' +
+  'such as: cdk destroy --all -c sandbox=true';
 
 function parseSandboxConfig(app: App, config: ConfigInput): Config {
   const flag: unknown = app.node.tryGetContext(FLAG);

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Grant } from 'aws-cdk-lib/aws-iam';
-import { FunctionUrlAuthType } from 'aws-cdk-lib/aws-lambda';
+import { FunctionUrlAuthType, SystemLogLevel } from 'aws-cdk-lib/aws-lambda';
 import type { CfnBucket, IBucket } from 'aws-cdk-lib/aws-s3';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
@@ -74,7 +74,11 @@ export class Sandbox extends Construct {
         BUCKET: reports.bucketName,
         BUCKET_OWNER: Stack.of(this).account,
       },
+      // Calls that fail are logged. The others are not: a stranger could make millions.
+      systemLogLevelV2: SystemLogLevel.WARN,
     });
+    // Removed before the bucket is emptied, because it writes there.
+    platform.node.addDependency(reports);
     const grant = (actions: string[], ...resourceArns: string[]) =>
       Grant.addToPrincipal({ grantee: platform, actions, resourceArns });
     grant(['secretsmanager:GetSecretValue'], secret.secretArn);

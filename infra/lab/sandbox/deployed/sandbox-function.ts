@@ -37,7 +37,7 @@ const Settings = z.object({
   BUCKET_OWNER: z.string(),
 });
 
-/** Lambda refuses a larger answer, and the client would read a 502 without a reason. */
+/** Lambda refuses a larger result, and the client would read a 502 without a reason. */
 const MOST_BYTES = 6 * 1024 ** 2;
 
 /** The items of lists are older than this. A function without memory does not know when it began. */
@@ -104,7 +104,8 @@ export async function serveFunctionUrl(
   };
   const answer = await answerTo(platform, call);
   const result = resultOf(answer);
-  if (Buffer.byteLength(result.body) <= MOST_BYTES) return result;
+  // The result is sent to Lambda as JSON, which escapes each quote of the body.
+  if (Buffer.byteLength(JSON.stringify(result)) <= MOST_BYTES) return result;
   const message = `The answer has more than ${MOST_BYTES} bytes, which Lambda does not send. Ask for less.`;
   return resultOf(refusal(422, message).answer);
 }

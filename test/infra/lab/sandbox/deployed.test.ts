@@ -16,6 +16,16 @@ describe('the Lambda function', () => {
     expect(Contents.map(({ Key }) => Key)).toEqual([`files/${id}.json`, `reports/${id}.json`]);
   });
 
+  it.each([
+    '..%2Ffiles%2Fa',
+    'example',
+    '5f0c1b9e-3a74-4d1b-9c52-7e8d2f6a1b01.json',
+  ])('reads no object for the id %s, which is no UUID', async (id) => {
+    const { poll, s3 } = await startDeployedClient();
+    expect((await poll(id)).status).toBe(404);
+    expect(s3.journal).toEqual([]);
+  });
+
   it('signs a download_url that expires', async () => {
     const { ready, pass } = await startDeployedClient();
     const { url } = await ready();
@@ -51,11 +61,15 @@ describe('the Lambda function', () => {
     expect((await send(method, sandbox.baseUrl + path, { headers })).status).toBe(401);
   });
 
-  it('refuses an answer that Lambda does not send', async () => {
+  it.each([
+    ['is too large for Lambda', '1900-01-01'],
+    // 91 years are 5.8 MiB, and 6.4 MiB with the escapes.
+    ['is too large for Lambda with its quotes escaped', '1935-01-01'],
+  ])('refuses an answer that %s', async (_, start_date) => {
     const { call, sandbox } = await startDeployedClient();
     const [advertiser_id] = sandbox.advertiserIds;
-    const century = { advertiser_id, start_date: '1900-01-01', end_date: '2026-01-01' };
-    const { status, envelope } = await call('POST', '/reports/purchases', century);
+    const query = { advertiser_id, start_date, end_date: '2026-01-01' };
+    const { status, envelope } = await call('POST', '/reports/purchases', query);
     expect({ status, message: envelope.message }).toEqual({
       status: 422,
       message: expect.stringContaining('Lambda does not send'),

@@ -141,6 +141,16 @@ describe('the platform', () => {
       });
   });
 
+  it('logs a call only if it fails, because a stranger could make millions', () => {
+    const { Properties } = resourcesOf(platform, 'AWS::Lambda::Function').get('Platform') ?? {};
+    expect(Properties?.LoggingConfig).toMatchObject({ LogFormat: 'JSON', SystemLogLevel: 'WARN' });
+  });
+
+  it('is removed before its bucket is emptied', () => {
+    const { DependsOn } = resourcesOf(platform, 'AWS::Lambda::Function').get('Platform') ?? {};
+    expect(DependsOn).toContainEqual(expect.stringMatching(/^ReportsContents/));
+  });
+
   it('removes reports after two days', () => {
     const { Properties } = resourcesOf(platform, 'AWS::S3::Bucket').get('Reports') ?? {};
     expect(Properties?.LifecycleConfiguration.Rules).toEqual([
@@ -252,6 +262,12 @@ describe('a wrong flag or config', () => {
       'base_url: must be "sandbox" where the sandbox is deployed',
       OTHER_ACCOUNT,
       'accounts.globex: the sandbox has only the account sandbox',
+    ]);
+  });
+
+  it('with a key is one fault, because the key would stay', () => {
+    expect(faultsOf('true', { ...SANDBOX_CONFIG, kms_key: 'create' })).toEqual([
+      'kms_key: cannot be combined with the sandbox, whose removal keeps nothing',
     ]);
   });
 
