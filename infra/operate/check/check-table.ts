@@ -8,9 +8,10 @@ import { addDays, type DateRange, latestDate } from '../../../functions/workflow
 import { monthKey } from '../../../functions/workflow/table.ts';
 import { type JudgedRange, judgeExport } from '../days/days.ts';
 import type { AskedDays } from '../days/days-to-look-at.ts';
-import { type ExportPlace, type FoundExport, findExports } from '../days/exports.ts';
+import { type ExportPlace, findExports } from '../days/exports.ts';
 import { openLedger } from '../days/ledger-days.ts';
 import { exportDaysCommand, rebuildCommand } from '../days/next-command.ts';
+import type { FoundExport } from '../days/read-export.ts';
 import type { ReadableBucket } from '../place/bucket.ts';
 import { UsageError } from '../place/errors.ts';
 import { findSchema } from '../place/tables.ts';

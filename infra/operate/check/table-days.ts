@@ -10,8 +10,9 @@ import { windowOf } from '../../../functions/workflow/keys.ts';
 import { earliest } from '../../../functions/workflow/request/dates.ts';
 import { HISTORY } from '../../stack/catalog/ledger.ts';
 import { judgeExport } from '../days/days.ts';
-import { type FoundExport, PARALLEL } from '../days/exports.ts';
+import { PARALLEL } from '../days/exports.ts';
 import { openLedger } from '../days/ledger-days.ts';
+import type { FoundExport } from '../days/read-export.ts';
 import type { ReadableBucket } from '../place/bucket.ts';
 import { parseAmount } from './amounts.ts';
 

@@ -1,7 +1,7 @@
 import type { Database, Row } from '../../../functions/tables/database.ts';
 import type { Sums } from '../../../functions/tables/report.ts';
 import type { TableSchema } from '../../../functions/workflow/table.ts';
-import type { FoundExport } from '../days/exports.ts';
+import type { FoundExport } from '../days/read-export.ts';
 import type { ReadableBucket } from '../place/bucket.ts';
 
 /** An export whose table is checked. */

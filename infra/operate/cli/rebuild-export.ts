@@ -7,8 +7,9 @@ import {
 import { completeMonths } from '../../../functions/tables/complete-months.ts';
 import { damagedKeyIn, TableProblem } from '../../../functions/tables/report.ts';
 import type { DateRange } from '../../../functions/workflow/request/dates.ts';
-import type { ExportPlace, FoundExport } from '../days/exports.ts';
+import type { ExportPlace } from '../days/exports.ts';
 import { commandFor, exportDaysCommand } from '../days/next-command.ts';
+import type { FoundExport } from '../days/read-export.ts';
 import { describeLoss, readLedgerKnowledge } from '../days/rebuildable.ts';
 import type { ReadableBucket } from '../place/bucket.ts';
 import { CommandFailed } from '../place/errors.ts';

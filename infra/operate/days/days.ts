@@ -12,8 +12,8 @@ import {
 import type { ShownDays } from '../../../functions/workflow/shown-days.ts';
 import type { Folder, ReadableBucket } from '../place/bucket.ts';
 import { UsageError } from '../place/errors.ts';
-import type { FoundExport } from './exports.ts';
 import { commandFor } from './next-command.ts';
+import type { FoundExport } from './read-export.ts';
 import { readLedgerKnowledge } from './rebuildable.ts';
 
 export interface Days extends DateRange {

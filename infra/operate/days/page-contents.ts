@@ -9,7 +9,7 @@ import { loadConfig } from '../place/config.ts';
 import { readDeployment } from '../place/deployment.ts';
 import { documentTables } from '../place/tables.ts';
 import { describeDamage } from './damage.ts';
-import { latest } from './exports.ts';
+import { latest } from './latest.ts';
 import type { CurvePoint, LedgerDay } from './ledger-days.ts';
 import { commandFor } from './next-command.ts';
 import { findRemedies, finishRun, type Remedy } from './remedies.ts';

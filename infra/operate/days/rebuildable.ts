@@ -15,8 +15,8 @@ import { compareReports, type ReportId, type ShownDays } from '../../../function
 import { ACCEPTED, LEDGER, REPORT, TABLES_PREFIX } from '../../../functions/workflow/table.ts';
 import { newest } from '../../stack/catalog/ledger.ts';
 import type { ReadableBucket } from '../place/bucket.ts';
-import type { FoundExport } from './exports.ts';
 import { openLedger } from './ledger-days.ts';
+import type { FoundExport } from './read-export.ts';
 
 type TableObjects = Pick<ReadableBucket, 'list' | 'readEnd' | 'toFile'>;
 

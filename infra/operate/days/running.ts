@@ -1,7 +1,7 @@
 import { runningExecution } from '../../../functions/days/runs.ts';
 import type { DateRange } from '../../../functions/workflow/request/dates.ts';
 import type { RunningExecution } from '../executions/deployed.ts';
-import type { FoundExport } from './exports.ts';
+import type { FoundExport } from './read-export.ts';
 
 /** The executions of an export that run, also one of several accounts that is to start it. */
 export function runningOf(

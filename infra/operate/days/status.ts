@@ -8,10 +8,11 @@ import { createNoRunsError } from '../place/local-runs.ts';
 import { lastPlatform } from '../place/platform.ts';
 import { findAdvertiserGaps } from './advertisers.ts';
 import { describeDaysOf, findUnfinished, judgeExport } from './days.ts';
-import { type FoundExport, findAllExports, PARALLEL } from './exports.ts';
+import { findAllExports, PARALLEL } from './exports.ts';
 import { judgeMonths, type MonthFinality } from './final-days.ts';
 import { readLedger } from './ledger-days.ts';
 import { openFailure } from './open-failure.ts';
+import type { FoundExport } from './read-export.ts';
 import { runningOf } from './running.ts';
 
 /** An export, as its records and its running executions describe it. */

@@ -3,7 +3,8 @@ import { catalogName, LEDGER, type TableSchema } from '../../../functions/workfl
 import { createRequestTables } from '../../lab/local/glue.ts';
 import { type DocumentedTable, documentTable, LEDGER_TABLE } from '../../stack/catalog/table-words.ts';
 import { tablesOf, withColumns } from '../../stack/config/exports.ts';
-import { type FoundExport, findExports } from '../days/exports.ts';
+import { findExports } from '../days/exports.ts';
+import type { FoundExport } from '../days/read-export.ts';
 import { findTables, type LocalTable } from '../days/views.ts';
 import { type Folder, openToRead } from './bucket.ts';
 import { configName, loadConfig } from './config.ts';

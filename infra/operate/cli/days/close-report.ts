@@ -3,10 +3,11 @@ import { monthRange } from '../../../../functions/workflow/request/dates.ts';
 import { newest } from '../../../stack/catalog/ledger.ts';
 import { describeDamage } from '../../days/damage.ts';
 import { judgeExport } from '../../days/days.ts';
-import type { ExportPlace, FoundExport } from '../../days/exports.ts';
+import type { ExportPlace } from '../../days/exports.ts';
 import { describeFinality, judgeMonths, type MonthFinality } from '../../days/final-days.ts';
 import type { readLedger } from '../../days/ledger-days.ts';
 import { commandFor } from '../../days/next-command.ts';
+import type { FoundExport } from '../../days/read-export.ts';
 import type { Bucket, ReadableBucket } from '../../place/bucket.ts';
 import { loadConfig } from '../../place/config.ts';
 

@@ -10,7 +10,8 @@ import { catalogName, LEDGER, type TableSchema } from '../../../../functions/wor
 import { PROGRAM } from '../../../package.ts';
 import { type AsOf, savedQueries } from '../../../stack/catalog/queries.ts';
 import { adviseOnDamage } from '../../days/damage.ts';
-import { type FoundExport, findExports, listExports } from '../../days/exports.ts';
+import { findExports, listExports } from '../../days/exports.ts';
+import type { FoundExport } from '../../days/read-export.ts';
 import {
   createViews,
   describeReport,
