@@ -10,7 +10,7 @@ import { UsageError } from '../place/errors.ts';
 import { checkOneAccount, suggest } from '../place/request.ts';
 import { describeDamage } from './damage.ts';
 import type { AskedDays } from './days-to-look-at.ts';
-import { type FoundExport, readExport } from './read-export.ts';
+import { type RecordedExport, readExport } from './read-export.ts';
 
 /** Exports that are read at the same time. Each reads ten manifests or months at once. */
 export const PARALLEL = 4;
@@ -32,7 +32,7 @@ export async function findExport(
   bucket: DayStore,
   now: Date,
   days: AskedDays = {},
-): Promise<FoundExport> {
+): Promise<RecordedExport> {
   const exports = await findExports(name, place, bucket, now, days);
   const [first] = exports;
   if (!first) throw new UsageError([`no manifest of ${name} can be read: run it with --input`]);
@@ -54,7 +54,7 @@ export async function findExports(
   bucket: DayStore,
   now: Date,
   days: AskedDays = {},
-): Promise<FoundExport[]> {
+): Promise<RecordedExport[]> {
   const { exports, unreadable } = await findAllExports(name, place, bucket, now, days);
   if (name !== undefined && exports.length === 0 && unreadable.length > 0)
     throw new UsageError([
@@ -77,7 +77,7 @@ export async function findAllExports(
   bucket: DayStore,
   now: Date,
   days: AskedDays = {},
-): Promise<{ readonly exports: FoundExport[]; readonly unreadable: readonly UnreadableExport[] }> {
+): Promise<{ readonly exports: RecordedExport[]; readonly unreadable: readonly UnreadableExport[] }> {
   const { account, local, out } = place;
   const isWanted = (id: ExportId) => (name ?? id.name) === id.name && (account ?? id.account) === id.account;
   const all = local ? await listExports(out) : [];
@@ -94,7 +94,7 @@ export async function findAllExports(
     if (damaged.length > 0) unreadable.push({ account, name, damaged });
     return pMapSkip;
   };
-  const sorted = ids.toSorted((one, other) => (idOf(one) < idOf(other) ? -1 : 1));
+  const sorted = ids.toSorted((first, second) => (idOf(first) < idOf(second) ? -1 : 1));
   return { exports: await pMap(sorted, read, { concurrency: PARALLEL }), unreadable };
 }
 

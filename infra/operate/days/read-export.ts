@@ -15,8 +15,8 @@ import { checkRequest, inputOf } from '../place/request.ts';
 import { type AskedDays, daysToLookAt, readDue } from './days-to-look-at.ts';
 import { latest } from './latest.ts';
 
-/** An export of the config or of a local run, the days that are looked at, and their records. */
-export interface FoundExport extends JudgedExport {
+/** An export of the config or of a local run, with the days that are looked at and the records of them. */
+export interface RecordedExport extends JudgedExport {
   /** Its dates are those of its longest run. */
   readonly request: ExportRequest;
   /** The input of an execution: see {@link requestOf} and {@link inputOf}. */
@@ -39,7 +39,7 @@ export async function readExport(
   bucket: DayStore,
   now: Date,
   days: AskedDays,
-): Promise<FoundExport | { readonly damaged: readonly string[] }> {
+): Promise<RecordedExport | { readonly damaged: readonly string[] }> {
   const config = loadConfig();
   const entry = config.exports.find((id) => id.account === account && id.name === name);
   const configured = entry && requestOfLongestRun(entry, now);
@@ -76,7 +76,7 @@ export async function readExport(
 function requestOfLongestRun(entry: ConfiguredExport, now: Date): ExportRequest {
   const inputs = [requestOf(entry), ...entry.runs.map(({ request }) => request)];
   const requests = inputs.map((input) => checkRequest(input, now).request);
-  return requests.reduce((one, other) => (other.start_date < one.start_date ? other : one));
+  return requests.reduce((longest, request) => (request.start_date < longest.start_date ? request : longest));
 }
 
 /**

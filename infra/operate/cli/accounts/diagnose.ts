@@ -46,8 +46,13 @@ export interface Check {
   readonly todo?: string;
 }
 
-function say(check: Check['check'], status: Check['status'], found: string, todo?: string): Check {
-  return { check, status, found, ...(todo !== undefined && { todo }) };
+function createCheck(
+  check: Check['check'],
+  status: Check['status'],
+  description: string,
+  todo?: string,
+): Check {
+  return { check, status, found: description, ...(todo !== undefined && { todo }) };
 }
 
 /**
@@ -64,8 +69,8 @@ export async function* diagnose(
   );
   if ('status' in stored) return void (yield stored);
   const { credential } = stored;
-  yield say('secret', 'ok', `${account.place} has ${Object.keys(credential).join(', ')}`);
-  for (const warning of credentialWarnings(credential)) yield say('secret', 'unknown', warning);
+  yield createCheck('secret', 'ok', `${account.place} has ${Object.keys(credential).join(', ')}`);
+  for (const warning of credentialWarnings(credential)) yield createCheck('secret', 'unknown', warning);
   const authorization = yield* isOAuth(credential)
     ? checkToken(account, credential, needs)
     : checkApiKey(account, credential, now);
@@ -78,7 +83,7 @@ export async function* diagnose(
 /** @throws an error that does not come from the store */
 function describeStoreFault(error: unknown, account: Account): Check {
   const failure = explainStoreError(error, account);
-  if (failure instanceof CommandFailed) return say('secret', 'fault', failure.happened, failure.todo);
+  if (failure instanceof CommandFailed) return createCheck('secret', 'fault', failure.happened, failure.todo);
   throw error;
 }
 
@@ -90,11 +95,11 @@ async function* checkApiKey(
 ): AsyncGenerator<Check, Authorization | undefined> {
   try {
     const authorization = useApiKey(credential, { account: account.name, scope: SCOPES.reports }, now);
-    yield say('token', 'unknown', apiKeyWarning(account.name, now));
+    yield createCheck('token', 'unknown', apiKeyWarning(account.name, now));
     return authorization;
   } catch (error) {
     if (!(error instanceof CredentialUnusable)) throw error;
-    return void (yield say('token', 'fault', error.happened));
+    return void (yield createCheck('token', 'fault', error.happened));
   }
 }
 
@@ -117,14 +122,14 @@ async function* checkToken(
     describeTokenFault(error, account),
   );
   if ('status' in token) return void (yield token);
-  yield say('token', 'ok', `issued for ${token.expiresIn} s`);
+  yield createCheck('token', 'ok', `issued for ${token.expiresIn} s`);
   yield checkScopes(token.scope, needed, hasLogin);
   return authorizationOf(token.accessToken, credential.client_id);
 }
 
 function describeTokenFault(error: unknown, account: Account): Check {
   if (error instanceof ServiceUnavailable || error instanceof RateLimited)
-    return say('token', 'unknown', error.happened, 'Try again in a minute.');
+    return createCheck('token', 'unknown', error.happened, 'Try again in a minute.');
   const needsLogin = error instanceof LoginRequired;
   // Without a status, it is about the stored credential.
   const isRefused = error instanceof CredentialUnusable && error.facts.status !== undefined;
@@ -134,17 +139,18 @@ function describeTokenFault(error: unknown, account: Account): Check {
     : isRefused
       ? 'Check client_id and client_secret with the platform.'
       : 'Check base_url, and check that this machine can connect to the platform.';
-  return say('token', 'fault', sayPlatformFailure(error), todo);
+  return createCheck('token', 'fault', sayPlatformFailure(error), todo);
 }
 
 function checkScopes(granted: string | undefined, needed: readonly string[], isLogin: boolean): Check {
-  if (granted === undefined) return say('scopes', 'unknown', 'the platform does not name the granted scopes');
+  if (granted === undefined)
+    return createCheck('scopes', 'unknown', 'the platform does not name the granted scopes');
   const missing = needed.filter((scope) => !granted.split(' ').includes(scope)).join(' ');
-  if (missing === '') return say('scopes', 'ok', granted);
+  if (missing === '') return createCheck('scopes', 'ok', granted);
   const todo = isLogin
     ? `Log in again, with --scope "${needed.join(' ')}".`
     : `Give the client ${missing} in the developer portal.`;
-  return say('scopes', 'fault', `${granted || 'none'}; the exports also need ${missing}`, todo);
+  return createCheck('scopes', 'fault', `${granted || 'none'}; the exports also need ${missing}`, todo);
 }
 
 /** The advice for an answer to a request, by its status. */
@@ -170,7 +176,8 @@ async function checkRevision(platform: Platform, authorization: Authorization): 
     if (!isPlatformFailure(error)) throw error;
     const answer = String(error.facts.status);
     const [check, status, todo] = ANSWERS[answer] ?? ['revision', 'unknown', 'Try again.'];
-    if (answer !== '422') return say(check, status, `${revision}: ${sayPlatformFailure(error)}`, todo);
+    if (answer !== '422')
+      return createCheck(check, status, `${revision}: ${sayPlatformFailure(error)}`, todo);
   }
-  return say('revision', 'ok', `${revision} is accepted`);
+  return createCheck('revision', 'ok', `${revision} is accepted`);
 }

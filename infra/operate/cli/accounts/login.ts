@@ -19,7 +19,14 @@ import { INTERRUPTED } from '../exit-status.ts';
 import { catchInterrupt } from '../interrupt.ts';
 import { printLines, warn } from '../layout.ts';
 import { option, platformFaults } from '../options.ts';
-import { type Account, type AccountOptions, accountFaults, createAccount, neededScopes } from './account.ts';
+import {
+  type Account,
+  type AccountOptions,
+  accountFaults,
+  createAccount,
+  explainStoreError,
+  neededScopes,
+} from './account.ts';
 
 /** 256 bits; RFC 6749 section 10.10 asks for 128. */
 const STATE_BYTES = 32;

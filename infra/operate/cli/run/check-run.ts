@@ -5,7 +5,7 @@ import type { ExportRequest } from '../../../../functions/workflow/request/reque
 import { columnNameFaults } from '../../../stack/config/export-faults.ts';
 import { tableSource, withColumns } from '../../../stack/config/exports.ts';
 import { findExport, findExports, listExports } from '../../days/exports.ts';
-import type { FoundExport } from '../../days/read-export.ts';
+import type { RecordedExport } from '../../days/read-export.ts';
 import { openToRead, type ReadableBucket } from '../../place/bucket.ts';
 import { configName, loadConfig } from '../../place/config.ts';
 import { refuse, UsageError } from '../../place/errors.ts';
@@ -67,7 +67,7 @@ function warnOfAccounts(requests: readonly ExportRequest[]): string[] {
 /** A folder has one platform, and one request under a name. The config may change its own. */
 function folderFaults(
   requests: readonly ExportRequest[],
-  others: readonly FoundExport[],
+  others: readonly RecordedExport[],
   { out, input, ...options }: LocalRunOptions,
 ): string[] {
   const target = targetOf(options);
