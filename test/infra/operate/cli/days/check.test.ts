@@ -41,7 +41,7 @@ const counted = (agree: number, differ: number, not_checked: number) => [
   { month: '2026-10', agree, differ, not_checked },
 ];
 
-it('check compares a day with the report that the month names, also without rows, and with its columns then', async () => {
+it('check compares a day with the report of its month, also without rows, and with its columns then', async () => {
   const folder = await open();
   await deliver(folder, { days: [1, 5], created: 1, rows: [{ date: '2026-10-02', spend: 1.23456789 }] });
   await folder.rebuild();
@@ -58,7 +58,7 @@ it('check compares a day with the report that the month names, also without rows
   });
 });
 
-it('check counts a day as not checked if the manifest or the file of its report is gone, or the file does not fit', async () => {
+it('check counts a day as not checked if its report's manifest or file is gone, or does not fit', async () => {
   const folder = await open();
   await deliver(folder, { days: [1, 5], created: 1 });
   await folder.rebuild();
@@ -137,7 +137,7 @@ it('check finds that the table lost a column, and says that it has another type'
   expect(stderr).toContain('column spend is decimal(18,6) now, but was written as varchar.\n');
 });
 
-it('check says in words what a manifest has and its file has not, and which command exports the days again', async () => {
+it('check says what a manifest has and its file lacks, and which command exports the days again', async () => {
   const folder = await open();
   await deliver(folder, { days: [1, 5], created: 1 });
   await folder.rebuild();
