@@ -95,8 +95,8 @@ it('writes days that only an earlier form of the request delivered, and the newe
 const CLICKS = { request: { metrics: ['spend', 'clicks'] }, fields: { clicks: 3 } };
 const BY_CAMPAIGN = { request: { dimensions: ['campaign_id'] }, fields: { campaign_id: 'c1' } };
 it.each([
-  ['a metric', CLICKS, 'clicks', ['3', '3', null, '3']],
-  ['a dimension', BY_CAMPAIGN, 'campaign_id', ['c1', 'c1', null, 'c1']],
+  ['a dropped metric', CLICKS, 'clicks', ['3', '3', null, '3']],
+  ['a dropped dimension', BY_CAMPAIGN, 'campaign_id', ['c1', 'c1', null, 'c1']],
 ])('71: gives days their values again once %s is back, also after the table was removed', async (_, form, column, values) => {
   const folder = await openFolder();
   const place = ['daily', '--local', '--out', folder.out];
