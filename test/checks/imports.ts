@@ -11,13 +11,6 @@ const MAX_IMPORTS = 15;
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   'infra/operate/cli/program.ts': 'imports each command',
   'infra/stack/constructs/ad-report-export.ts': 'imports each construct of the stack',
-  'infra/operate/cli/accounts/account.ts': 'not divided yet',
-  'infra/operate/cli/dbt.ts': 'not divided yet',
-  'infra/operate/cli/executions/resume.ts': 'not divided yet',
-  'infra/operate/cli/run/run-local.ts': 'not divided yet',
-  'infra/operate/cli/sandbox.ts': 'not divided yet',
-  'infra/operate/days/check.ts': 'not divided yet',
-  'infra/operate/days/exports.ts': 'not divided yet',
 };
 
 const { metafile } = buildSync({

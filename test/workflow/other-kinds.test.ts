@@ -7,7 +7,7 @@ const workflow = await commonWorkflow();
 
 const RANGE = { start_date: '2026-01-01', end_date: '2026-10-01' };
 
-it('1, 7, 8, 11: a purchase query is sent until it is answered, and announced like a report (contract 4.5)', async () => {
+it('1, 7, 8, 11: a purchase query is sent until answered, and announced like a report (contract 4.5)', async () => {
   const outcome = await deliver(workflow, {
     request: { name: 'purchases', kind: 'purchases', ...RANGE },
     faults: [
@@ -30,7 +30,7 @@ it('1, 7, 8, 11: a purchase query is sent until it is answered, and announced li
   expect(outcome.announced).toMatchObject([{ detail: { kind: 'purchases' } }]);
 });
 
-it('8, 5: a list goes on after a 429 and a 401 behind its pages, with a token of its scope (contract 5.3)', async () => {
+it('8, 5: a list goes on after a 429 and a 401, with a token of its scope (contract 5.3)', async () => {
   await forgetTokens(workflow);
   const { output, callsTo, events } = await runExport(workflow, {
     request: { name: 'all', kind: 'list', limit: 20 },
@@ -45,7 +45,7 @@ it('8, 5: a list goes on after a 429 and a 401 behind its pages, with a token of
   expect(scopes).toEqual(['campaigns:read', 'campaigns:read']);
 });
 
-it('54: advertisers are listed once with a token of the scopes, after 429s and a 401 (contract 4.6, 5.3)', async () => {
+it('54: advertisers are listed once with a scoped token, after 429s and a 401 (contract 4.6, 5.3)', async () => {
   await forgetTokens(workflow);
   const outcome = await deliver(workflow, {
     request: {

@@ -95,10 +95,10 @@ export async function startLocal(options: LocalOptions) {
     AWS_ENDPOINT_URL_GLUE: glue.endpoint,
   };
   const { changeFunction = (spec) => spec } = options;
-  const functions = assembly.functions.map((each) => {
+  const functions = assembly.functions.map((deployed) => {
     const spec = {
-      ...each,
-      environment: { ...each.environment, ...environment },
+      ...deployed,
+      environment: { ...deployed.environment, ...environment },
       scratch: join(out, SCRATCH),
     };
     return started.use(createFunction(changeFunction(spec), clock, (line) => void logs.push(line)));
@@ -115,7 +115,7 @@ export async function startLocal(options: LocalOptions) {
     for (const listen of listeners) listen(execution, Object(input));
     return execution;
   });
-  const byArn = new Map(functions.map((each) => [each.arn, each]));
+  const byArn = new Map(functions.map((local) => [local.arn, local]));
   const runTask: RunTask = async (resource, input) => {
     if (resource === PUT_EVENTS) return bus.putEvents(input);
     if (resource === START_EXECUTION) return runExecution(start, input);
@@ -138,9 +138,9 @@ export async function startLocal(options: LocalOptions) {
     logs: logs as readonly string[],
     /** @param step such as SaveReport @throws RangeError */
     functionOf(step: string): LocalFunction {
-      const found = functions.find(({ name }) => name.endsWith(step));
-      if (!found) throw new RangeError(`The stack has no function ${step}`);
-      return found;
+      const local = functions.find(({ name }) => name.endsWith(step));
+      if (!local) throw new RangeError(`The stack has no function ${step}`);
+      return local;
     },
     /** Starts an execution with the request as its input. */
     export: (request: unknown, name = `export-${++unnamed}`) => start(name, request),

@@ -18,7 +18,7 @@ export function authenticate(
 ): Grant {
   const { authorization, 'x-api-key': apiKey } = headers;
   if (authorization === undefined && apiKey !== undefined && reporting) {
-    const credential = credentials.find((each) => each.apiKey === apiKey);
+    const credential = credentials.find((known) => known.apiKey === apiKey);
     if (credential && now() < API_KEY_SUNSET) return { credential, scopes: ['reporting:read'] };
     throw refusal(401, 'X-API-Key is unknown, or was disabled on 2027-01-01.');
   }
@@ -42,5 +42,7 @@ export function grantedAdvertisers(
 ): Advertiser[] {
   const all = [...advertisers, ...createAdvertisers(options.addedAdvertisers ?? [], now())];
   const granted = credential.advertisers;
-  return granted === 'all' ? all : all.filter(({ id }) => granted.some((each) => each.toLowerCase() === id));
+  return granted === 'all'
+    ? all
+    : all.filter(({ id }) => granted.some((grantedId) => grantedId.toLowerCase() === id));
 }

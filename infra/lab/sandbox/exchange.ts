@@ -91,11 +91,11 @@ export function readAs<S extends z.ZodMiniType>(
   more: readonly { readonly field: string; readonly message: string }[] = [],
 ): z.infer<S> {
   const { data, error } = schema.safeParse(value);
-  const found = (error?.issues ?? []).map(({ path, message }) => ({
+  const violations = (error?.issues ?? []).map(({ path, message }) => ({
     field: z.core.toDotPath(path),
     message,
   }));
-  const validation = [...more, ...found];
+  const validation = [...more, ...violations];
   if (validation.length === 0) return data as z.infer<S>;
   const fields = validation.map(({ field }) => field).join(', ');
   throw refusal(422, `Validation failed: ${fields}.`, { detail: { validation } });

@@ -95,13 +95,16 @@ function readWords([on, ...words]: readonly string[]): object {
   for (const word of words) {
     const [, key = '', raw] = /^([^=]+)(?:=(.*))?$/s.exec(word) ?? [];
     const [, kind = key, path] = /^(set|header)\.(.+)$/.exec(key) ?? [];
-    // A quoted JSON value stays a string: expires_in="3600" differs from expires_in=3600.
-    const value = raw?.startsWith('"') ? String(jsonOrText(raw)) : raw;
-    if (path !== undefined)
-      fault[kind] = { ...Object(fault[kind]), [path]: kind === 'set' && raw ? jsonOrText(raw) : value };
-    else fault[kind] = (kind === 'omit' ? value?.split(',') : value) ?? true;
+    const text = unquote(raw);
+    if (path === undefined) fault[kind] = (kind === 'omit' ? text?.split(',') : text) ?? true;
+    else fault[kind] = { ...Object(fault[kind]), [path]: kind === 'set' && raw ? jsonOrText(raw) : text };
   }
   return fault;
+}
+
+/** A quoted JSON value stays a string: expires_in="3600" differs from expires_in=3600. */
+function unquote(raw: string | undefined): string | undefined {
+  return raw?.startsWith('"') ? String(jsonOrText(raw)) : raw;
 }
 
 function jsonOrText(value: string): unknown {

@@ -8,9 +8,10 @@ import { addDays, type DateRange, latestDate } from '../../../functions/workflow
 import { monthKey } from '../../../functions/workflow/table.ts';
 import { type JudgedRange, judgeExport } from '../days/days.ts';
 import type { AskedDays } from '../days/days-to-look-at.ts';
-import { type ExportPlace, type FoundExport, findExports } from '../days/exports.ts';
+import { type ExportPlace, findExports } from '../days/exports.ts';
 import { openLedger } from '../days/ledger-days.ts';
 import { exportDaysCommand, rebuildCommand } from '../days/next-command.ts';
+import type { RecordedExport } from '../days/read-export.ts';
 import type { ReadableBucket } from '../place/bucket.ts';
 import { UsageError } from '../place/errors.ts';
 import { findSchema } from '../place/tables.ts';
@@ -34,7 +35,7 @@ export async function checkExports(name: string, asked: Asked, bucket: ReadableB
   const [table] = exports.flatMap((entry) => (entry.table?.kind === 'report' ? [entry.table.table] : []));
   const schema = table && (await findSchema(table, asked.local ? exports : undefined));
   if (!schema) throw new UsageError([`${name} is no report that has a table`]);
-  const check = (entry: FoundExport) => checkExport({ entry, schema, bucket }, asked, now);
+  const check = (entry: RecordedExport) => checkExport({ entry, schema, bucket }, asked, now);
   return pMap(exports, check, { concurrency: 1 });
 }
 
@@ -102,7 +103,11 @@ function countMonths({ days }: JudgedRange, checked: ReadonlySet<string>, differ
 }
 
 /** @param differences sorted by their first day */
-function commandsFor({ request }: FoundExport, differences: readonly Difference[], asked: Asked): string[] {
+function commandsFor(
+  { request }: RecordedExport,
+  differences: readonly Difference[],
+  asked: Asked,
+): string[] {
   return [...Map.groupBy(differences, ({ mend }) => mend)].flatMap(([mend, some]) => {
     const [first] = some;
     const end_date = latestDate(some.map((difference) => difference.end_date));

@@ -10,8 +10,9 @@ import { windowOf } from '../../../functions/workflow/keys.ts';
 import { earliest } from '../../../functions/workflow/request/dates.ts';
 import { HISTORY } from '../../stack/catalog/ledger.ts';
 import { judgeExport } from '../days/days.ts';
-import { type FoundExport, PARALLEL } from '../days/exports.ts';
+import { PARALLEL } from '../days/exports.ts';
 import { openLedger } from '../days/ledger-days.ts';
+import type { RecordedExport } from '../days/read-export.ts';
 import type { ReadableBucket } from '../place/bucket.ts';
 import { parseAmount } from './amounts.ts';
 
@@ -53,16 +54,16 @@ export interface AccountDays {
  * @throws AccessRefused, ServiceUnavailable
  */
 export async function readTableDays(
-  exports: readonly FoundExport[],
+  exports: readonly RecordedExport[],
   bucket: ReadableBucket,
   now: Date,
 ): Promise<AccountDays[]> {
   await using folder = await mkdtempDisposable(join(tmpdir(), 'check-'));
-  const idOf = ({ request: { account, name } }: FoundExport) => `${account}.${name}`;
+  const idOf = ({ request: { account, name } }: RecordedExport) => `${account}.${name}`;
   const since = new Map(exports.map((entry) => [idOf(entry), entry.range.start_date]));
   using ledger = await openLedger(bucket, since, now, folder.path);
   const history = Map.groupBy(await ledger.database.query(selectHistory(exports)), ({ account }) => account);
-  const read = async (entry: FoundExport): Promise<AccountDays> => {
+  const read = async (entry: RecordedExport): Promise<AccountDays> => {
     const { account } = entry.request;
     const versions = readVersions(history.get(account) ?? []);
     const { days, damaged } = await judgeExport(bucket, entry);
@@ -83,7 +84,7 @@ export async function readTableDays(
 }
 
 /** The first days of the windows that were delivered or failed, and of runs that did not finish. */
-async function listStarts({ request, records }: FoundExport, bucket: ReadableBucket): Promise<string[]> {
+async function listStarts({ request, records }: RecordedExport, bucket: ReadableBucket): Promise<string[]> {
   const keys = await listWindows(bucket, request);
   return [
     ...keys.flatMap((key) => windowOf(key)?.start_date ?? []),
@@ -91,7 +92,7 @@ async function listStarts({ request, records }: FoundExport, bucket: ReadableBuc
   ];
 }
 
-function selectHistory(exports: readonly FoundExport[]): string {
+function selectHistory(exports: readonly RecordedExport[]): string {
   const tables = [...new Set(exports.flatMap(({ table }) => table?.table ?? []))];
   return `SELECT "account", strftime("date", '%Y-%m-%d') AS "date", "report_id",
     epoch_ms("report_created_at") AS "created", epoch_ms("shown_at") AS "shown", "metric", "value"

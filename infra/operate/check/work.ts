@@ -1,12 +1,12 @@
 import type { Database, Row } from '../../../functions/tables/database.ts';
 import type { Sums } from '../../../functions/tables/report.ts';
 import type { TableSchema } from '../../../functions/workflow/table.ts';
-import type { FoundExport } from '../days/exports.ts';
+import type { RecordedExport } from '../days/read-export.ts';
 import type { ReadableBucket } from '../place/bucket.ts';
 
 /** An export whose table is checked. */
 export interface CheckWork {
-  readonly entry: FoundExport;
+  readonly entry: RecordedExport;
   readonly schema: TableSchema;
   readonly bucket: ReadableBucket;
   /** With the ledger of this export. */

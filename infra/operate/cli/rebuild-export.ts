@@ -7,8 +7,9 @@ import {
 import { completeMonths } from '../../../functions/tables/complete-months.ts';
 import { damagedKeyIn, TableProblem } from '../../../functions/tables/report.ts';
 import type { DateRange } from '../../../functions/workflow/request/dates.ts';
-import type { ExportPlace, FoundExport } from '../days/exports.ts';
+import type { ExportPlace } from '../days/exports.ts';
 import { commandFor, exportDaysCommand } from '../days/next-command.ts';
+import type { RecordedExport } from '../days/read-export.ts';
 import { describeLoss, readLedgerKnowledge } from '../days/rebuildable.ts';
 import type { ReadableBucket } from '../place/bucket.ts';
 import { CommandFailed } from '../place/errors.ts';
@@ -32,7 +33,7 @@ interface RebuildTask extends Omit<Rebuilding, 'tableExport' | 'ledger'> {
  * @throws CommandFailed if an object of the table or of the ledger is damaged
  */
 export async function rebuildExport(
-  tableExport: FoundExport,
+  tableExport: RecordedExport,
   { reading, place, print, ...task }: RebuildTask,
 ): Promise<RebuiltExport> {
   const { request } = tableExport;
@@ -63,7 +64,7 @@ export async function rebuildExport(
 /** Says what would be lost with a damaged object, and which one to remove. Returns other errors unchanged. */
 async function explainDamage(
   error: Error,
-  tableExport: FoundExport,
+  tableExport: RecordedExport,
   reading: ReadableBucket,
   place: ExportPlace,
 ): Promise<Error> {

@@ -6,8 +6,8 @@ import { daysOf, groupDays } from '../../../functions/workflow/request/dates.ts'
 import type { Advertisers, CountedAdvertisers } from '../../../functions/workflow/state-parts.ts';
 import type { Folder } from '../place/bucket.ts';
 import type { JudgedRange } from './days.ts';
-import type { FoundExport } from './exports.ts';
 import { exportDaysCommand } from './next-command.ts';
+import type { RecordedExport } from './read-export.ts';
 import type { Remedy } from './remedies.ts';
 
 /** Ids that the words name. */
@@ -37,7 +37,7 @@ interface Gap {
 
 /** Finds the advertisers that the newest reports of these days are without. */
 export async function findAdvertiserGaps(
-  { request }: FoundExport,
+  { request }: RecordedExport,
   days: JudgedRange['days'],
   store: Pick<RecordStore, 'list' | 'getText'>,
   folder: Folder,

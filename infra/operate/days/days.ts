@@ -12,8 +12,8 @@ import {
 import type { ShownDays } from '../../../functions/workflow/shown-days.ts';
 import type { Folder, ReadableBucket } from '../place/bucket.ts';
 import { UsageError } from '../place/errors.ts';
-import type { FoundExport } from './exports.ts';
 import { commandFor } from './next-command.ts';
+import type { RecordedExport } from './read-export.ts';
 import { readLedgerKnowledge } from './rebuildable.ts';
 
 export interface Days extends DateRange {
@@ -85,21 +85,21 @@ const MEANINGS: Readonly<Partial<Record<DayState, string>>> = {
  */
 export async function judgeExport(
   store: DayStore & Pick<ReadableBucket, 'toFile'>,
-  foundExport: FoundExport,
+  recordedExport: RecordedExport,
   running: readonly string[] = [],
 ): Promise<JudgedRange> {
-  const { request, due } = foundExport;
-  const runs = foundExport.records.runs.filter((run) => !runningExecution(run, running));
-  const records = { ...foundExport.records, runs };
+  const { request, due } = recordedExport;
+  const runs = recordedExport.records.runs.filter((run) => !runningExecution(run, running));
+  const records = { ...recordedExport.records, runs };
   if (request.kind === 'purchases')
     throw new UsageError([`${request.name} is a query for purchases, so it has no days`]);
-  const range = request.kind === 'list' ? snapshotRange(foundExport) : foundExport.range;
+  const range = request.kind === 'list' ? snapshotRange(recordedExport) : recordedExport.range;
   const days = daysOf(range);
-  const entries = await readTable(store, foundExport, days);
+  const entries = await readTable(store, recordedExport, days);
   const since = request.kind === 'list' ? due : undefined;
   const damaged = entries?.damaged.map(({ key }) => key) ?? [];
-  const judged = judgeStored(days, foundExport, records, entries, since);
-  const without_file = await findWithoutFile(store, foundExport, judged);
+  const judged = judgeStored(days, recordedExport, records, entries, since);
+  const without_file = await findWithoutFile(store, recordedExport, judged);
   const { months = [] } = entries ?? {};
   return { ...range, days: judged, without_file, months, damaged };
 }
@@ -107,19 +107,19 @@ export async function judgeExport(
 /** Only the ledger tells that a day showed a report whose file was replaced. */
 async function findWithoutFile(
   store: Pick<ReadableBucket, 'list' | 'readEnd' | 'toFile'>,
-  foundExport: FoundExport,
+  recordedExport: RecordedExport,
   days: readonly StoredDay[],
 ): Promise<ReadonlySet<string>> {
   const behind = days.filter(({ state }) => state === 'behind');
   const removed = behind.filter(({ delivery }) => delivery?.removed).map(({ day }) => day);
-  const isReport = foundExport.table?.kind === 'report';
+  const isReport = recordedExport.table?.kind === 'report';
   if (behind.length === removed.length || !isReport) return new Set(removed);
-  const { lost } = await readLedgerKnowledge(foundExport, store, foundExport.range);
+  const { lost } = await readLedgerKnowledge(recordedExport, store, recordedExport.range);
   return new Set([...removed, ...behind.map(({ day }) => day).filter((day) => lost.has(day))]);
 }
 
 /** The day of the newest snapshot. */
-function snapshotRange({ records: { deliveries }, range }: FoundExport): DateRange {
+function snapshotRange({ records: { deliveries }, range }: RecordedExport): DateRange {
   const newest = deliveries.toSorted(
     (first, second) => Date.parse(second.created_at) - Date.parse(first.created_at),
   )[0];
@@ -132,17 +132,17 @@ function snapshotRange({ records: { deliveries }, range }: FoundExport): DateRan
  * an account finishes all accounts of its run that are not done: an execution that was never started has none.
  */
 export function findUnfinished(
-  foundExport: FoundExport,
+  recordedExport: RecordedExport,
   running: readonly string[],
   folder: Folder,
   now: Date,
 ): UnfinishedRun[] {
-  const { records } = foundExport;
+  const { records } = recordedExport;
   return records.runs.flatMap((run) => {
     if (runningExecution(run, running) || isForgotten(run, now)) return [];
     const open = daysToRenew(run, records.deliveries);
     if (open.length === 0) return [];
-    const judged = judgeStored(open, foundExport, records, undefined);
+    const judged = judgeStored(open, recordedExport, records, undefined);
     const missing = judged.filter(({ state }) => state === 'missing').length;
     return [
       {
@@ -179,7 +179,7 @@ function rangeOfRun({ request: { start_date, end_date } }: Run): DateRange {
 export type MissingDays = ReturnType<typeof describeDaysOf>;
 
 export function describeDaysOf(
-  { request: { account, name }, records }: FoundExport,
+  { request: { account, name }, records }: RecordedExport,
   { start_date, end_date, days, without_file, damaged }: JudgedRange,
   runs: readonly UnfinishedRun[],
 ) {

@@ -1,44 +1,19 @@
 import { glob } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import pMap, { pMapSkip } from 'p-map';
-import type { DayStore, JudgedExport } from '../../../functions/days/read-days.ts';
-import { type ExportRecords, listWindows, readRecords } from '../../../functions/days/records.ts';
-import { type Run, readRuns } from '../../../functions/days/runs.ts';
-import { type RequestTarget, requestHash } from '../../../functions/decisions/request-hash.ts';
-import type { AccountTable } from '../../../functions/tables/month-entries.ts';
+import type { DayStore } from '../../../functions/days/read-days.ts';
 import { EXPORTS_PREFIX, type ExportId } from '../../../functions/workflow/keys.ts';
-import { type DateRange, earliest, latestDate } from '../../../functions/workflow/request/dates.ts';
-import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
-import { type TableSchema, tableOf } from '../../../functions/workflow/table.ts';
-import { type ConfiguredExport, requestOf, tablesOf, withColumns } from '../../stack/config/exports.ts';
 import type { Folder } from '../place/bucket.ts';
 import { configName, loadConfig } from '../place/config.ts';
 import { hintAtLocal } from '../place/deployment.ts';
 import { UsageError } from '../place/errors.ts';
-import { readTarget } from '../place/platform.ts';
-import { checkOneAccount, checkRequest, inputOf, suggest } from '../place/request.ts';
+import { checkOneAccount, suggest } from '../place/request.ts';
 import { describeDamage } from './damage.ts';
-import { type AskedDays, daysToLookAt, readDue } from './days-to-look-at.ts';
+import type { AskedDays } from './days-to-look-at.ts';
+import { type RecordedExport, readExport } from './read-export.ts';
 
 /** Exports that are read at the same time. Each reads ten manifests or months at once. */
 export const PARALLEL = 4;
-
-/** An export of the config or of a local run, the days that are looked at, and their records. */
-export interface FoundExport extends JudgedExport {
-  /** Its dates are those of its longest run. */
-  readonly request: ExportRequest;
-  /** The input of an execution: see {@link requestOf} and {@link inputOf}. */
-  readonly input: unknown;
-  readonly target: RequestTarget;
-  readonly schema: TableSchema | undefined;
-  /** The part of its table that it fills; undefined if it has none. */
-  readonly table: AccountTable | undefined;
-  /** The days that are looked at. Of a query for purchases, none are. */
-  readonly range: DateRange;
-  /** When its newest run was due, by the schedules of the config. */
-  readonly due: Date | undefined;
-  readonly records: ExportRecords;
-}
 
 /** An export of one name, and where to look for it. */
 export interface ExportPlace extends Folder {
@@ -57,7 +32,7 @@ export async function findExport(
   bucket: DayStore,
   now: Date,
   days: AskedDays = {},
-): Promise<FoundExport> {
+): Promise<RecordedExport> {
   const exports = await findExports(name, place, bucket, now, days);
   const [first] = exports;
   if (!first) throw new UsageError([`no manifest of ${name} can be read: run it with --input`]);
@@ -79,7 +54,7 @@ export async function findExports(
   bucket: DayStore,
   now: Date,
   days: AskedDays = {},
-): Promise<FoundExport[]> {
+): Promise<RecordedExport[]> {
   const { exports, unreadable } = await findAllExports(name, place, bucket, now, days);
   if (name !== undefined && exports.length === 0 && unreadable.length > 0)
     throw new UsageError([
@@ -102,7 +77,7 @@ export async function findAllExports(
   bucket: DayStore,
   now: Date,
   days: AskedDays = {},
-): Promise<{ readonly exports: FoundExport[]; readonly unreadable: readonly UnreadableExport[] }> {
+): Promise<{ readonly exports: RecordedExport[]; readonly unreadable: readonly UnreadableExport[] }> {
   const { account, local, out } = place;
   const isWanted = (id: ExportId) => (name ?? id.name) === id.name && (account ?? id.account) === id.account;
   const all = local ? await listExports(out) : [];
@@ -119,7 +94,7 @@ export async function findAllExports(
     if (damaged.length > 0) unreadable.push({ account, name, damaged });
     return pMapSkip;
   };
-  const sorted = ids.toSorted((one, other) => (idOf(one) < idOf(other) ? -1 : 1));
+  const sorted = ids.toSorted((first, second) => (idOf(first) < idOf(second) ? -1 : 1));
   return { exports: await pMap(sorted, read, { concurrency: PARALLEL }), unreadable };
 }
 
@@ -142,88 +117,9 @@ export function findConfigured(
   ]);
 }
 
-/** @returns only the keys of damaged records if its request is not known */
-async function readExport(
-  { account, name }: ExportId,
-  { local, out }: ExportPlace,
-  bucket: DayStore,
-  now: Date,
-  days: AskedDays,
-): Promise<FoundExport | { readonly damaged: readonly string[] }> {
-  const config = loadConfig();
-  const entry = config.exports.find((id) => id.account === account && id.name === name);
-  const configured = entry && requestOfLongestRun(entry, now);
-  const keys = await listWindows(bucket, { account, name });
-  const asked = configured || !local ? undefined : await readLastAsked(bucket, { account, name }, keys, now);
-  const request = configured ?? asked?.request;
-  if (!request) return { damaged: asked?.damaged ?? [] };
-  // Nothing starts the runs of a folder.
-  const due = local ? undefined : entry && readDue(entry, now);
-  const { records: runs } = await readRuns(bucket, request, now);
-  const range = daysToLookAt({ request, due, keys, runs, asked: days, now });
-  const records = await readRecords(bucket, request, now, widen(range, runs), keys);
-  const target = await readTarget({ local, out });
-  const input = entry ? requestOf(entry) : inputOf(request);
-  const table = config.tables ? tableOf(request) : undefined;
-  const { kind } = request;
-  const isTable = kind !== 'purchases' && table !== undefined;
-  const [schema] = isTable ? tablesOf([withColumns(Object(input), config.exports)], target, config) : [];
-  return {
-    request,
-    input,
-    target,
-    /** The hash of the request. */
-    hash: requestHash(request, target),
-    schema,
-    table: isTable ? { table, account, kind } : undefined,
-    range,
-    due: due?.at,
-    records,
-  };
-}
-
-/** All runs of an export have the same request but for their days. */
-function requestOfLongestRun(entry: ConfiguredExport, now: Date): ExportRequest {
-  const inputs = [requestOf(entry), ...entry.runs.map(({ request }) => request)];
-  const requests = inputs.map((input) => checkRequest(input, now).request);
-  return requests.reduce((one, other) => (other.start_date < one.start_date ? other : one));
-}
-
 /** The exports of a folder. Their windows, of which each has a folder, are not listed. */
 export async function listExports(out: string): Promise<ExportId[]> {
   const folders = await Array.fromAsync(glob(`*/${EXPORTS_PREFIX}account=*/export=*`, { cwd: out }));
   const nameOf = (folder: string) => basename(folder).replace(/^(account|export)=/, '');
   return folders.map((folder) => ({ account: nameOf(dirname(folder)), name: nameOf(folder) }));
-}
-
-/**
- * The request of the newest run or manifest, for an export of a folder that no config has. It reads all
- * manifests: no key tells which one was published last.
- */
-async function readLastAsked(
-  bucket: DayStore,
-  id: ExportId,
-  keys: readonly string[],
-  now: Date,
-): Promise<{ readonly request: ExportRequest | undefined; readonly damaged: readonly string[] }> {
-  const { deliveries, runs, damaged } = await readRecords(bucket, id, now, undefined, keys);
-  const delivered = deliveries.map(({ manifest }) => {
-    return { at: manifest.published_at, request: manifest.export_request };
-  });
-  const asked = runs.map(({ began_at: at, request }) => ({ at, request }));
-  return { request: latest([...delivered, ...asked])?.request, damaged };
-}
-
-/** A run that did not finish may have asked for days that are not looked at. */
-function widen(range: DateRange, runs: readonly Run[]): DateRange {
-  const ranges = [range, ...runs.map(({ request }) => request)];
-  return {
-    start_date: earliest(ranges.map(({ start_date }) => start_date)) ?? range.start_date,
-    end_date: latestDate(ranges.map(({ end_date }) => end_date)) ?? range.end_date,
-  };
-}
-
-/** The one with the last instant. */
-export function latest<T extends { readonly at: string }>(all: readonly T[]): T | undefined {
-  return all.toSorted((one, other) => Date.parse(one.at) - Date.parse(other.at)).at(-1);
 }

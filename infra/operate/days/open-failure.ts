@@ -1,11 +1,12 @@
 import { covers } from '../../../functions/days/judge.ts';
 import type { StoredFailure } from '../../../functions/days/records.ts';
 import type { JudgedRange, UnfinishedRun } from './days.ts';
-import { type FoundExport, latest } from './exports.ts';
+import { latest } from './latest.ts';
+import type { RecordedExport } from './read-export.ts';
 
 /** The latest failure of a day that is missing, or of a run that did not finish. */
 export function openFailure(
-  { records: { failures, deliveries } }: FoundExport,
+  { records: { failures, deliveries } }: RecordedExport,
   judged: JudgedRange | undefined,
   unfinished: readonly UnfinishedRun[],
 ): StoredFailure | undefined {

@@ -9,7 +9,7 @@ import { loadConfig } from '../place/config.ts';
 import { readDeployment } from '../place/deployment.ts';
 import { documentTables } from '../place/tables.ts';
 import { describeDamage } from './damage.ts';
-import { latest } from './exports.ts';
+import { latest } from './latest.ts';
 import type { CurvePoint, LedgerDay } from './ledger-days.ts';
 import { commandFor } from './next-command.ts';
 import { findRemedies, finishRun, type Remedy } from './remedies.ts';
@@ -44,7 +44,7 @@ export type PageMetric = ReturnType<typeof chooseMetrics>[number];
 export async function readPage(folder: Folder, now: Date) {
   await using bucket = await openToRead(folder);
   const { exports: read, unreadable } = await readExports(undefined, folder, bucket, now);
-  const tables = documentTables(read.map(({ foundExport }) => foundExport));
+  const tables = documentTables(read.map(({ recordedExport }) => recordedExport));
   const byName = new Map(tables.map((table) => [table.table, table]));
   const exports = read.map((readExport) => describeExport(readExport, byName, folder, now));
   return {
@@ -69,10 +69,11 @@ function describeExport(
   folder: Folder,
   now: Date,
 ) {
-  const { account, name, newest_day, foundExport, missing, newcomers, refused, failure, ledger } = readExport;
+  const { account, name, newest_day, recordedExport, missing, newcomers, refused, failure, ledger } =
+    readExport;
   const { running, last, months, damaged } = readExport;
-  const { request } = foundExport;
-  const table = foundExport.table && tables.get(foundExport.table.table);
+  const { request } = recordedExport;
+  const table = recordedExport.table && tables.get(recordedExport.table.table);
   const days = describePageDays(readExport);
   const metrics: readonly PageMetric[] = table ? chooseMetrics(table, account, days) : [];
   const remedies = missing ? [...findRemedies(missing, request, folder), ...missing.runs.map(finishRun)] : [];
@@ -116,8 +117,8 @@ function describePageDays({ days = [], ledger }: ReadExport): readonly PageDay[]
   });
 }
 
-function describeLastDelivery({ foundExport }: ReadExport) {
-  const manifests = foundExport.records.deliveries.map(({ manifest }) => manifest);
+function describeLastDelivery({ recordedExport }: ReadExport) {
+  const manifests = recordedExport.records.deliveries.map(({ manifest }) => manifest);
   const newest = latest(manifests.map((manifest) => ({ ...manifest, at: manifest.published_at })));
   const ofLastRun = manifests.filter(({ execution }) => execution === newest?.execution);
   return {
@@ -133,11 +134,11 @@ function describeLastDelivery({ foundExport }: ReadExport) {
  * there should be newer days.
  */
 function countDaysBehind(
-  { account, name, foundExport, newest_day }: ReadExport,
+  { account, name, recordedExport, newest_day }: ReadExport,
   now: Date,
 ): number | undefined {
   if (newest_day === undefined) return undefined;
-  const { request } = foundExport;
+  const { request } = recordedExport;
   const today = dateIn((request.kind === 'report' && request.time_zone) || 'UTC', now);
   const behind = Math.max(0, daysBetween(newest_day, today) - 1);
   const configured = findConfigured(account, name);

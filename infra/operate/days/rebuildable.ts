@@ -15,8 +15,8 @@ import { compareReports, type ReportId, type ShownDays } from '../../../function
 import { ACCEPTED, LEDGER, REPORT, TABLES_PREFIX } from '../../../functions/workflow/table.ts';
 import { newest } from '../../stack/catalog/ledger.ts';
 import type { ReadableBucket } from '../place/bucket.ts';
-import type { FoundExport } from './exports.ts';
 import { openLedger } from './ledger-days.ts';
+import type { RecordedExport } from './read-export.ts';
 
 type TableObjects = Pick<ReadableBucket, 'list' | 'readEnd' | 'toFile'>;
 
@@ -27,21 +27,21 @@ type TableObjects = Pick<ReadableBucket, 'list' | 'readEnd' | 'toFile'>;
  * @throws AccessRefused, ServiceUnavailable
  */
 export async function readLedgerKnowledge(
-  foundExport: FoundExport,
+  recordedExport: RecordedExport,
   bucket: TableObjects,
   range: DateRange,
 ): Promise<LedgerKnowledge> {
-  const { table, request } = foundExport;
+  const { table, request } = recordedExport;
   const nothing = { without_file: [], lost: new Map(), empty: [] };
   if (!table) return { ...nothing, acceptedAt: () => undefined, rowsOf: () => undefined };
   const { reports, shown, empty, acceptedAt, rowsOf } = await readReportsThatCount(
-    foundExport,
+    recordedExport,
     bucket,
     table,
   );
   if (table.kind !== 'report') return { ...nothing, acceptedAt, rowsOf };
   const all = [...reports].filter(
-    ([day, report]) => report.rows > 0 && covers(range, day) && !hasFile(foundExport, day, report),
+    ([day, report]) => report.rows > 0 && covers(range, day) && !hasFile(recordedExport, day, report),
   );
   const isShown = ([day, report]: readonly [string, ReportId]) =>
     shown[day] !== undefined && compareReports(shown[day], report) === 0;
@@ -54,7 +54,9 @@ export async function readLedgerKnowledge(
     })),
   );
   const needed = empty.flatMap(({ days, ...report }) => {
-    const some = days.filter(({ day }) => covers(range, day) && !hasFile(foundExport, day, report.version));
+    const some = days.filter(
+      ({ day }) => covers(range, day) && !hasFile(recordedExport, day, report.version),
+    );
     return some.length > 0 ? [{ ...report, days: some }] : [];
   });
   return { without_file, lost: new Map(byPlace.get(false)), acceptedAt, rowsOf, empty: needed };
@@ -66,25 +68,25 @@ export async function readLedgerKnowledge(
  * @throws AccessRefused, ServiceUnavailable
  */
 export async function describeLoss(
-  foundExport: FoundExport,
+  recordedExport: RecordedExport,
   bucket: TableObjects,
   key: string,
 ): Promise<string> {
   if (key.startsWith(`${TABLES_PREFIX}${LEDGER}/`))
     return 'No day would be lost. Corrections, accepts, closes and final days would be lost.';
-  const { table, records } = foundExport;
+  const { table, records } = recordedExport;
   if (table?.kind !== 'report') {
     const [newest] = records.deliveries
-      .filter((delivery) => requestToWrite(foundExport, delivery))
+      .filter((delivery) => requestToWrite(recordedExport, delivery))
       .toSorted((first, second) => compareReports(second, first));
     return describeLostDays(newest && (newest.lost || newest.removed) ? daysOf(newest) : []);
   }
-  const { reports } = await readReportsThatCount(foundExport, bucket, table);
+  const { reports } = await readReportsThatCount(recordedExport, bucket, table);
   const month = /\.(\d{4}-\d{2})\.parquet$/.exec(key)?.[1] ?? '';
   const ofMonth = [...reports].filter(([day]) => day.startsWith(month));
   if (ofMonth.length === 0)
     return 'The ledger has no rows of this month, so nothing tells which days would be lost.';
-  const lost = ofMonth.filter(([day, report]) => report.rows > 0 && !hasFile(foundExport, day, report));
+  const lost = ofMonth.filter(([day, report]) => report.rows > 0 && !hasFile(recordedExport, day, report));
   return describeLostDays(lost.map(([day]) => day));
 }
 
@@ -96,11 +98,11 @@ function describeLostDays(days: readonly string[]): string {
 
 /** What the ledger tells of reports. The newest one of a day that counts is the table's, where that is newer. */
 async function readReportsThatCount(
-  foundExport: FoundExport,
+  recordedExport: RecordedExport,
   bucket: TableObjects,
   table: Pick<AccountTable, 'table' | 'account'>,
 ) {
-  const ledger = await readReports(foundExport, bucket);
+  const ledger = await readReports(recordedExport, bucket);
   const { reports } = ledger;
   const { months } = await readEntries(bucket, table);
   const shown: ShownDays = Object.assign({}, ...months.map(({ days }) => days));
@@ -113,9 +115,9 @@ async function readReportsThatCount(
   return { ...ledger, shown };
 }
 
-function hasFile(foundExport: FoundExport, day: string, report: ReportId): boolean {
-  return foundExport.records.deliveries.some((delivery) => {
-    const isWritable = requestToWrite(foundExport, delivery) && !delivery.lost && !delivery.removed;
+function hasFile(recordedExport: RecordedExport, day: string, report: ReportId): boolean {
+  return recordedExport.records.deliveries.some((delivery) => {
+    const isWritable = requestToWrite(recordedExport, delivery) && !delivery.lost && !delivery.removed;
     return isWritable && covers(delivery, day) && compareReports(delivery, report) === 0;
   });
 }
@@ -147,7 +149,7 @@ const EMPTY = `SELECT "date", "report_id", epoch_ms("report_created_at") AS "cre
 
 /** The newest report of each day that counts, see TABLES.md, the accepts, and reports without rows. */
 async function readReports(
-  { request: { account, name } }: FoundExport,
+  { request: { account, name } }: RecordedExport,
   bucket: Pick<ReadableBucket, 'list' | 'toFile'>,
 ) {
   await using folder = await mkdtempDisposable(join(tmpdir(), 'ledger-'));

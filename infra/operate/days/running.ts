@@ -1,11 +1,11 @@
 import { runningExecution } from '../../../functions/days/runs.ts';
 import type { DateRange } from '../../../functions/workflow/request/dates.ts';
 import type { RunningExecution } from '../executions/deployed.ts';
-import type { FoundExport } from './exports.ts';
+import type { RecordedExport } from './read-export.ts';
 
 /** The executions of an export that run, also one of several accounts that is to start it. */
 export function runningOf(
-  { request: { account, name }, records }: FoundExport,
+  { request: { account, name }, records }: RecordedExport,
   running: readonly RunningExecution[],
 ) {
   const all = running.map(({ execution }) => execution);
@@ -21,7 +21,7 @@ export interface RunningRun extends DateRange {
 }
 
 /** @param running the names of the executions that run */
-export function findRunning({ records }: FoundExport, running: readonly string[]): RunningRun[] {
+export function findRunning({ records }: RecordedExport, running: readonly string[]): RunningRun[] {
   return records.runs.flatMap((run) => {
     const execution = runningExecution(run, running);
     const { start_date, end_date } = run.request;

@@ -8,10 +8,11 @@ import { createNoRunsError } from '../place/local-runs.ts';
 import { lastPlatform } from '../place/platform.ts';
 import { findAdvertiserGaps } from './advertisers.ts';
 import { describeDaysOf, findUnfinished, judgeExport } from './days.ts';
-import { type FoundExport, findAllExports, PARALLEL } from './exports.ts';
+import { findAllExports, PARALLEL } from './exports.ts';
 import { judgeMonths, type MonthFinality } from './final-days.ts';
 import { readLedger } from './ledger-days.ts';
 import { openFailure } from './open-failure.ts';
+import type { RecordedExport } from './read-export.ts';
 import { runningOf } from './running.ts';
 
 /** An export, as its records and its running executions describe it. */
@@ -43,20 +44,20 @@ export async function readExports(
   const running = local ? [] : await (await import('../executions/deployed.ts')).listRunning();
   const platform = local ? await lastPlatform(out) : {};
   const place = { folder, bucket, running, platform, now };
-  const read = (foundExport: FoundExport) => readRecordsOf(foundExport, place);
+  const read = (recordedExport: RecordedExport) => readRecordsOf(recordedExport, place);
   const exports = await pMap(all, read, { concurrency: PARALLEL });
   const config = loadConfig();
-  const since = exports.flatMap(({ account, name, foundExport, judged }) =>
-    foundExport.table && judged ? [[`${account}.${name}`, judged.start_date] as const] : [],
+  const since = exports.flatMap(({ account, name, recordedExport, judged }) =>
+    recordedExport.table && judged ? [[`${account}.${name}`, judged.start_date] as const] : [],
   );
   const readDays = await readLedger(bucket, new Map(since), config, now);
   const described = exports.map(({ judged, gaps, ...exported }) => {
-    const ledger = readDays(exported.foundExport.table?.table ?? '', exported.account);
-    const isReport = exported.foundExport.table?.kind === 'report';
+    const ledger = readDays(exported.recordedExport.table?.table ?? '', exported.account);
+    const isReport = exported.recordedExport.table?.kind === 'report';
     /** The months of a report with a table. */
     const months: readonly MonthFinality[] =
       judged && isReport ? judgeMonths(judged, ledger.days, exported, config, folder) : [];
-    const records = exported.missing?.damaged ?? exported.foundExport.records.damaged;
+    const records = exported.missing?.damaged ?? exported.recordedExport.records.damaged;
     /** The keys of objects that cannot be read, or tell what cannot be true. */
     const damaged: readonly string[] = [...records, ...(gaps?.damaged ?? []), ...ledger.damaged];
     return { ...exported, days: judged?.days, ledger, months, damaged };
@@ -77,21 +78,21 @@ interface StatusPlace {
 
 /** Reads an export without its ledger, which is read for all exports at once. */
 async function readRecordsOf(
-  foundExport: FoundExport,
+  recordedExport: RecordedExport,
   { folder, bucket, running, platform, now }: StatusPlace,
 ) {
-  const { request, records } = foundExport;
+  const { request, records } = recordedExport;
   const { account, name, kind } = request;
-  const executions = runningOf(foundExport, running);
-  const judged = kind === 'purchases' ? undefined : await judgeExport(bucket, foundExport, executions);
-  const unfinished = findUnfinished(foundExport, executions, folder, now);
+  const executions = runningOf(recordedExport, running);
+  const judged = kind === 'purchases' ? undefined : await judgeExport(bucket, recordedExport, executions);
+  const unfinished = findUnfinished(recordedExport, executions, folder, now);
   const end_date = latestDate(records.deliveries.map((delivery) => delivery.end_date));
-  const failure = openFailure(foundExport, judged, unfinished);
-  const gaps = judged && (await findAdvertiserGaps(foundExport, judged.days, bucket, folder));
+  const failure = openFailure(recordedExport, judged, unfinished);
+  const gaps = judged && (await findAdvertiserGaps(recordedExport, judged.days, bucket, folder));
   return {
     account,
     name,
-    foundExport,
+    recordedExport,
     /** The executions of a stack that run, newest first. Of a folder, nobody knows. */
     running: executions as readonly string[],
     last: findLastRun(records, executions),
@@ -99,7 +100,7 @@ async function readRecordsOf(
     newest_day: end_date === undefined ? undefined : addDays(end_date, -1),
     judged,
     /** As `missing` shows them. */
-    missing: judged && describeDaysOf(foundExport, judged, unfinished),
+    missing: judged && describeDaysOf(recordedExport, judged, unfinished),
     /** Nothing for a request that names its advertisers. */
     newcomers: gaps?.newcomers,
     refused: gaps?.refused,

@@ -5,12 +5,13 @@ import { type TableSchema, tableOf } from '../../../functions/workflow/table.ts'
 import { configName } from '../place/config.ts';
 import { CommandFailed, UsageError } from '../place/errors.ts';
 import { findSchema } from '../place/tables.ts';
-import { type ExportPlace, type FoundExport, findExports } from './exports.ts';
+import { type ExportPlace, findExports } from './exports.ts';
+import type { RecordedExport } from './read-export.ts';
 
 /** A table, and the exports of its name: one for each account. */
 export interface TableToRebuild {
   readonly schema: TableSchema;
-  readonly exports: readonly FoundExport[];
+  readonly exports: readonly RecordedExport[];
   /** The keys of damaged manifests and failure reports of the range. */
   readonly damaged: readonly string[];
 }

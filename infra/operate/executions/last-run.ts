@@ -1,6 +1,6 @@
 import type { ExportRecords } from '../../../functions/days/records.ts';
 import { daysToRenew, runningExecution } from '../../../functions/days/runs.ts';
-import { latest } from '../days/exports.ts';
+import { latest } from '../days/latest.ts';
 
 /**
  * Finds the last run of an export that has ended, as its records tell it. `incomplete`: it was stopped,

@@ -14,7 +14,7 @@ export function nameFaults(requests: readonly ExportRequest[], now: Date): strin
   const target = targetOfConfig(config);
   return requests.flatMap((request) => {
     const { account, name } = request;
-    const entry = config.exports.find((each) => each.account === account && each.name === name);
+    const entry = config.exports.find((id) => id.account === account && id.name === name);
     if (!entry) return [];
     const differences = differencesOf(request, checkRequest(requestOf(entry), now).request, target);
     if (differences.length === 0) return [];

@@ -110,20 +110,20 @@ async function describeStack(stack: string) {
   if (region === undefined)
     throw new UsageError([`there is no AWS Region: set AWS_REGION, or give --region${hintAtLocal()}`]);
   try {
-    const find = async (StackName: string) => {
-      const { Stacks: [found] = [] } = await cloudFormation.describeStacks({ StackName });
-      return found;
+    const describe = async (StackName: string) => {
+      const { Stacks: [description] = [] } = await cloudFormation.describeStacks({ StackName });
+      return description;
     };
-    const found = await find(stack).catch(async (error) => {
+    const description = await describe(stack).catch(async (error) => {
       // A stack of another name may have the export. CloudFormation finds it by a resource of a known name.
       const of = { PhysicalResourceId: executionLogsOf(stack) };
       const { StackResources: [logs] = [] } = await cloudFormation
         .describeStackResources(of)
         .catch(() => ({ StackResources: [] }));
       if (logs?.StackName === undefined) throw error;
-      return find(logs.StackName);
+      return describe(logs.StackName);
     });
-    const outputs = found?.Outputs ?? [];
+    const outputs = description?.Outputs ?? [];
     return Object.fromEntries(outputs.map(({ OutputKey = '', OutputValue }) => [OutputKey, OutputValue]));
   } catch (error) {
     if (/does not exist/.test((error as Error).message))

@@ -3,7 +3,8 @@ import { catalogName, LEDGER, type TableSchema } from '../../../functions/workfl
 import { createRequestTables } from '../../lab/local/glue.ts';
 import { type DocumentedTable, documentTable, LEDGER_TABLE } from '../../stack/catalog/table-words.ts';
 import { tablesOf, withColumns } from '../../stack/config/exports.ts';
-import { type FoundExport, findExports } from '../days/exports.ts';
+import { findExports } from '../days/exports.ts';
+import type { RecordedExport } from '../days/read-export.ts';
 import { findTables, type LocalTable } from '../days/views.ts';
 import { type Folder, openToRead } from './bucket.ts';
 import { configName, loadConfig } from './config.ts';
@@ -11,7 +12,7 @@ import { readDeployment, requireOutput } from './deployment.ts';
 import { UsageError } from './errors.ts';
 
 /** The tables that these exports write. */
-export function documentTables(exports: readonly Pick<FoundExport, 'input'>[]): DocumentedTable[] {
+export function documentTables(exports: readonly Pick<RecordedExport, 'input'>[]): DocumentedTable[] {
   const config = loadConfig();
   if (!config.tables) return [];
   const entries = exports.map(({ input }) => withColumns(Object(input), config.exports));
@@ -48,7 +49,7 @@ async function documentFolder(folder: Folder, present: ReadonlyMap<string, Local
  */
 export async function findSchema(
   table: string,
-  exports: readonly FoundExport[] | undefined,
+  exports: readonly RecordedExport[] | undefined,
 ): Promise<TableSchema | undefined> {
   if (exports) {
     const tables = new Map<string, CatalogTable>();

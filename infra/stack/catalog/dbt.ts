@@ -47,7 +47,7 @@ export function createDbtProject(tables: readonly DocumentedTable[], facts: DbtF
     ...(ledger && { [`macros/${LEDGER_TEST}.sql`]: ledgerTestMacro(reports, sourceOf(ledger)) }),
     ...Object.fromEntries(models.map(({ name, sql }) => [`models/${name}.sql`, sql])),
     ...Object.fromEntries(
-      reports.map((each) => [`tests/${catalogName(each.table)}_${rule}.sql`, test(each)]),
+      reports.map((report) => [`tests/${catalogName(report.table)}_${rule}.sql`, test(report)]),
     ),
   };
 }
@@ -103,19 +103,19 @@ const SHARED: readonly (readonly [name: string, type: string, ...from: string[]]
   ['conversions', 'double', 'conversions', 'number_of_purchases'],
 ];
 
-/** The shared columns in SQL. Dimensions are of type varchar. Undefined for a column that the table lacks. */
+/** The shared columns. Dimensions are of type varchar. `sql` is undefined for a column that the table lacks. */
 function sharedColumns({ columns }: DocumentedTable) {
   return SHARED.map(([name, type, ...from]) => {
     const known = columns.filter((column) => type === 'varchar' || column.adds_up);
-    const own = from.find((each) => known.some((column) => column.name === each));
-    return { name, type, own: own && (type === 'varchar' ? `"${own}"` : `sum("${own}")`) };
+    const source = from.find((candidate) => known.some((column) => column.name === candidate));
+    return { name, type, sql: source && (type === 'varchar' ? `"${source}"` : `sum("${source}")`) };
   });
 }
 
 /** Takes each account from the table with most of the columns, so that a sum counts nothing twice. */
 function campaignReport(reports: readonly DocumentedTable[], name: string) {
-  const lacking = (table: DocumentedTable) => sharedColumns(table).filter(({ own }) => !own).length;
-  const best = reports.toSorted((one, other) => lacking(one) - lacking(other));
+  const lacking = (table: DocumentedTable) => sharedColumns(table).filter(({ sql }) => !sql).length;
+  const best = reports.toSorted((first, second) => lacking(first) - lacking(second));
   const selects = best.flatMap((table, at) => {
     const isTaken = (account: string) =>
       best.slice(0, at).some(({ time_zones }) => Object.hasOwn(time_zones, account));
@@ -137,7 +137,7 @@ function selectShared(table: DocumentedTable, accounts: readonly string[]): stri
     `${hasAdvertiser ? `coalesce("${ADVERTISER_COLUMN}", "account")` : '"account"'} AS account_id`,
   ];
   const shared = sharedColumns(table).map(
-    ({ name, type, own = 'NULL' }) => `CAST(${own} AS ${type}) AS ${name}`,
+    ({ name, type, sql = 'NULL' }) => `CAST(${sql} AS ${type}) AS ${name}`,
   );
   const dimensions = SHARED.filter(([, type]) => type === 'varchar');
   return [

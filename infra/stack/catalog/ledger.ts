@@ -267,10 +267,10 @@ ${dayFacts(finality)}
 function finalAfter(
   { final_after_days, accounts }: FinalAfter = { final_after_days: FINAL_AFTER_DAYS, accounts: {} },
 ) {
-  const own = Object.entries(accounts).flatMap(([account, { final_after_days: days }]) =>
+  const cases = Object.entries(accounts).flatMap(([account, { final_after_days: days }]) =>
     days === undefined ? [] : [` WHEN ${literal(account)} THEN ${days}`],
   );
-  return own.length === 0
+  return cases.length === 0
     ? String(final_after_days)
-    : `CASE "account"${own.join('')} ELSE ${final_after_days} END`;
+    : `CASE "account"${cases.join('')} ELSE ${final_after_days} END`;
 }

@@ -171,7 +171,7 @@ export function parseConfig(context: unknown): Config {
   ];
   if (!parsed.success || faults.length > 0) throw new InvalidConfig([...new Set(faults)]);
   const { exports, accounts } = parsed.data;
-  return { ...parsed.data, exports: exports.flatMap((each) => expandExport(each, accounts)) };
+  return { ...parsed.data, exports: exports.flatMap((entry) => expandExport(entry, accounts)) };
 }
 
 /** With less than its default, a step may fail for some request. */

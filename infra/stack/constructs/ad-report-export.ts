@@ -88,7 +88,7 @@ export class AdReportExport extends Construct {
     this.name = config.stack;
     refuseOthers(
       this,
-      this.node.root.node.findAll().filter((other) => other instanceof AdReportExport),
+      this.node.root.node.findAll().filter((construct) => construct instanceof AdReportExport),
       props.bucket,
     );
     refuseFaults(this, config, props);
@@ -138,7 +138,7 @@ export class AdReportExport extends Construct {
       deadLetterQueue,
     });
     const keeperPolicy = createKeeperPolicy(this, 'Keeper', { ...read, secrets });
-    schedules.createAfter(...this.node.children.filter((other) => other !== schedules));
+    schedules.createAfter(...this.node.children.filter((child) => child !== schedules));
 
     this.exportBucket = bucket;
     this.bucket = bucket.bucket;
@@ -254,23 +254,25 @@ function refuseOthers(
   all: readonly AdReportExport[],
   bucket: IBucket | undefined,
 ): void {
-  const own = Stack.of(added);
-  const faults = all.flatMap((other) => {
-    const stack = Stack.of(other);
-    if (other === added) return [];
-    if (stack === own)
-      return [`${added.node.path}: its stack already has ${other.node.path}; give each a stack of its own`];
-    // One that failed has no bucket.
-    if (bucket !== undefined && bucket.bucketName === (other.bucket as IBucket | undefined)?.bucketName)
+  const ownStack = Stack.of(added);
+  const faults = all.flatMap((existing) => {
+    const stack = Stack.of(existing);
+    if (existing === added) return [];
+    if (stack === ownStack)
       return [
-        `bucket: ${added.node.path} and ${other.node.path} cannot share one, because their keys are the same`,
+        `${added.node.path}: its stack already has ${existing.node.path}; give each a stack of its own`,
+      ];
+    // One that failed has no bucket.
+    if (bucket !== undefined && bucket.bucketName === (existing.bucket as IBucket | undefined)?.bucketName)
+      return [
+        `bucket: ${added.node.path} and ${existing.node.path} cannot share one, because their keys are the same`,
       ];
     const isElsewhere =
-      Token.compareStrings(stack.account, own.account) === TokenComparison.DIFFERENT ||
-      Token.compareStrings(stack.region, own.region) === TokenComparison.DIFFERENT;
-    if (other.name !== added.name || isElsewhere) return [];
+      Token.compareStrings(stack.account, ownStack.account) === TokenComparison.DIFFERENT ||
+      Token.compareStrings(stack.region, ownStack.region) === TokenComparison.DIFFERENT;
+    if (existing.name !== added.name || isElsewhere) return [];
     return [
-      `stack: ${added.node.path} and ${other.node.path} are both called ${other.name}, and their names would collide; give one another name, or give their stacks different env`,
+      `stack: ${added.node.path} and ${existing.node.path} are both called ${existing.name}, and their names would collide; give one another name, or give their stacks different env`,
     ];
   });
   if (faults.length > 0) throw new InvalidConfig(faults);

@@ -34,11 +34,11 @@ export class ExportTables extends Construct {
   /** The ARN of the managed policy for whoever queries the tables. */
   readonly readerPolicy: string;
 
-  constructor(scope: Construct, id: string, { config, bucket, database: given }: ExportTablesProps) {
+  constructor(scope: Construct, id: string, { config, bucket, database: existing }: ExportTablesProps) {
     super(scope, id);
     const { stack, exports } = config;
-    this.database = given?.databaseRef.databaseName ?? catalogName(stack);
-    const database = given ? this.database : this.createDatabase(stack);
+    this.database = existing?.databaseRef.databaseName ?? catalogName(stack);
+    const database = existing ? this.database : this.createDatabase(stack);
     this.workgroup = this.createWorkgroup(stack, bucket);
     const reader = { stack, database: this.database, workgroup: this.workgroup, bucket };
     this.readerPolicy = createReaderPolicy(this, 'Reader', reader);
@@ -109,7 +109,8 @@ function warnOfGuesses(scope: Construct, exports: readonly ConfiguredExport[]): 
   for (const entry of exports) {
     const { account, name, columns = {} } = entry;
     const typed = Object.keys(columns).filter((metric) => columns[metric]?.type);
-    const isGuess = (metric: string) => !metricType(metric) && !typed.some((other) => isSame(other, metric));
+    const isGuess = (metric: string) =>
+      !metricType(metric) && !typed.some((typedMetric) => isSame(typedMetric, metric));
     const { request } = tableSource(entry) ?? {};
     const guessed = request?.kind === 'report' ? request.metrics.filter(isGuess) : [];
     if (guessed.length > 0)

@@ -16,9 +16,9 @@ const CONTENDERS = ['raw', 'lib-storage', 'ours'] as const;
 type Contender = (typeof CONTENDERS)[number];
 
 // The bounds of our copy, on an idle machine: its speed beside the others', and its memory at any size.
-const LEAST_OF_RAW = 0.6;
-const LEAST_OF_LIBRARY = 1.7;
-const MOST_MEGABYTES = 150;
+const MIN_OF_RAW = 0.6;
+const MIN_OF_LIBRARY = 1.7;
+const MAX_MEGABYTES = 150;
 
 const here = import.meta.dirname;
 
@@ -99,10 +99,10 @@ function round(value: number): number {
 /** A sentence for each bound that the copy does not keep. */
 function exceededBounds({ ours }: Record<Contender, Figures>): string[] {
   const sentences: string[] = [];
-  if (ours['÷ raw'] < LEAST_OF_RAW) sentences.push(`Less than ${LEAST_OF_RAW} times as fast as raw.`);
-  if (ours['÷ lib-storage'] < LEAST_OF_LIBRARY)
-    sentences.push(`Less than ${LEAST_OF_LIBRARY} times as fast as lib-storage.`);
-  if (ours['peak MB'] > MOST_MEGABYTES) sentences.push(`More than ${MOST_MEGABYTES} MB of memory.`);
+  if (ours['÷ raw'] < MIN_OF_RAW) sentences.push(`Less than ${MIN_OF_RAW} times as fast as raw.`);
+  if (ours['÷ lib-storage'] < MIN_OF_LIBRARY)
+    sentences.push(`Less than ${MIN_OF_LIBRARY} times as fast as lib-storage.`);
+  if (ours['peak MB'] > MAX_MEGABYTES) sentences.push(`More than ${MAX_MEGABYTES} MB of memory.`);
   return sentences;
 }
 

@@ -92,7 +92,7 @@ test('28: each file has the tag by which keep_reports_days finds it, in one requ
   expect(server.requests.map(({ headers }) => headers['x-amz-tagging'])).toEqual(['kind=file', 'kind=file']);
 });
 
-test('28: an upload’s parts are listed up to the page that is not truncated, without those that have no checksum', async () => {
+test('28: lists an upload’s parts of every page, without the parts that have no checksum', async () => {
   const listed = (number: number, checksum = '<ChecksumCRC32>AAAAAQ==</ChecksumCRC32>') =>
     `<Part><PartNumber>${number}</PartNumber><Size>5</Size><ETag>"e${number}"</ETag>${checksum}</Part>`;
   const page = (text: string) => sendXml(`<ListPartsResult>${text}</ListPartsResult>`);

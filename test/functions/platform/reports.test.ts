@@ -33,7 +33,7 @@ test('contract 4.3: POST /reports sends token, revision and JSON, and returns th
   expect(JSON.parse(seen?.body ?? '')).toEqual(BODY);
 });
 
-test('contract 2.2: options are added, and neither they nor the fields of our tables replace one of the body', async () => {
+test('contract 2.2: adds options, and neither they nor fields of our tables replace a field of the body', async () => {
   await using server = await answering(201, { id: 'r-1', status: 'CREATED' });
   const ours = { table: 'shared', rows: 'data.items', accept_empty: true };
   const options = { attribution_window: '7d', format: 'CSV', start_date: '1999-01-01' };
@@ -42,7 +42,7 @@ test('contract 2.2: options are added, and neither they nor the fields of our ta
   expect(JSON.parse(server.requests[0]?.body ?? '')).toEqual(sent);
 });
 
-test('contract 4.4: GET /reports/{id} sends the same headers and no body, and returns the URL of a READY report', async () => {
+test('contract 4.4: GET /reports/{id} sends no body, and returns the URL of a READY report', async () => {
   const ready = { id: 'r-1', status: 'READY', download_url: 'https://store.example/r-1?sig=1' };
   await using server = await answering(200, ready);
   const record = await getReport(platformAt(server.url), bearer, 'r-1');

@@ -56,7 +56,7 @@ describe('P7: a table', () => {
     expect(last).toMatchObject({ rows: 4, curated: { sums: { spend: '10' }, table }, warnings: [] });
   });
 
-  it("takes names of Object's prototype for its account, dimensions and metrics, from the config to a query", async () => {
+  it("takes names of Object's prototype for its account, dimensions and metrics, up to a query", async () => {
     const account = 'constructor';
     const asked = { dimensions: ['constructor'], metrics: ['__proto__', 'valueOf'] };
     const exports = [

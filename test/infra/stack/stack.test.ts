@@ -59,7 +59,7 @@ describe('the bucket', () => {
     ]);
   });
 
-  it('28: removes unfinished uploads after a day, replaced objects after 90 days, of tables 7, leases 1, and no object but pages and results', () => {
+  it('28: removes unfinished uploads, replaced objects, pages and results in time, and nothing else', () => {
     const { Rules } = bucket.Properties.LifecycleConfiguration;
     expect(Rules).toEqual([
       expect.objectContaining({
@@ -114,7 +114,7 @@ describe('the secrets', () => {
     ]);
   });
 
-  it('of credentials stay without their account or stack, but not when their creation is rolled back; tokens go', () => {
+  it('of credentials stay without their account or stack, unless their creation is rolled back; tokens go', () => {
     for (const [id, { DeletionPolicy, UpdateReplacePolicy }] of secrets) {
       const expected = id.endsWith('credential') ? KEPT : ['Delete', 'Delete'];
       expect([DeletionPolicy, UpdateReplacePolicy], id).toEqual(expected);

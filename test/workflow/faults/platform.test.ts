@@ -28,7 +28,7 @@ it('1, 35: a 401 for any call brings one new token, and the same report goes on'
   ]);
 });
 
-it('59: after a 429 with a long Retry-After, a 401 renews the token at once, and the wait is the shortest', async () => {
+it('59: after a 429 with a long Retry-After, a 401 renews the token at once, with the shortest wait', async () => {
   await forgetTokens(workflow);
   const faults = ['report status=429 retry_after=300', 'report nth=2 status=401'];
   const { events } = await deliver(workflow, { faults });
@@ -82,7 +82,7 @@ it('11: an HTML page for any call is retried once', async () => {
   expect([outcome.callsTo('create').length, outcome.callsTo('report').length]).toEqual([2, 4]);
 });
 
-it('13, 15: a report that is not found, and then READY without a URL, is replaced, and the manifest names both', async () => {
+it('13, 15: a report that is not found, then READY without a URL, is replaced; the manifest names both', async () => {
   const faults = ['report status=404', 'report nth=2 omit=download_url'];
   const outcome = await deliver(workflow, { faults });
   const [first, second] = outcome.reports.map(({ id }) => id);

@@ -10,7 +10,7 @@ async function failureReportOf(name: string): Promise<unknown> {
   return key && JSON.parse(String(await workflow.object(key)));
 }
 
-it('25, 31: a file, a manifest and an event that are refused for a while are written once more, in this order', async () => {
+it('25, 31: a file, a manifest and an event that are refused for a while are written again, in order', async () => {
   const outcome = await deliver(workflow, {
     // The SDK gives up after five tries.
     s3: [
@@ -24,7 +24,7 @@ it('25, 31: a file, a manifest and an event that are refused for a while are wri
   expect(outcome.announced).toHaveLength(1);
 });
 
-it('25, 31: an event that the bus always refuses fails the export; only_missing announces it without another copy, also if S3 fails at first', async () => {
+it('25, 31: a refused event fails the export; only_missing announces it without another copy', async () => {
   workflow.bus.failNext(7);
   const request = workflow.request({
     name: 'not-announced',

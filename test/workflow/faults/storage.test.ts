@@ -53,7 +53,7 @@ it('16, 18: a download that breaks off is resumed, and starts again if the file 
   expect(second).toMatchObject({ range: `bytes=${8 * MiB}-`, 'if-match': expect.any(String) });
 });
 
-it('19: an expired URL is replaced by a new one, and then the report, also if the token is refused on the way (contract 2.3)', async () => {
+it('19: an expired URL is replaced, and then the report, also after a refused token (contract 2.3)', async () => {
   await forgetTokens(workflow);
   const outcome = await download(50_000, {
     faults: ['storage status=403 times=2', 'create nth=2 status=401'],

@@ -4,7 +4,7 @@ import { commonWorkflow, deliver } from '../../support/run-export.ts';
 // Half an hour takes 1.8 s here.
 const workflow = await commonWorkflow();
 
-it('12, 14: a report in an unknown status for 30 minutes is waited for with a warning, and then replaced', async () => {
+it('12, 14: a report in an unknown status brings a warning, and is replaced after 30 minutes', async () => {
   const ordinal = workflow.sandbox.reports().length + 1;
   const unknown = `report=${ordinal} set.status=QUEUED omit=download_url times=always`;
   const outcome = await deliver(workflow, { faults: [unknown] });

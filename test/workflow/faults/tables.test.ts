@@ -19,7 +19,7 @@ async function daysOf(table: string): Promise<string[]> {
   return Object.keys(await shownDays(folder, 'sandbox'));
 }
 
-it('41, 43: if Glue fails for a while, PlanExport goes on, and CurateReport is repeated and writes the month', async () => {
+it('41, 43: if Glue fails for a while, PlanExport goes on, and CurateReport writes the month later', async () => {
   const name = 'conflict';
   const month = { operation: 'PutObject', key: `tables/${name}/sandbox.2026-10.parquet` } as const;
   const { output } = await runExport(workflow, {

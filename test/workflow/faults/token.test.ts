@@ -9,7 +9,7 @@ const workflow = await commonWorkflow();
 
 beforeEach(() => forgetTokens(workflow));
 
-it('2: a credential is read once more before it is sent, and its refusal fails the export before its first window', async () => {
+it('2: a credential is read again before it is sent, and its refusal fails the export at once', async () => {
   const outcome = await runExport(workflow, {
     faults: ['token status=401 times=always'],
     request: { start_date: '2023-01-01', end_date: addDays('2023-01-01', 4500), max_parallel: 40 },
@@ -34,7 +34,7 @@ it('7, 11, 33: GetToken is repeated after answers 503, an HTML page, and a Secre
   expect(outcome.secrets.filter(({ error }) => error !== undefined)).toHaveLength(6);
 });
 
-it('66, 67: a token endpoint that asks to wait is asked again after that time, and no credential is blamed', async () => {
+it('66, 67: a token endpoint that asks to wait is asked again then, and no credential is blamed', async () => {
   const outcome = await runExport(workflow, {
     faults: [
       'token status=503 retry_after=600',

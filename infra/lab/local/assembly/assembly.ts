@@ -53,7 +53,7 @@ export function loadAssembly(folder: string): Assembly {
   const assembly: Omit<Assembly, 'interpreter'> = JSON.parse(
     readFileSync(join(folder, ASSEMBLY_FILE), 'utf8'),
   );
-  const functions = assembly.functions.map((each) => ({ ...each, file: join(folder, each.file) }));
+  const functions = assembly.functions.map((bundled) => ({ ...bundled, file: join(folder, bundled.file) }));
   return { ...assembly, functions, interpreter: join(folder, INTERPRETER_FILE) };
 }
 

@@ -84,16 +84,18 @@ function authenticateClient({ credentials }: PlatformState, { headers }: Call): 
   const encoded = headers.authorization?.match(/^Basic +([A-Za-z0-9+/]+=*)$/i)?.[1] ?? '';
   const pair = Buffer.from(encoded, 'base64').toString();
   const [[id, secret] = []] = new URLSearchParams(pair.replace(':', '='));
-  const found = credentials.find((each) => each.clientId === id && isSame(each.clientSecret, secret));
-  if (found) return found;
+  const credential = credentials.find(
+    ({ clientId, clientSecret }) => clientId === id && isSame(clientSecret, secret),
+  );
+  if (credential) return credential;
   const expected = 'Use HTTP Basic with client_id and client_secret.';
   throw oauthRefusal('invalid_client', `Client authentication failed. ${expected}`, 401);
 }
 
 /** Takes as long for a secret that begins right as for any other. */
 function isSame(secret: string, sent = ''): boolean {
-  const [one, other] = [secret, sent].map((text) => createHash('sha256').update(text).digest());
-  return one !== undefined && other !== undefined && timingSafeEqual(one, other);
+  const [expectedHash, sentHash] = [secret, sent].map((text) => createHash('sha256').update(text).digest());
+  return expectedHash !== undefined && sentHash !== undefined && timingSafeEqual(expectedHash, sentHash);
 }
 
 function required(form: URLSearchParams, name: string): string {

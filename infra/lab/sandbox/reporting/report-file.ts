@@ -51,7 +51,7 @@ const PLATFORMS = ['ios', 'web', 'ctv'];
 const COUNTRIES = ['US', 'DE', 'FR', 'JP', 'BR'];
 
 /** A block with more rows repeats this many. */
-const MOST_DIFFERENT_ROWS = 500;
+const MAX_DIFFERENT_ROWS = 500;
 
 /** Digits before and after the point, of a metric or of the others with its unit. */
 const DIGITS: Readonly<Record<string, readonly [before: number, after: number]>> = {
@@ -84,7 +84,7 @@ export function createReportFile(
   const rows = blocks.reduce((sum, block) => sum + block.rows, 0);
   // All rows of a block have the same width, so that a range of the file can be found by its offset.
   const body = blocks.map((block) => {
-    const count = Math.min(block.rows, MOST_DIFFERENT_ROWS);
+    const count = Math.min(block.rows, MAX_DIFFERENT_ROWS);
     const bytes = Buffer.from(renderRows(names, block, count, isCsv));
     return { bytes, length: (bytes.length / count) * block.rows };
   });
@@ -100,7 +100,7 @@ export function createReportFile(
     length,
     etag: `"${hash.digest('hex')}"`,
     read: (start = 0, end = length) => readParts(parts, start, end),
-    withVersion: (other) => createReportFile(request, createdAt, settings, other),
+    withVersion: (newVersion) => createReportFile(request, createdAt, settings, newVersion),
   };
 }
 
@@ -220,10 +220,10 @@ function metricOf(name: string, block: Block): (row: number) => string {
 function ownValue(name: string, { seed, growth }: Block): (row: number) => string {
   const [before, after] = DIGITS[name] ?? DIGITS[findMetric(name)?.unit ?? 'count'] ?? [3, 0];
   const least = 10 ** (before - 1);
-  const own = createHash('sha256').update(name).digest().readUInt32BE();
+  const hash = createHash('sha256').update(name).digest().readUInt32BE();
   return (row) => {
     // Multiplied with the golden ratio, so that neighbours differ in every bit.
-    const random = mixBits(Math.imul(row, 0x9e3779b1) ^ seed ^ own);
+    const random = mixBits(Math.imul(row, 0x9e3779b1) ^ seed ^ hash);
     const whole = least + Math.floor((random % (9 * least)) * growth);
     return after === 0 ? `${whole}` : `${whole}.${String((random >>> 8) % 10 ** after).padStart(after, '0')}`;
   };

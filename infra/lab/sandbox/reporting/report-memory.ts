@@ -56,7 +56,7 @@ export function createReportMemory(
     previousPoll(call) {
       const before = journal.slice(0, journal.lastIndexOf(call));
       const { endpoint, reportId } = call;
-      return before.findLast((other) => other.endpoint === endpoint && other.reportId === reportId)?.at;
+      return before.findLast((earlier) => earlier.endpoint === endpoint && earlier.reportId === reportId)?.at;
     },
     async createDownloadUrl({ id, request }) {
       const signature = `sbx_sig_${randomBytes(24).toString('base64url')}`;

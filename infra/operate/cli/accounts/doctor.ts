@@ -1,42 +1,12 @@
-import { randomUUID } from 'node:crypto';
 import { Command } from 'commander';
-import { REVISION_HEADER, SCOPES } from '../../../../functions/contract.ts';
-import {
-  type Authorization,
-  authorizationOf,
-  type Platform,
-} from '../../../../functions/platform/connection.ts';
-import { createTokenRequest } from '../../../../functions/platform/oauth.ts';
-import { getReport } from '../../../../functions/platform/reports.ts';
-import { type ApiKeyCredential, apiKeyWarning, useApiKey } from '../../../../functions/token/api-key.ts';
-import {
-  credentialWarnings,
-  grantToken,
-  isOAuth,
-  type OAuthCredential,
-  readCredential,
-} from '../../../../functions/token/credential.ts';
-import {
-  CredentialUnusable,
-  LoginRequired,
-  RateLimited,
-  ServiceUnavailable,
-} from '../../../../functions/workflow/errors.ts';
 import { loadConfig } from '../../place/config.ts';
-import { CommandFailed, isPlatformFailure, refuse, sayPlatformFailure } from '../../place/errors.ts';
+import { refuse } from '../../place/errors.ts';
 import { readPlatformUrl } from '../../place/platform.ts';
 import { FAILED } from '../exit-status.ts';
 import { printDocument, printLines } from '../layout.ts';
 import { option, platformFaults } from '../options.ts';
-import {
-  type Account,
-  type AccountOptions,
-  accountFaults,
-  createAccount,
-  explainStoreError,
-  neededScopes,
-  SILENT,
-} from './account.ts';
+import { type AccountOptions, accountFaults, createAccount, neededScopes } from './account.ts';
+import { type Check, diagnose, type Needs } from './diagnose.ts';
 
 interface DoctorOptions extends AccountOptions {
   readonly account?: string;
@@ -85,158 +55,15 @@ function describeCheck(account: string, { check, status, found, todo }: Check): 
   return todo === undefined ? [line] : [line, `${' '.repeat(8)}What to do: ${todo}`];
 }
 
-export type Needs = ReturnType<typeof readNeeds>;
-
-/** The needs of an account's exports, with the additional parameters of a refresh request. */
-function readNeeds(account: string, { revision }: DoctorOptions) {
+/** @param options may replace the revisions of the config */
+function readNeeds(account: string, { revision }: DoctorOptions): Needs {
   const config = loadConfig();
   const exports = config.exports.filter((entry) => entry.account === account);
-  const own = exports.flatMap((entry) => (typeof entry.revision === 'string' ? entry.revision : []));
+  const ofExports = exports.flatMap((entry) => (typeof entry.revision === 'string' ? entry.revision : []));
   return {
-    revisions: revision === undefined ? [...new Set([config.revision, ...own])] : [revision],
+    revisions: revision === undefined ? [...new Set([config.revision, ...ofExports])] : [revision],
     scopes: neededScopes(account),
-    /** Some APIs want one in each call. */
     advertiserIds: exports.flatMap(({ advertiser_ids: ids }) => (Array.isArray(ids) ? ids.map(String) : [])),
     refreshParameters: config.refresh_parameters ?? {},
   };
-}
-
-/** One line of the diagnosis. */
-export interface Check {
-  readonly account?: string;
-  readonly check: 'secret' | 'token' | 'scopes' | 'revision';
-  /** `unknown` means that it cannot be checked from here. */
-  readonly status: 'ok' | 'fault' | 'unknown';
-  /** Never contains a secret. */
-  readonly found: string;
-  readonly todo?: string;
-}
-
-function say(check: Check['check'], status: Check['status'], found: string, todo?: string): Check {
-  return { check, status, found, ...(todo !== undefined && { todo }) };
-}
-
-/**
- * Checks an account: its secret's fields, its token, the token's scopes, and the revisions. Stops at a fault
- * that prevents the other checks.
- */
-export async function* diagnose(
-  account: Account,
-  needs: Needs,
-  now: Date = new Date(),
-): AsyncGenerator<Check, void> {
-  const stored = await readCredential(account.store, account.name).catch((error) =>
-    describeStoreFault(error, account),
-  );
-  if ('status' in stored) return void (yield stored);
-  const { credential } = stored;
-  yield say('secret', 'ok', `${account.place} has ${Object.keys(credential).join(', ')}`);
-  for (const warning of credentialWarnings(credential)) yield say('secret', 'unknown', warning);
-  const authorization = yield* isOAuth(credential)
-    ? checkToken(account, credential, needs)
-    : checkApiKey(account, credential, now);
-  if (!authorization) return;
-  const { advertiserIds, revisions } = needs;
-  for (const revision of revisions)
-    yield checkRevision({ ...account.platform, advertiserIds, revision }, authorization);
-}
-
-/** @throws an error that does not come from the store */
-function describeStoreFault(error: unknown, account: Account): Check {
-  const failure = explainStoreError(error, account);
-  if (failure instanceof CommandFailed) return say('secret', 'fault', failure.happened, failure.todo);
-  throw error;
-}
-
-/** An API key has no token. */
-async function* checkApiKey(
-  account: Account,
-  credential: ApiKeyCredential,
-  now: Date,
-): AsyncGenerator<Check, Authorization | undefined> {
-  try {
-    const authorization = useApiKey(credential, { account: account.name, scope: SCOPES.reports }, now);
-    yield say('token', 'unknown', apiKeyWarning(account.name, now));
-    return authorization;
-  } catch (error) {
-    if (!(error instanceof CredentialUnusable)) throw error;
-    return void (yield say('token', 'fault', error.happened));
-  }
-}
-
-async function* checkToken(
-  account: Account,
-  credential: OAuthCredential,
-  { scopes: needed, refreshParameters }: Needs,
-): AsyncGenerator<Check, Authorization | undefined> {
-  const requestToken = createTokenRequest(account.platform, refreshParameters);
-  const access = { store: account.store, requestToken, log: SILENT };
-  // Without a scope, the token gets every scope of the client (contract 4.1).
-  const grant = (client: OAuthCredential) => grantToken(account.name, client, undefined, access);
-  const hasLogin = credential.refresh_token !== undefined;
-  const refresh = async () => {
-    // An execution may have replaced the refresh token before this call got the lease.
-    const newest = await readCredential(account.store, account.name);
-    return grant(isOAuth(newest.credential) ? newest.credential : credential);
-  };
-  const token = await (hasLogin ? account.underLease(refresh) : grant(credential)).catch((error: unknown) =>
-    describeTokenFault(error, account),
-  );
-  if ('status' in token) return void (yield token);
-  yield say('token', 'ok', `issued for ${token.expiresIn} s`);
-  yield checkScopes(token.scope, needed, hasLogin);
-  return authorizationOf(token.accessToken, credential.client_id);
-}
-
-function describeTokenFault(error: unknown, account: Account): Check {
-  if (error instanceof ServiceUnavailable || error instanceof RateLimited)
-    return say('token', 'unknown', error.happened, 'Try again in a minute.');
-  const needsLogin = error instanceof LoginRequired;
-  // Without a status, it is about the stored credential.
-  const isRefused = error instanceof CredentialUnusable && error.facts.status !== undefined;
-  if (!needsLogin && !isRefused && !isPlatformFailure(error)) return describeStoreFault(error, account);
-  const todo = needsLogin
-    ? `Log in again: ${account.login}`
-    : isRefused
-      ? 'Check client_id and client_secret with the platform.'
-      : 'Check base_url, and check that this machine can connect to the platform.';
-  return say('token', 'fault', sayPlatformFailure(error), todo);
-}
-
-function checkScopes(granted: string | undefined, needed: readonly string[], isLogin: boolean): Check {
-  if (granted === undefined) return say('scopes', 'unknown', 'the platform does not name the granted scopes');
-  const missing = needed.filter((scope) => !granted.split(' ').includes(scope)).join(' ');
-  if (missing === '') return say('scopes', 'ok', granted);
-  const todo = isLogin
-    ? `Log in again, with --scope "${needed.join(' ')}".`
-    : `Give the client ${missing} in the developer portal.`;
-  return say('scopes', 'fault', `${granted || 'none'}; the exports also need ${missing}`, todo);
-}
-
-/** The advice for an answer to a request, by its status. */
-const ANSWERS: Readonly<Record<string, readonly [Check['check'], Check['status'], todo: string]>> = {
-  400:
-    REVISION_HEADER === undefined
-      ? ['revision', 'unknown', 'The platform may refuse the form of the id. Start an export.']
-      : ['revision', 'fault', 'Pin a published revision.'],
-  401: ['token', 'fault', 'Check that base_url is the platform that issued the token.'],
-  403: ['scopes', 'fault', `Give the credential the scope ${SCOPES.reports ?? 'that reports need'}.`],
-};
-
-/**
- * Asks for a report that does not exist, so it creates nothing and breaks no report's 10 s limit. The
- * platform checks the revision after authentication and before everything else (contract 5.6, 9.2), so any
- * answer other than 400 and 401 means that it knows the revision.
- */
-async function checkRevision(platform: Platform, authorization: Authorization): Promise<Check> {
-  const { revision } = platform;
-  try {
-    await getReport(platform, authorization, randomUUID());
-  } catch (error) {
-    if (!isPlatformFailure(error)) throw error;
-    const answer = String(error.facts.status);
-    const [check, status, todo] = ANSWERS[answer] ?? ['revision', 'unknown', 'Try again.'];
-    if (answer !== '422') return say(check, status, `${revision}: ${sayPlatformFailure(error)}`, todo);
-  }
-  return say('revision', 'ok', `${revision} is accepted`);
 }

@@ -3,10 +3,11 @@ import { monthRange } from '../../../../functions/workflow/request/dates.ts';
 import { newest } from '../../../stack/catalog/ledger.ts';
 import { describeDamage } from '../../days/damage.ts';
 import { judgeExport } from '../../days/days.ts';
-import type { ExportPlace, FoundExport } from '../../days/exports.ts';
+import type { ExportPlace } from '../../days/exports.ts';
 import { describeFinality, judgeMonths, type MonthFinality } from '../../days/final-days.ts';
 import type { readLedger } from '../../days/ledger-days.ts';
 import { commandFor } from '../../days/next-command.ts';
+import type { RecordedExport } from '../../days/read-export.ts';
 import type { Bucket, ReadableBucket } from '../../place/bucket.ts';
 import { loadConfig } from '../../place/config.ts';
 
@@ -30,7 +31,7 @@ interface Closing {
 }
 
 /** Closes a month of a report, unless its days are not final, or it was closed before. */
-export async function closeReport(report: FoundExport, closing: Closing): Promise<ClosedReport> {
+export async function closeReport(report: RecordedExport, closing: Closing): Promise<ClosedReport> {
   const { month, options, reading, store, readDays, now } = closing;
   const { account, name } = report.request;
   const judged = await judgeExport(reading, report);
@@ -66,7 +67,7 @@ export async function closeReport(report: FoundExport, closing: Closing): Promis
 type CloseCommands = ReturnType<typeof commandsOf>;
 
 /** The commands about a month of an export, each as a line of a list. */
-function commandsOf({ account, name }: FoundExport['request'], { month, options }: Closing) {
+function commandsOf({ account, name }: RecordedExport['request'], { month, options }: Closing) {
   const { start_date: from, end_date: to } = monthRange(month);
   const line = (...[words, flags]: Parameters<typeof commandFor>) => `  ${commandFor(words, flags, options)}`;
   return {

@@ -38,17 +38,17 @@ export function createCommand(): Command {
       if (!options.local) findConfigured(name, options);
       await using bucket = await openToRead(options);
       const now = new Date();
-      const foundExport = await findExport(name, options, bucket, now, options);
+      const recordedExport = await findExport(name, options, bucket, now, options);
       const all = options.local
         ? []
         : await (await import('../../executions/deployed.ts')).listRunningNames();
-      const running = findRunning(foundExport, all);
-      const judged = await judgeExport(bucket, foundExport, all);
-      const gaps = await findAdvertiserGaps(foundExport, judged.days, bucket, options);
+      const running = findRunning(recordedExport, all);
+      const judged = await judgeExport(bucket, recordedExport, all);
+      const gaps = await findAdvertiserGaps(recordedExport, judged.days, bucket, options);
       const { damaged, ...lacking } = describeDaysOf(
-        foundExport,
+        recordedExport,
         judged,
-        findUnfinished(foundExport, all, options, now),
+        findUnfinished(recordedExport, all, options, now),
       );
       const missing = {
         ...lacking,
@@ -57,7 +57,7 @@ export function createCommand(): Command {
         damaged: [...damaged, ...gaps.damaged],
       };
       if (options.json) printDocument(missing);
-      else printLines(describeMissing(missing, foundExport.request, options));
+      else printLines(describeMissing(missing, recordedExport.request, options));
     });
 }
 

@@ -46,13 +46,13 @@ function drawDamage(key: string): string {
   return `  ${'damaged'.padEnd(12)}${describeDamage(key)}`;
 }
 
-function toDocument({ name, foundExport: _, days: __, missing, ledger, ...one }: ReadExport) {
+function toDocument({ name, recordedExport: _, days: __, missing, ledger, ...one }: ReadExport) {
   return { ...one, export: name, days: missing, closed: ledger.closed };
 }
 
 /** @param folder of local runs */
 export function describeStatus(
-  one: Omit<ReadExport, 'foundExport' | 'days'>,
+  one: Omit<ReadExport, 'recordedExport' | 'days'>,
   folder: Partial<Folder> = {},
 ): string[] {
   const { account, name, running, last, newest_day, missing, months, ledger } = one;

@@ -1,19 +1,16 @@
 import { Command } from 'commander';
-import { requestHash } from '../../../../functions/decisions/request-hash.ts';
-import { isObject, type JsonObject } from '../../../../functions/workflow/json.ts';
+import type { JsonObject } from '../../../../functions/workflow/json.ts';
 import { isOfAccounts, joinRequests, requestsIn } from '../../../../functions/workflow/request/accounts.ts';
-import { parseRequest } from '../../../../functions/workflow/request/request.ts';
 import type { AccountEnd } from '../../../../functions/workflow/states.ts';
-import { requestOf } from '../../../stack/config/exports.ts';
 import { findLocalRuns } from '../../days/local-runs.ts';
 import { createStepFunctions, findExecution, hasEnded, readEnd } from '../../executions/deployed.ts';
 import type { Outcome } from '../../executions/outcome.ts';
 import { loadConfig } from '../../place/config.ts';
 import { UsageError } from '../../place/errors.ts';
 import { inputOf } from '../../place/request.ts';
-import { warn } from '../layout.ts';
 import { type CommonOptions, examples, option } from '../options.ts';
 import { runLocal } from '../run/run-local.ts';
+import { asConfigured } from './configured-request.ts';
 import { startAndFollow } from './follow.ts';
 import { printOutcome } from './outcome.ts';
 
@@ -76,28 +73,6 @@ async function resumeLocal(execution: string, options: CommonOptions & { readonl
 
 function joinAs(requests: readonly JsonObject[], ofAccounts: boolean): JsonObject {
   return ofAccounts ? joinRequests(requests, loadConfig().max_accounts) : (requests[0] ?? {});
-}
-
-/** Fields of a request that say which days it exports. */
-const DAY_FIELDS = ['scheduled_at', 'period', 'start_date', 'end_date'];
-
-/** The configured request of the same name and account for the days of an earlier one; else the earlier one. */
-function asConfigured(earlier: JsonObject): JsonObject {
-  const { exports, base_url: platform, revision } = loadConfig();
-  const { only_missing, resumes, run, ...asked } = earlier;
-  const entry = exports.find(({ name, account }) => name === asked.name && account === asked.account);
-  if (!entry) return asked;
-  const isOfDay = ([field]: [string, unknown]) => DAY_FIELDS.includes(field);
-  const days = Object.entries(asked).filter(isOfDay);
-  const fields = Object.entries(requestOf(entry)).filter((field) => !isOfDay(field));
-  const request = Object.fromEntries([...fields, ...days]);
-  const hashOf = (input: unknown) =>
-    requestHash(parseRequest(input, new Date()).request, { platform, revision });
-  if (isObject(request) && hashOf(request) !== hashOf(asked))
-    warn(
-      `the request of ${asked.account}/${asked.name} has changed since then, and is exported as it is now`,
-    );
-  return request;
 }
 
 /** An account that is `repeated` was exported, or not, by an execution that had been started before. */

@@ -10,7 +10,8 @@ import { catalogName, LEDGER, type TableSchema } from '../../../../functions/wor
 import { PROGRAM } from '../../../package.ts';
 import { type AsOf, savedQueries } from '../../../stack/catalog/queries.ts';
 import { adviseOnDamage } from '../../days/damage.ts';
-import { type FoundExport, findExports, listExports } from '../../days/exports.ts';
+import { findExports, listExports } from '../../days/exports.ts';
+import type { RecordedExport } from '../../days/read-export.ts';
 import {
   createViews,
   describeReport,
@@ -136,14 +137,14 @@ async function isAboutDays(
 }
 
 /** The exports of a folder. */
-async function readExports(out: string): Promise<readonly FoundExport[]> {
+async function readExports(out: string): Promise<readonly RecordedExport[]> {
   const place = { local: true, out } as const;
   await using bucket = await openToRead(place, true);
   return await findExports(undefined, place, bucket, new Date());
 }
 
 /** By table, the hash of the configured request of each account. A folder's runs may have asked for others. */
-function requestsOf(exports: readonly FoundExport[]): ReadonlyMap<string, TableSchema['requests']> {
+function requestsOf(exports: readonly RecordedExport[]): ReadonlyMap<string, TableSchema['requests']> {
   const byTable = Map.groupBy(exports, ({ request }) => request.name);
   return new Map(
     [...byTable].map(([table, some]) => [

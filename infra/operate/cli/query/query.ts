@@ -53,21 +53,28 @@ export function createCommand(): Command {
     .action(query);
 }
 
-async function query(given: string | undefined, options: QueryOptions): Promise<void> {
-  const { saved, month, from, to, at } = options;
-  const isDated = (month ?? (from && to)) !== undefined && at !== undefined;
-  if (saved === 'as-of' ? !isDated : (month ?? from ?? to ?? at) !== undefined)
+async function query(statement: string | undefined, options: QueryOptions): Promise<void> {
+  const { saved } = options;
+  checkDates(options);
+  if ((statement === undefined) === (saved === undefined))
+    throw new UsageError(['give one SQL statement, or --saved NAME']);
+  if (saved === true) return listSaved(options);
+  const sql = saved === undefined ? await readStatement(statement) : await findSaved(saved, options);
+  const result = await runQuery(sql, options);
+  if (result) await printResult(result, options.json ? 'json' : options.csv ? 'csv' : 'table');
+}
+
+/** @throws UsageError if a date is missing, or one is there that the query does not take */
+function checkDates({ saved, month, from, to, at }: QueryOptions): void {
+  const hasDays = month !== undefined || (from !== undefined && to !== undefined);
+  const hasAll = hasDays && at !== undefined;
+  const hasSome = [month, from, to, at].some((date) => date !== undefined);
+  if (saved === 'as-of' ? !hasAll : hasSome)
     throw new UsageError([
       '--saved as-of needs --at, and --month or --from and --to; no other query takes them',
     ]);
   if (from !== undefined && to !== undefined && to <= from)
     throw new UsageError([`--to ${to} is not after --from ${from}`]);
-  if ((given === undefined) === (saved === undefined))
-    throw new UsageError(['give one SQL statement, or --saved NAME']);
-  if (saved === true) return listSaved(options);
-  const sql = saved === undefined ? await readStatement(given) : await findSaved(saved, options);
-  const result = await runQuery(sql, options);
-  if (result) await printResult(result, options.json ? 'json' : options.csv ? 'csv' : 'table');
 }
 
 /** Only the engine that runs the query is loaded: DuckDB takes 46 ms. */
@@ -77,8 +84,9 @@ async function runQuery(sql: string, { local, out }: QueryOptions): Promise<Quer
   return runAthenaQuery(sql, await readAthenaPlace());
 }
 
-async function readStatement(given = ''): Promise<string> {
-  const sql = given === '-' ? await text(process.stdin) : given;
+/** @param statement `-` for the standard input */
+async function readStatement(statement = ''): Promise<string> {
+  const sql = statement === '-' ? await text(process.stdin) : statement;
   if (sql.trim() === '') throw new UsageError(['the query is empty']);
   return sql;
 }

@@ -4,7 +4,8 @@ import { hintAt } from '../../../../functions/workflow/request/issues.ts';
 import type { ExportRequest } from '../../../../functions/workflow/request/request.ts';
 import { columnNameFaults } from '../../../stack/config/export-faults.ts';
 import { tableSource, withColumns } from '../../../stack/config/exports.ts';
-import { type FoundExport, findExport, findExports, listExports } from '../../days/exports.ts';
+import { findExport, findExports, listExports } from '../../days/exports.ts';
+import type { RecordedExport } from '../../days/read-export.ts';
 import { openToRead, type ReadableBucket } from '../../place/bucket.ts';
 import { configName, loadConfig } from '../../place/config.ts';
 import { refuse, UsageError } from '../../place/errors.ts';
@@ -66,7 +67,7 @@ function warnOfAccounts(requests: readonly ExportRequest[]): string[] {
 /** A folder has one platform, and one request under a name. The config may change its own. */
 function folderFaults(
   requests: readonly ExportRequest[],
-  others: readonly FoundExport[],
+  others: readonly RecordedExport[],
   { out, input, ...options }: LocalRunOptions,
 ): string[] {
   const target = targetOf(options);

@@ -2,7 +2,7 @@ import type { ExportRequest } from '../../../../functions/workflow/request/reque
 import type { Clock } from '../../../lab/local/clock.ts';
 import { startSandbox } from '../../../lab/sandbox/sandbox.ts';
 import { credentialFile } from '../../place/platform.ts';
-import { servingOptions } from '../sandbox.ts';
+import { servingOptions } from '../sandbox-settings.ts';
 import type { LocalRunOptions } from './check-run.ts';
 
 /** A minute: two runs, one after the other, show restated days. With --daily, a day is one. */

@@ -14,7 +14,7 @@ it('writes the page of a stack to the file that is named', async () => {
   await startBucket({ [FAILURE_KEY]: FAILURE });
   const to = join(temporaryDirectory(), 'page.html');
   const { status, stdout, stderr } = await runCommand(['page', '--to', to]);
-  expect([status, stdout, stderr]).toEqual([0, `See it: ${to}\n`, '']);
+  expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: `See it: ${to}\n`, stderr: '' });
   expect(await readFile(to, 'utf8')).toMatch(/the stack ad-report-export in .*ReportStuck.*explain daily-1/s);
   expect(await readdir(dirname(to))).toEqual(['page.html']);
 });
@@ -27,5 +27,5 @@ it.each([
   await startExecutions([]);
   await startBucket({});
   const { status, stderr } = await runCommand(['page', ...args]);
-  expect([status, stderr]).toEqual([2, expect.stringContaining(expected)]);
+  expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining(expected) });
 });

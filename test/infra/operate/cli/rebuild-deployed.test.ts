@@ -41,7 +41,7 @@ async function deployTables({ endpoint }: Folder) {
   return glue;
 }
 
-it('works on the deployed bucket, with the table of the catalog, as missing does, and in a folder of its own', async () => {
+it('works on the deployed bucket, with the table of the catalog, in a folder of its own', async () => {
   const folder = await openFolder();
   await deliver(folder, { ...delivery, days: [1, 2], created: 5 });
   await deliver(folder, { ...delivery, days: [3, 3], created: 6, platform: 'staging.example' });

@@ -8,7 +8,7 @@ const KEY = 'tables/daily/acme.2026-10.parquet';
 const MONTH = join(BUCKET, KEY);
 const LEDGER = 'tables/ledger/acme.daily.2026-10.parquet';
 
-it('shows each day of overlapping windows from the newest report, and changes nothing when it is repeated', async () => {
+it('shows each day of overlapping windows from the newest report, and repeated changes nothing', async () => {
   const folder = await openFolder();
   await deliver(folder, { days: [1, 3], created: 5, held: 0 });
   await deliver(folder, { days: [2, 4], created: 7, held: 0 });
@@ -95,9 +95,9 @@ it('writes days that only an earlier form of the request delivered, and the newe
 const CLICKS = { request: { metrics: ['spend', 'clicks'] }, fields: { clicks: 3 } };
 const BY_CAMPAIGN = { request: { dimensions: ['campaign_id'] }, fields: { campaign_id: 'c1' } };
 it.each([
-  ['a metric', CLICKS, 'clicks', ['3', '3', null, '3']],
-  ['a dimension', BY_CAMPAIGN, 'campaign_id', ['c1', 'c1', null, 'c1']],
-])('71: gives days their values again once %s that was dropped is back, also after the table was removed', async (_, form, column, values) => {
+  ['a dropped metric', CLICKS, 'clicks', ['3', '3', null, '3']],
+  ['a dropped dimension', BY_CAMPAIGN, 'campaign_id', ['c1', 'c1', null, 'c1']],
+])('71: gives days their values again once %s is back, also after the table was removed', async (_, form, column, values) => {
   const folder = await openFolder();
   const place = ['daily', '--local', '--out', folder.out];
   const columnOf = async () =>

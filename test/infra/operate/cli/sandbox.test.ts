@@ -55,7 +55,7 @@ describe('sandbox', () => {
     const { file } = await writeTemporary('credential.json', content);
     const { status, stderr } = await runCommand(['sandbox', '--credential', file]);
     const fault = `error: --credential ${file} has no client_id and client_secret; name another file\n`;
-    expect([status, stderr]).toEqual([2, fault]);
+    expect({ status, stderr }).toEqual({ status: 2, stderr: fault });
   });
 
   it('ends when npm ends, which passes SIGTERM to its shell only', async () => {
@@ -70,7 +70,10 @@ describe('sandbox', () => {
 
   it('exits 2 for a fault that it does not know', async () => {
     const { status, stderr } = await runCommand(['sandbox', '--fault=nope']);
-    expect([status, stderr]).toEqual([2, expect.stringContaining('the first word must be one of token, ')]);
+    expect({ status, stderr }).toEqual({
+      status: 2,
+      stderr: expect.stringContaining('the first word must be one of token, '),
+    });
   });
 
   it('exits 2 if the port is in use', async () => {

@@ -3,7 +3,7 @@ import { judgeDays } from '../../../../functions/days/judge.ts';
 import { daysOf } from '../../../../functions/workflow/request/dates.ts';
 import { findAdvertiserGaps } from '../../../../infra/operate/days/advertisers.ts';
 import type { JudgedRange } from '../../../../infra/operate/days/days.ts';
-import type { FoundExport } from '../../../../infra/operate/days/exports.ts';
+import type { RecordedExport } from '../../../../infra/operate/days/read-export.ts';
 
 const DAYS = daysOf({ start_date: '2026-10-01', end_date: '2026-11-01' });
 const [old, middle, newest] = ['lists/2026-10-01', 'lists/2026-10-20', 'lists/2026-11-01'] as const;
@@ -61,7 +61,7 @@ async function find(windows: readonly Asked[], keys: readonly string[] = []) {
   };
   const days = judgeDays(DAYS, { deliveries, hash: 'h' }) as unknown as JudgedRange['days'];
   const folder = { local: true, out: 'out' } as const;
-  return { gaps: await findAdvertiserGaps(found as unknown as FoundExport, days, store, folder), read };
+  return { gaps: await findAdvertiserGaps(found as unknown as RecordedExport, days, store, folder), read };
 }
 
 const range = (start_date: string, end_date: string, days: number, lacked: string) => {

@@ -208,7 +208,7 @@ it('reads no more records of a longer history', async () => {
     mkdirSync(join(place.out, `bucket/exports/account=acme/export=${name}`), { recursive: true });
     await using folder = await openToRead(place);
     const { exports } = await readExports(name, place, { ...folder, ...store }, NOW);
-    return { records: reads.length, start_date: exports[0]?.foundExport.range.start_date };
+    return { records: reads.length, start_date: exports[0]?.recordedExport.range.start_date };
   };
   const year = await readDaily(365);
   // Each window that shares a day with the last 62 days.

@@ -11,7 +11,9 @@ describe('a command finds the stack', () => {
     await startExecutions([]);
     const calls = await startCloudFormation('ad-report-export');
     const stop = async (...more: string[]) => (await runCommand(['stop', 'daily-1', ...more])).status;
-    expect([await stop(), await stop('--region', 'us-west-2')]).toEqual([2, 2]);
+    const byEnvironment = await stop();
+    const byOption = await stop('--region', 'us-west-2');
+    expect({ byEnvironment, byOption }).toEqual({ byEnvironment: 2, byOption: 2 });
     expect(calls).toEqual(['ad-report-export us-east-2', 'ad-report-export us-west-2']);
   });
 
@@ -39,10 +41,11 @@ describe('a command finds the stack', () => {
       ['secret', 'set', 'acme'],
       '{"client_id":"a","client_secret":"b"}',
     );
-    expect([status, stderr]).toEqual([
-      2,
-      "error: there is no stack ad-report-export in us-east-2: run 'npx cdk deploy', or give --stack and --region\n",
-    ]);
+    expect({ status, stderr }).toEqual({
+      status: 2,
+      stderr:
+        "error: there is no stack ad-report-export in us-east-2: run 'npx cdk deploy', or give --stack and --region\n",
+    });
     expect(await readStored()).toEqual({});
   });
 });

@@ -99,7 +99,7 @@ describe('a table', () => {
     expect(faultsOf([{ ...DAILY, dimensions: ['date'] }])).toEqual([]);
   });
 
-  it('is of the name, also of other accounts with other advertisers and runs, and the same columns in any order', () => {
+  it('is of the name, also for accounts with other advertisers and runs, and columns in any order', () => {
     const metrics = ['clicks', 'spend'];
     const advertiser_ids = ['0b9d4c2a-86f1-4e57-a3c8-1d2e5f7a9b02'];
     const other = { ...DAILY, accounts: ['globex'], advertiser_ids, metrics: metrics.toReversed(), runs: [] };

@@ -23,7 +23,7 @@ function createdBefore(all: Resources, id: string, found = new Set<string>()): S
 }
 
 describe('schedules', () => {
-  it('are created last, because one with a rate starts an export at once, and a bucket with objects cannot be rolled back', () => {
+  it('are created last: one with a rate starts an export at once, whose objects no rollback removes', () => {
     const all: Resources = synthesizeStack({ kms_key: 'create' }).template.Resources;
     const isSchedule = (id: string) => all[id]?.Type === 'AWS::Scheduler::Schedule';
     const [schedules, others] = [true, false].map((is) =>
@@ -99,7 +99,7 @@ describe('schedules', () => {
     expect(other.get('Schedulesdaily1')?.Properties.State).toBe('DISABLED');
   });
 
-  it('start the state machine with the whole request and the scheduled time, so that a second start repeats it', () => {
+  it('start the state machine with the whole request and the time, so that a second start repeats it', () => {
     const { accounts: _, runs, ...what } = CONTEXT.exports[0] ?? {};
     const accounts = [{ account: 'acme', ...CONTEXT.accounts.acme }];
     const request = { ...what, accounts, max_accounts: 10, period: 'yesterday', run: 'daily#1' };

@@ -42,7 +42,7 @@ test('a folder that cannot be read is an error, and an absent one has no keys', 
   await expect(list('loop/')).rejects.toMatchObject({ code: 'ELOOP' });
 });
 
-test('51: an object whose writer was killed between its two renames is the one before, and can be replaced', async () => {
+test('51: an object whose writer was killed between its renames stays as before, and can be replaced', async () => {
   await using s3 = await startTestS3();
   const path = join(s3.directory, BUCKET, at.Key);
   const read = async () => {

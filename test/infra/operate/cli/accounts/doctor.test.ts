@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { describe, expect, test, vi } from 'vitest';
 import { EXAMPLE_REVISION, type SandboxOptions } from '../../../../../infra/lab/sandbox/settings.ts';
 import { createAccount } from '../../../../../infra/operate/cli/accounts/account.ts';
-import { type Check, diagnose, type Needs } from '../../../../../infra/operate/cli/accounts/doctor.ts';
+import { type Check, diagnose, type Needs } from '../../../../../infra/operate/cli/accounts/diagnose.ts';
 import { runCommand } from '../../../../support/cli.ts';
 import { heldLease, type Platform, startDeployedAccount, startPlatform } from '../support.ts';
 

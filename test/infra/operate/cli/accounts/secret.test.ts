@@ -84,7 +84,7 @@ describe('secret set', () => {
     [['secret', 'set', 'acmi'], '{}', 'there is no account acmi in cdk.json (did you mean acme?)'],
   ])('says after %j with the credential %j what is missing', async (args, credential, fault) => {
     const { status, stderr } = await runCommand(args, credential);
-    expect([status, stderr]).toEqual([2, expect.stringContaining(`error: ${fault}`)]);
+    expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining(`error: ${fault}`) });
   });
 
   it('stores it for the stack in --stack', async () => {
@@ -131,6 +131,9 @@ it.runIf(existsSync('/usr/bin/script'))(
     const command = `'${process.execPath}' '${MAIN}' secret set acme`;
     const child = spawn('script', ['-qec', command, '/dev/null'], { stdio: 'pipe' });
     const { status, stdout } = await endOf(child);
-    expect([status, stdout]).toEqual([2, expect.stringContaining('give the credential on standard input')]);
+    expect({ status, stdout }).toEqual({
+      status: 2,
+      stdout: expect.stringContaining('give the credential on standard input'),
+    });
   },
 );

@@ -86,7 +86,8 @@ it('names no object of exports whose objects are whole', async () => {
   const { daily, other } = await readStatus(exports);
   const missing = await readJson(exports, 'missing', 'daily');
   const [check] = (await readJson(exports, 'check', 'daily')).exports;
-  expect([daily, other, missing, check].map(({ damaged }) => damaged)).toEqual([[], [], [], []]);
+  for (const [document, { damaged }] of Object.entries({ daily, other, missing, check }))
+    expect({ document, damaged }).toEqual({ document, damaged: [] });
 });
 
 describe('70: a damaged object', () => {

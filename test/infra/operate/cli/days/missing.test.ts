@@ -231,7 +231,7 @@ it('says that no manifest can be read, as a run does', async () => {
   for (const command of ['missing', 'run']) {
     const { status, stderr } = await runCommand([command, 'daily', '--local', '--out', out]);
     const fault = `error: no manifest of daily can be read: run it with --input\n`;
-    expect([status, stderr]).toEqual([2, expect.stringContaining(fault)]);
+    expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining(fault) });
   }
 });
 

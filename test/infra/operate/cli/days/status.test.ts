@@ -124,36 +124,51 @@ describe('status', () => {
     ]);
   });
 
-  it('shows a run as running, also while its execution of several accounts is to start it', async () => {
-    const request = requestOf('daily-campaigns', '2026-11-01', '2026-11-08');
-    const { start_date, end_date } = request;
-    const windows = [{ start_date, end_date }];
-    const common = { version: '1', began_at: '2026-11-20T06:00:00Z', request, windows };
+  describe('of runs of which one is to be started by a running execution of several accounts', () => {
     const parent = 'daily-campaigns-all';
-    await startExecutions([{ name: parent, status: 'RUNNING', begun: 0, input: { accounts: [] } }]);
-    await startBucket({
-      [runKey(request, 'waiting')]: { ...common, execution: 'waiting', parent },
-      [runKey(request, 'left')]: { ...common, execution: 'left', parent: 'failed before' },
-    });
-    const [status] = await readStatus('daily-campaigns');
-    expect(status.running).toEqual([parent]);
     const left = { execution: 'left', missing: 7, not_renewed: 0 };
-    expect(status.days.runs).toMatchObject([
-      { ...left, command: "npm run export -- resume 'failed before'" },
-    ]);
-    const { stdout } = await runCommand(['missing', 'daily-campaigns', '--json']);
-    const missing = JSON.parse(stdout);
-    expect(missing.running).toEqual([{ execution: parent, start_date, end_date }]);
-    expect(missing.runs).toMatchObject([left]);
-    const text = (await runCommand(['missing', 'daily-campaigns'])).stdout;
-    expect(text).toContain(`The run of 2026-11-01 to 2026-11-07 is running: ${parent}\n`);
+    beforeEach(async () => {
+      const request = requestOf('daily-campaigns', '2026-11-01', '2026-11-08');
+      const { start_date, end_date } = request;
+      const windows = [{ start_date, end_date }];
+      const common = { version: '1', began_at: '2026-11-20T06:00:00Z', request, windows };
+      await startExecutions([{ name: parent, status: 'RUNNING', begun: 0, input: { accounts: [] } }]);
+      await startBucket({
+        [runKey(request, 'waiting')]: { ...common, execution: 'waiting', parent },
+        [runKey(request, 'left')]: { ...common, execution: 'left', parent: 'failed before' },
+      });
+    });
+
+    it('shows the execution as running, and the other run as one that did not finish', async () => {
+      const [status] = await readStatus('daily-campaigns');
+      expect(status.running).toEqual([parent]);
+      const command = "npm run export -- resume 'failed before'";
+      expect(status.days.runs).toMatchObject([{ ...left, command }]);
+    });
+
+    it('missing lists both in JSON', async () => {
+      const { stdout } = await runCommand(['missing', 'daily-campaigns', '--json']);
+      expect(JSON.parse(stdout)).toMatchObject({
+        running: [{ execution: parent, start_date: '2026-11-01', end_date: '2026-11-08' }],
+        runs: [left],
+      });
+    });
+
+    it('missing prints a line about the running one', async () => {
+      const { stdout } = await runCommand(['missing', 'daily-campaigns']);
+      expect(stdout).toContain(`The run of 2026-11-01 to 2026-11-07 is running: ${parent}\n`);
+    });
   });
 
-  it('shows one export', async () => {
+  it.each(['monthly-totals', 'acme/daily-campaigns'])('shows one export: %s', async (name) => {
     await startExecutions([]);
     await startBucket({});
-    expect(await readStatus('monthly-totals')).toHaveLength(1);
-    expect(await readStatus('acme/daily-campaigns')).toHaveLength(1);
+    expect(await readStatus(name)).toHaveLength(1);
+  });
+
+  it('names the exports that there are, if there is none of this name', async () => {
+    await startExecutions([]);
+    await startBucket({});
     expect(await runCommand(['status', 'daily'])).toMatchObject({
       status: 2,
       stderr: 'error: there is no export daily in cdk.json (there are daily-campaigns, monthly-totals)\n',
@@ -245,7 +260,7 @@ const CLOSED = {
   changes: { clicks: -3, ctr: 0.4, rows: 2, spend: 312.2 },
 };
 
-it('the text has a line for each fact, and ends with the commands that tell more', () => {
+describe('the text of an export', () => {
   const status = {
     account: 'acme',
     name: 'daily',
@@ -326,21 +341,41 @@ it('the text has a line for each fact, and ends with the commands that tell more
     '  export      npm run export -- run refused',
     '  see         npm run export -- explain e-1',
   ];
-  expect(describeStatus(status)).toEqual([...lines, missing, ...others]);
-  expect(describeStatus(status, { local: true, out: 'o' })).toEqual([
-    ...lines,
-    `${missing} --local --out o`,
-    ...others.slice(0, 3),
-  ]);
-  const none = { last: undefined, newest_day: undefined, newcomers: undefined, failure: undefined };
-  const fine = { refused: undefined, damaged: [] };
-  const unused = { running: [], months: [], ledger: { ...status.ledger, closed: [] }, ...none };
-  expect(describeStatus({ ...status, ...unused, ...fine, missing: daysOf({ days: 0 }) })).toEqual([
-    'acme/daily',
-    '  last run    none has ended',
-    '  newest day  nothing is delivered yet',
-    '  days        No day was due yet',
-  ]);
-  const complete = { ...status, ...unused, newest_day: '2026-11-20', missing: daysOf() };
-  expect(describeStatus(complete)).toContain('  days        All 61 days are there');
+  /** The same export, before its first run. */
+  const unused = {
+    ...status,
+    running: [],
+    last: undefined,
+    newest_day: undefined,
+    missing: daysOf({ days: 0 }),
+    months: [],
+    ledger: { ...status.ledger, closed: [] },
+    newcomers: undefined,
+    refused: undefined,
+    damaged: [],
+    failure: undefined,
+  };
+
+  it('has a line for each fact, and ends with the commands that tell more', () => {
+    expect(describeStatus(status)).toEqual([...lines, missing, ...others]);
+  });
+
+  it('names the folder in the commands of a local run, and no execution to explain', () => {
+    const commands = [`${missing} --local --out o`, ...others.slice(0, 3)];
+    expect(describeStatus(status, { local: true, out: 'o' })).toEqual([...lines, ...commands]);
+  });
+
+  it('says that nothing is there before the first run', () => {
+    expect(describeStatus(unused)).toEqual([
+      'acme/daily',
+      '  last run    none has ended',
+      '  newest day  nothing is delivered yet',
+      '  days        No day was due yet',
+    ]);
+  });
+
+  it('says that all days are there', () => {
+    const complete = { ...unused, newest_day: '2026-11-20', missing: daysOf() };
+    expect(describeStatus(complete)).toContain('  days        All 61 days are there');
+  });
 });

@@ -30,6 +30,6 @@ it.each([
 ])('refuses the execution %s, and stops nothing', async (name, message) => {
   const { called } = await startExecutions([RUNNING, FAILED]);
   const { status, stderr } = await stop(name);
-  expect([status, stderr]).toEqual([2, expect.stringContaining(message)]);
+  expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining(message) });
   expect(called).not.toContain('StopExecution');
 });

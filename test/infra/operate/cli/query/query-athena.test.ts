@@ -137,7 +137,7 @@ describe('the command', () => {
       workgroup: 'exports',
       database: 'exports_tables',
     });
-    expect([status, stderr]).toEqual([0, '2 rows\nAthena read 1234 bytes\n']);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '2 rows\nAthena read 1234 bytes\n' });
     expect(JSON.parse(stdout).rows).toHaveLength(2);
     expect(calls[0]?.parameters).toMatchObject({ WorkGroup: 'exports' });
   });

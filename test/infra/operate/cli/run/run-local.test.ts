@@ -221,7 +221,7 @@ describe('run --local', () => {
     const refuse = async (request: object, ...more: string[]) => {
       const input = await file('other.json', { ...REQUEST, ...request });
       const { status, stderr } = await runCommand([...place, '--input', input, ...more]);
-      expect([status, platform.requests.length]).toEqual([2, sent]);
+      expect({ status, sent: platform.requests.length }).toEqual({ status: 2, sent });
       return stderr;
     };
     const other = 'acme/daily of another request or revision, whose days this one would replace';
@@ -229,7 +229,7 @@ describe('run --local', () => {
     expect(await refuse({ revision: '2026-01-01' })).toContain(other);
     const options = await optionsFor(platform.url, { ...REQUEST, name: 'more' });
     const { status, stderr } = await runCommand(options);
-    expect([status, platform.requests.length]).toEqual([2, sent]);
+    expect({ status, sent: platform.requests.length }).toEqual({ status: 2, sent });
     expect(stderr).toMatch(
       /has the files of 127.0.0.1\/eu\/v3, and this run would export from 127.0.0.1: .* --out$/m,
     );
@@ -278,7 +278,7 @@ describe('run --local', () => {
     ['one as a text', JSON.stringify('{"input":"[]"}'), 'the request must be of type object'],
   ])('refuses %s from standard input', async (_, text, expected) => {
     const { status, stderr } = await runCommand(['run', '--local', '--input', '-'], text);
-    expect([status, stderr]).toEqual([2, expect.stringContaining(`error: ${expected}`)]);
+    expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining(`error: ${expected}`) });
   });
 
   it.each([
