@@ -126,7 +126,7 @@ export function selectOld(
   );
   if (changed)
     throw new TableProblem(
-      `column ${changed.name} is ${changed.type} now, but was written as ${types.get(changed.name)?.toLowerCase()}; to write the table again, run the command rebuild NAME first: it names the days that no file gives again, which would be lost. Then remove the table's objects, and run rebuild NAME again`,
+      `column ${changed.name} is ${changed.type} now, but was written as ${types.get(changed.name)?.toLowerCase()}; run the command rebuild NAME, which names the days that no file gives again: they would be lost. Then remove the table's objects, and run rebuild NAME again`,
     );
   const nulls = absent.map(({ name, type }) => [name, `CAST(NULL AS ${duckType(type)})`]);
   const selected = [

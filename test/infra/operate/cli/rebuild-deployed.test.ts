@@ -78,7 +78,7 @@ it('fails for a month that was written with another type than the table has now'
   const { status, stderr } = await runCommand(['rebuild', name]);
   expect(status).toBe(1);
   expect(stderr).toContain(
-    'column impressions is double now, but was written as bigint.\nWhat to do: remove ',
+    'column impressions is double now, but was written as bigint.\nWhat to do: run the command rebuild NAME, which names the days that no file gives again',
   );
 });
 
