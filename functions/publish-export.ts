@@ -69,8 +69,8 @@ export async function publishExport(
 }
 
 /**
- * Removes the object of this run, of earlier starts of the same run of the config, because no later start
- * reads their oldest days again, and of runs that nobody will finish.
+ * Removes the object of this run, and those of runs that are too old to be finished. Removes also those of
+ * earlier starts of the same run of the config: no later start reads their oldest days again.
  */
 async function endRuns(
   { execution, request }: PublishExportInput,

@@ -107,8 +107,8 @@ function isHeld(shown: ShownDay): boolean {
 }
 
 /**
- * True if the report that the table holds is the newest one that was delivered. A held report that no
- * manifest names does not count, because `rebuild` could not accept it.
+ * True if the report that is held is the newest one that was delivered. If no manifest names the held report,
+ * the day does not count as held, because `rebuild` finds no report to accept.
  */
 function isHeldBy(delivery: Delivery, shown: ShownDay): boolean {
   return shown.held !== undefined && isHeld(shown) && compareReports(shown.held, delivery) === 0;

@@ -15,7 +15,7 @@ export interface TableExport {
 }
 
 /**
- * Days in a row whose last shown report has rows of them, and no file any more: it was removed, or another
+ * Consecutive days whose rows no file has: the file of the report that they showed last was removed, or another
  * run replaced it.
  */
 export interface DaysWithoutFile extends DateRange {
@@ -33,7 +33,7 @@ export interface EmptyReport extends Omit<Entry, 'time_zone'> {
 export interface LedgerKnowledge {
   /** Days that cannot be written again as they are, or as they were last. */
   readonly without_file: readonly DaysWithoutFile[];
-  /** Of days that the table lost with their file: the newest report that counts. It has rows. */
+  /** The newest report that counts, which has rows, of each day that neither the table nor a file has. */
   readonly lost: ReadonlyMap<string, ReportId>;
   /** When somebody accepted that a report has no rows of a day; undefined if nobody did. */
   readonly acceptedAt: (day: string, report: ReportId) => string | undefined;

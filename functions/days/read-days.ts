@@ -126,7 +126,10 @@ export function judgeStored(
   });
 }
 
-/** @param days ascending @returns undefined of no days */
+/**
+ * @param days ascending
+ * @returns undefined for no days. Its end is the last day: records and runs are read for days that overlap it
+ */
 function rangeOf(days: readonly string[]): DateRange | undefined {
   const start_date = days.at(0);
   const last = days.at(-1);

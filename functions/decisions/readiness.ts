@@ -28,7 +28,7 @@ export interface CheckedAccount {
   readonly request: ExportRequest;
   /**
    * `ready`: its days are there · `late`: some are not · `unknown`: its table cannot be read ·
-   * `passed`: a later start of the run is there, which never reads the oldest day of this one again
+   * `passed`: the days of a later start are there. A later start does not read the oldest day of this one
    */
   readonly status: 'ready' | 'late' | 'unknown' | 'passed';
   /** The days that are not there. */

@@ -34,7 +34,7 @@ type Reply = ({ readonly is: 'page' } & ListPage) | Doubtful;
 /**
  * Requests the pages of a list in order, one at a time. The list ends where the answers
  * prove it: by an empty page, or by a page that is refused or comes again, if a page that begins at the last
- * item has nothing behind it. A count that is larger than what was read refuses each of these ends. An item
+ * item has nothing behind it. None of these ends counts if the answer names more items than were read. An item
  * may come twice, because the order may change between requests. Numbers that JavaScript cannot hold stay as
  * they were sent.
  *

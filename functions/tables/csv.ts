@@ -68,7 +68,7 @@ function toJsonLine(fields: readonly string[], facts: CsvFacts, line: () => numb
   if (texts.every((text) => lengthOf(text) === 0)) return '';
   if (facts.header.length === 0) {
     facts.header = texts.map((text) => text.trim());
-    // Otherwise all lines would be the header of a report without rows.
+    // Such a file looks like one line: a header without rows.
     if (facts.header.some((name) => /\r(?!\n)/.test(name)))
       throw new TableProblem('lines of the CSV file end with a carriage return alone; they need a line feed');
     return '';

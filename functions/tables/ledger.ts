@@ -44,7 +44,7 @@ export function reportFacts(report: Omit<LedgerFact, 'kind'>, accepted_at: strin
 export function shownFacts(shown: ShownDays): LedgerFact[] {
   return Object.entries(shown).flatMap(([day, { held, ...entry }]) => {
     if (!held) return factsOf(day, entry);
-    // A list shows the snapshot of an earlier day than the one that is held.
+    // The held snapshot of a list is of a later day than the snapshot that the table shows.
     const { start_date, end_date } = held.ledger;
     const heldDay = start_date <= day && day < end_date ? day : start_date;
     return [...factsOf(day, entry), ...factsOf(heldDay, { ...held, rows: 0 })];

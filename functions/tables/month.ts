@@ -74,7 +74,7 @@ export interface MergedDay extends DayFacts {
   readonly restated: boolean;
   /** See ShownDay. */
   readonly fell?: ShownDay['fell'];
-  /** The day of the new object, if it changes. If the day is shown, the object gets the report's rows. */
+  /** The day's entry in the new object, if it changes. With the outcome `shown`, its rows change too. */
   readonly entry?: ShownDay;
 }
 

@@ -69,8 +69,8 @@ interface InnerField {
  * @param path of the Parquet file
  * @param columns the first is the date
  * @param isDated whether each row must have a date
- * @param leftOut days whose rows the report leaves out. Names that only these rows have are not returned,
- *   except if there are no other rows
+ * @param leftOut days whose rows are left out. A name that only such rows have is not returned, unless all rows
+ *   are left out
  * @returns the names of the file, or many of them; and the `from` of a column whose field is inside of an
  *   object, if a row has it. A name or `from` that a row repeats is there twice
  * @throws DownloadRefused if the file is cut; MalformedJson if it does not parse; TableProblem

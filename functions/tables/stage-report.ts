@@ -74,7 +74,7 @@ export async function stageReport(
 ): Promise<ReportFacts> {
   const { window, schema, granularity } = options;
   const columns = schema?.columns ?? metricsOf(options.columns);
-  // Otherwise a row may have the first day of a week or month.
+  // With any other granularity, the date of a row may be the first day of its week or month.
   const isByDay = granularity.toUpperCase() === 'DAY';
   const neighbours = isByDay ? [addDays(window.start_date, -1), window.end_date] : [];
   const date: Column = { name: 'date', type: 'string', from: schema?.date_column ?? DATE_COLUMN };
