@@ -57,7 +57,7 @@ interface Access {
   readonly bucket: Pick<Settings, 'BUCKET' | 'BUCKET_OWNER'>;
 }
 
-/** What a call does, for the words of its error. */
+/** The act of a call, which its error names. */
 interface Call {
   /** Such as "read exports/a.json of", which goes before the bucket's name. */
   readonly doing: string;

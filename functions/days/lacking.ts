@@ -29,7 +29,7 @@ export interface EmptyReport extends Omit<Entry, 'time_zone'> {
   readonly days: readonly DayFacts[];
 }
 
-/** What the ledger knows of an export's days, and no file. */
+/** Facts about an export's days that only the ledger has. */
 export interface LedgerKnowledge {
   /** Days that cannot be written again as they are, or as they were last. */
   readonly without_file: readonly DaysWithoutFile[];
@@ -59,7 +59,7 @@ export function requestToWrite(
     : undefined;
 }
 
-/** What is known of a report's day beside the report. */
+/** Facts about a day that a report itself does not have. */
 interface DayKnowledge {
   /** See {@link LedgerKnowledge}. */
   readonly lost: ReportId | undefined;

@@ -162,7 +162,7 @@ function isGone({ lost, removed }: StoredDelivery): boolean {
   return lost === true || removed === true;
 }
 
-/** What the table shows of a delivery's days. */
+/** The entries of a delivery's days, as the table shows them. */
 async function readShown(
   { tableExport, schema, store }: Rebuilding,
   delivery: StoredDelivery,

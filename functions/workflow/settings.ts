@@ -6,7 +6,7 @@ export const Settings = z.object({
   STEP: z.string(),
   /** May have a path. */
   PLATFORM_BASE_URL: z.url(),
-  /** What a request's hash says of a platform whose address only its deployment tells. Default: the address. */
+  /** The platform's name in request hashes, if only a deployment tells its address. Default: the address. */
   PLATFORM_NAME: z.optional(z.string()),
   /** The pinned revision of the platform's API. A request may name another one. */
   PLATFORM_REVISION: z.string(),

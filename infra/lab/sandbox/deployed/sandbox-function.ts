@@ -9,7 +9,7 @@ import { createCredential, EXAMPLE_ADVERTISERS } from '../settings.ts';
 import { createReportBucket, type ReportBucket } from './report-bucket.ts';
 import { createSignedTokens } from './signed-tokens.ts';
 
-/** What a function URL sends: version 2.0 of the payload. */
+/** The event of a function URL: version 2.0 of the payload. */
 const FunctionUrlEvent = z.object({
   rawPath: z.string(),
   rawQueryString: z.string(),
@@ -21,7 +21,7 @@ const FunctionUrlEvent = z.object({
 });
 type FunctionUrlEvent = z.infer<typeof FunctionUrlEvent>;
 
-/** What a function URL sends on to the client. */
+/** The answer that a function URL sends to the client. */
 export interface FunctionUrlResult {
   readonly statusCode: number;
   readonly headers: Readonly<Record<string, string>>;
