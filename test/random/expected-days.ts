@@ -25,6 +25,7 @@ export interface AskedExport {
 export interface ExpectedDays {
   stateOf(day: string): DayState;
   readonly runs: readonly ExpectedRun[];
+  readonly unstarted: readonly UnstartedRun[];
 }
 
 /** A run that may have a line. */
@@ -36,6 +37,17 @@ export interface ExpectedRun {
   readonly windows: readonly DateRange[];
   /** PlanExport failed or was killed, so nobody knows whether the run has begun. */
   readonly mayBeAbsent: boolean;
+}
+
+/**
+ * A run that may have a line although it has no execution: the execution of several accounts failed after it
+ * wrote this account's run, and before it started it.
+ */
+export interface UnstartedRun {
+  /** Its name has a hash behind this, which only the product knows. */
+  readonly prefix: string;
+  /** The days that it still has to bring. */
+  readonly open: readonly string[];
 }
 
 interface Delivered extends DateRange {
@@ -82,7 +94,15 @@ export async function expectDays(
     const { account: of, name: named } = Object(events[0]?.input);
     return of === account && named === name;
   });
-  return { stateOf, runs: expectRuns(own, delivered, kind === 'list') };
+  const parents = executions.filter(({ events }) => {
+    const { accounts = [], name: named } = Object(events[0]?.input);
+    return named === name && accounts.some((facts: { account: string }) => facts.account === account);
+  });
+  return {
+    stateOf,
+    runs: expectRuns(own, delivered, kind === 'list'),
+    unstarted: expectUnstarted(parents, delivered, `${name}-${account}-`),
+  };
 }
 
 function readDelivered([key, { bytes }]: readonly [string, StoredFile], account: string, name: string) {
@@ -135,13 +155,34 @@ function expectRuns(
     const since = Date.parse(resumes?.began_at ?? began);
     const renewing = delivered.filter(({ created }) => created >= since);
     const isOpen = (day: string) =>
-      isList ? renewing.length === 0 : !renewing.some((each) => includes(each, day));
-    const daysIn = (window: DateRange) =>
-      window.start_date === window.end_date ? [window.start_date] : daysOf(window);
+      isList ? renewing.length === 0 : !renewing.some((report) => includes(report, day));
     const open = windows.flatMap(daysIn).filter(isOpen).toSorted();
     const left = windows.filter((window) => daysIn(window).some(isOpen));
     return [{ execution, open, windows: left, mayBeAbsent: plan === undefined }];
   });
+}
+
+/** The runs whose execution of several accounts did not get past PlanExport. */
+function expectUnstarted(
+  parents: readonly ExecutionHistory[],
+  delivered: readonly Delivered[],
+  prefix: string,
+): UnstartedRun[] {
+  return parents.flatMap((parent) => {
+    const { asked, began } = readPlan(parent);
+    const isPlanned = parent.events.some(
+      ({ type, state }) => type === 'StateExited' && state === 'PlanExport',
+    );
+    if (isPlanned) return [];
+    const renewing = delivered.filter(({ created }) => created >= Date.parse(began));
+    const isOpen = (day: string) => !renewing.some((report) => includes(report, day));
+    return [{ prefix, open: asked.flatMap(daysIn).filter(isOpen).toSorted() }];
+  });
+}
+
+/** A window without days is the snapshot of a list. */
+function daysIn(window: DateRange): string[] {
+  return window.start_date === window.end_date ? [window.start_date] : daysOf(window);
 }
 
 /** What an execution was asked for, and what its PlanExport said, unless that failed. */

@@ -32,7 +32,7 @@ export function brokenPromises(sandbox: Sandbox, run: ScenarioRun): string[] {
     ...wrongTables(sandbox, run),
     ...incompleteLists(sandbox, run),
     ...faulty.ended.flatMap((ended) => wrongEnd(run, ended)),
-    ...[faulty, clean].flatMap(wrongParents),
+    ...[faulty, clean].flatMap((phase) => wrongParents(run, phase)),
     ...notConverged(run),
     ...run.wrongAnswers,
   ];
@@ -175,19 +175,29 @@ function wrongEnd(run: ScenarioRun, { requested, status, error, cause, execution
 }
 
 /**
- * P1, P4: a run of several accounts exports each of them once, also if it starts twice, and fails only if one
- * of them fails.
+ * P1, P4: a run of several accounts exports each of them once, also if it starts twice. It fails only if one
+ * of them fails, or if it could not write their runs: then it starts none of them.
  */
-function wrongParents({ parents, ended }: Phase): string[] {
+function wrongParents({ scenario, faulty }: ScenarioRun, phase: Phase): string[] {
+  const { parents, ended } = phase;
   if (parents.length === 0) return [];
+  const isPlanned = ({ status, error }: Ended) => status === 'SUCCEEDED' || error === 'ExportIncomplete';
+  const isWithFaults = phase === faulty;
+  const unplanned = parents.filter((parent) => !isPlanned(parent));
+  const wrong = unplanned.filter(({ error = '', cause }) => {
+    const failure = parseFailure(cause);
+    return !isWithFaults || !isTyped(error, scenario) || failure?.error !== error || !failure.todo;
+  });
   const statuses = parents.map(({ status, error }) => error ?? status ?? 'not ended');
-  const unknown = statuses.filter((status) => !['SUCCEEDED', 'ExportIncomplete'].includes(status));
   const children = ended.map(({ execution }) => execution).join(' ');
   const isMissed =
     ended.some(({ status }) => status !== 'SUCCEEDED') && !statuses.includes('ExportIncomplete');
+  const started = unplanned.length < parents.length ? 1 : 0;
   return [
-    ...unknown.map((status) => `P4: a run of several accounts ended with ${status}`),
-    ...(ended.length === 1 ? [] : [`P1: ${ended.length} executions of one account: ${children}`]),
+    ...wrong.map(
+      ({ status, error, cause }) => `P4: a run of several accounts ended ${status} ${error} ${cause}`,
+    ),
+    ...(ended.length === started ? [] : [`P1: ${ended.length} executions of one account: ${children}`]),
     ...(isMissed ? [`P4: ${statuses} although ${children} failed`] : []),
   ];
 }

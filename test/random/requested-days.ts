@@ -121,11 +121,21 @@ export function wrongAnswers(
 /** Every run that failed has one line until its days have reports that were created since it began. */
 function wrongLines(
   words: string,
-  { runs, stateOf }: ExpectedDays,
+  { runs, unstarted, stateOf }: ExpectedDays,
   lines: readonly UnfinishedRun[],
 ): string[] {
   const open = runs.filter((run) => run.open.length > 0);
-  const unknown = lines.filter(({ execution }) => !open.some((run) => run.execution === execution));
+  const isUnstarted = ({ execution, missing, not_renewed }: UnfinishedRun) =>
+    unstarted.some(
+      (run) =>
+        run.open.length > 0 &&
+        run.open.length === missing + not_renewed &&
+        execution.startsWith(run.prefix) &&
+        !runs.some((started) => started.execution === execution),
+    );
+  const unknown = lines.filter(
+    (line) => !open.some(({ execution }) => execution === line.execution) && !isUnstarted(line),
+  );
   const wrong = open.flatMap(({ execution, open: days, mayBeAbsent }) => {
     const own = lines.filter((line) => line.execution === execution);
     if (own.length === 0 && mayBeAbsent) return [];
