@@ -170,9 +170,7 @@ function expectUnstarted(
 ): UnstartedRun[] {
   return parents.flatMap((parent) => {
     const { asked, began } = readPlan(parent);
-    const isPlanned = parent.events.some(
-      ({ type, state }) => type === 'StateExited' && state === 'PlanExport',
-    );
+    const isPlanned = parent.events.some(({ state }) => state === 'ExportAccounts');
     if (isPlanned) return [];
     const renewing = delivered.filter(({ created }) => created >= Date.parse(began));
     const isOpen = (day: string) => !renewing.some((report) => includes(report, day));
