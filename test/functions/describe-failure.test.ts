@@ -232,6 +232,8 @@ describe('DescribeFailure of an export whose windows did not fail', () => {
     const refused = caughtFrom(new InvalidInput('It has a fault.', { faults: ['name: is missing'] }));
     const { failure, written } = await failExport({ caught: refused, request: { account: '../acme' } });
     expect(failure).toMatchObject({ error: 'InvalidInput', faults: ['name: is missing'] });
-    expect([failure.account, failure.key, written]).toEqual([undefined, undefined, []]);
+    const { account, key } = failure;
+    expect({ account, key }).toEqual({ account: undefined, key: undefined });
+    expect(written).toEqual([]);
   });
 });

@@ -40,7 +40,7 @@ describe('ListAdvertisers', () => {
     const { list, objects, sandbox } = await startListing();
     const { advertisers, warnings, windows } = await list();
     expect(advertisers).toEqual({ key: KEY, count: 3 });
-    expect([warnings, windows]).toEqual([['one before'], [RANGE]]);
+    expect({ warnings, windows }).toEqual({ warnings: ['one before'], windows: [RANGE] });
     expect(JSON.parse(objects.get(KEY) ?? '')).toEqual({
       version: '1',
       execution: 'e-1',

@@ -90,7 +90,8 @@ it('46: a larger function gives DuckDB the memory that it has beyond the default
     const [row] = await database.query(`SELECT current_setting('memory_limit') AS bytes`);
     return row?.bytes;
   };
-  expect([await limitOf('1769'), await limitOf('2769')]).toEqual(['143.0 MiB', '1.0 GiB']);
+  expect(await limitOf('1769')).toBe('143.0 MiB');
+  expect(await limitOf('2769')).toBe('1.0 GiB');
   expect(await limitOf('1769', 201)).toBe('383.3 MiB');
 });
 

@@ -21,7 +21,7 @@ const GENERATE = (service: string) => `kms:GenerateDataKey ${ARN} ${through(serv
 describe('the key', () => {
   it('is rotated, and stays when the stack is deleted, but not when its creation is rolled back', () => {
     expect(key?.Properties.EnableKeyRotation).toBe(true);
-    expect([key?.DeletionPolicy, key?.UpdateReplacePolicy]).toEqual(['RetainExceptOnCreate', 'Retain']);
+    expect(key).toMatchObject({ DeletionPolicy: 'RetainExceptOnCreate', UpdateReplacePolicy: 'Retain' });
   });
 
   it('can be used by IAM policies of the account, and by the services that act without a role', () => {

@@ -17,7 +17,8 @@ function only(type: string) {
 }
 
 /** The policies of resources that hold data. */
-const KEPT = ['RetainExceptOnCreate', 'Retain'];
+const KEPT = { DeletionPolicy: 'RetainExceptOnCreate', UpdateReplacePolicy: 'Retain' };
+const REMOVED = { DeletionPolicy: 'Delete', UpdateReplacePolicy: 'Delete' };
 
 it.each([
   ['without a KMS key', {}],
@@ -98,7 +99,7 @@ describe('the bucket', () => {
   });
 
   it('stays when the stack is deleted, but not when its creation is rolled back', () => {
-    expect([bucket.DeletionPolicy, bucket.UpdateReplacePolicy]).toEqual(KEPT);
+    expect(bucket).toMatchObject(KEPT);
   });
 });
 
@@ -116,8 +117,7 @@ describe('the secrets', () => {
 
   it('of credentials stay without their account or stack, unless their creation is rolled back; tokens go', () => {
     for (const [id, { DeletionPolicy, UpdateReplacePolicy }] of secrets) {
-      const expected = id.endsWith('credential') ? KEPT : ['Delete', 'Delete'];
-      expect([DeletionPolicy, UpdateReplacePolicy], id).toEqual(expected);
+      expect({ DeletionPolicy, UpdateReplacePolicy }, id).toEqual(id.endsWith('credential') ? KEPT : REMOVED);
     }
   });
 

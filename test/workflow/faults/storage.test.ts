@@ -41,16 +41,17 @@ it('16, 17, 20: a download that leaves no part is repeated with a new URL, five 
 
   const endless = await download(50_000, { faults: ['storage status=404 times=always'] }, runExport);
   expectFailed(endless, 'CopyFailed');
-  expect([endless.callsTo('storage').length, endless.reports.length]).toEqual([5, 1]);
+  expect(endless.callsTo('storage')).toHaveLength(5);
+  expect(endless.reports).toHaveLength(1);
 });
 
 it('16, 18: a download that breaks off is resumed, and starts again if the file has changed since', async () => {
   const faults = [`storage cut_after=${11 * MiB}`, 'storage nth=2 changed'];
   const outcome = await download(11 * MiB + 500_000, { faults });
   expect(outcome.reports).toHaveLength(1);
-  const [first, second, third, ...others] = outcome.callsTo('storage').map(({ headers }) => headers);
-  expect([first?.range, third?.range, others]).toEqual([undefined, undefined, []]);
-  expect(second).toMatchObject({ range: `bytes=${8 * MiB}-`, 'if-match': expect.any(String) });
+  const downloads = outcome.callsTo('storage').map(({ headers }) => headers);
+  expect(downloads.map(({ range }) => range)).toEqual([undefined, `bytes=${8 * MiB}-`, undefined]);
+  expect(downloads[1]).toMatchObject({ 'if-match': expect.any(String) });
 });
 
 it('19: an expired URL is replaced, and then the report, also after a refused token (contract 2.3)', async () => {

@@ -178,7 +178,8 @@ describe('the reference has', () => {
     const [window] = splitRequest(request);
     const key = manifestKey(request, window as Window);
     expect(key).toMatch(/^exports\/account=acme\/export=daily-campaigns\//);
-    expect([key.startsWith(before), key.endsWith(after)]).toEqual([true, true]);
+    expect(key.slice(0, before.length)).toBe(before);
+    expect(key.endsWith(after)).toBe(true);
   });
 
   it('metrics of the dictionary with their units and types, and all dimensions', () => {
@@ -186,12 +187,12 @@ describe('the reference has', () => {
     for (const [unit, names, type, sum] of rows)
       for (const name of codeIn(names)) {
         const { unit: itsUnit, adds_up } = findMetric(name) ?? {};
-        expect([name, [itsUnit], [metricType(name)], adds_up]).toEqual([
+        expect({ name, unit: [itsUnit], type: [metricType(name)], adds_up }).toEqual({
           name,
-          codeIn(unit),
-          codeIn(type),
-          sum?.includes('yes'),
-        ]);
+          unit: codeIn(unit),
+          type: codeIn(type),
+          adds_up: sum?.includes('yes'),
+        });
       }
     const documented = rows.flatMap(([, names]) => codeIn(names));
     const missing = DICTIONARY.metrics

@@ -47,7 +47,7 @@ describe('an execution', () => {
     const states = { Do: { ...TASK, Catch, End: true }, Caught: fail };
     await using local = machine(states, () => Promise.reject(refused));
     const { status, error, cause } = await local.start('caught', { id: 7 }).result;
-    expect([status, error]).toEqual(['FAILED', 'Refused']);
+    expect({ status, error }).toEqual({ status: 'FAILED', error: 'Refused' });
     expect(JSON.parse(cause ?? '')).toEqual({
       errorType: 'Refused',
       errorMessage: 'no such report',
