@@ -79,7 +79,7 @@ afterAll(() => ended.disposeAsync());
 /** Spend per day in millionths, by date. */
 function spendPerDay(): [string, bigint][] {
   const days = [...expected].map(([day, { sums }]): [string, bigint] => [day, sums.spend ?? 0n]);
-  return days.sort(([one], [other]) => (one < other ? -1 : 1));
+  return days.sort(([first], [second]) => (first < second ? -1 : 1));
 }
 
 async function ask(sql: string): Promise<(readonly unknown[])[]> {

@@ -54,8 +54,8 @@ describe('a whole file', () => {
   const UNSTORABLE = ['', 'text/csv; x=\xe4', `text/csv; x=${'y'.repeat(3000)}`];
   test.each(
     UNSTORABLE,
-  )('with a content type that S3 cannot store, such as "%s", has a neutral one', async (given) => {
-    const head = { ...ETAG, 'Content-Type': given, 'Content-Length': '1' };
+  )('with a content type that S3 cannot store, such as "%s", has a neutral one', async (type) => {
+    const head = { ...ETAG, 'Content-Type': type, 'Content-Length': '1' };
     const { file } = await downloadFrom(answer(200, head, 'x'));
     expect(file?.content_type).toBe('application/octet-stream');
   });
@@ -66,8 +66,8 @@ describe('a whole file', () => {
     ['one', undefined],
     ['"o\x80e"', undefined],
     ['"a", "b"', undefined],
-  ])('with the ETag %s has the strong ETag %s', async (given, etag) => {
-    const { file } = await downloadFrom(answer(200, { ETag: given, 'Content-Length': '1' }, 'x'));
+  ])('with the ETag %s has the strong ETag %s', async (header, etag) => {
+    const { file } = await downloadFrom(answer(200, { ETag: header, 'Content-Length': '1' }, 'x'));
     expect(file?.etag).toBe(etag);
   });
 
@@ -325,6 +325,6 @@ test('an error of the receiver ends the download', async () => {
 test('the download ends when the time is up', async () => {
   const stopping = new AbortController();
   const write = () => stopping.abort() as undefined;
-  for (const given of [{ write, signal: stopping.signal }, { signal: AbortSignal.abort() }])
-    expect((await downloadFrom(OK, given)).error).toMatchObject({ name: 'CopyFailed' });
+  for (const conditions of [{ write, signal: stopping.signal }, { signal: AbortSignal.abort() }])
+    expect((await downloadFrom(OK, conditions)).error).toMatchObject({ name: 'CopyFailed' });
 });

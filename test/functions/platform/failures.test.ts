@@ -147,8 +147,8 @@ test.each([
   ['no place: a success without a header', answer(200, ID), undefined],
   ['no place: spaces, which could be an echo', answer(500, ID.replace('y', ' '), 'an id'), undefined],
   ['a long header, cut', answer(200, ID, 'x'.repeat(100_000)), 'x'.repeat(500)],
-])('the request_id comes from %s', (_, given, id) => {
-  expect(requestIdOf(given)).toBe(id);
+])('the request_id comes from %s', (_, response, id) => {
+  expect(requestIdOf(response)).toBe(id);
 });
 
 test.each([

@@ -111,8 +111,8 @@ describe('with the key', () => {
   });
 
   it('the state machine can encrypt its executions and child executions, and deliver their logs', () => {
-    const own = '["<WorkflowStateMachine>","<WorkflowStateMachine>/*"]';
-    const executions = `when {"ArnLike":{"kms:EncryptionContext:aws:states:stateMachineArn":${own}}}`;
+    const machine = '["<WorkflowStateMachine>","<WorkflowStateMachine>/*"]';
+    const executions = `when {"ArnLike":{"kms:EncryptionContext:aws:states:stateMachineArn":${machine}}}`;
     const logs = 'arn:<AWS::Partition>:logs:<AWS::Region>:<AWS::AccountId>:*';
     expect(allowed('WorkflowStateMachineRole')).toEqual([
       `kms:Decrypt ${ARN} ${executions}`,

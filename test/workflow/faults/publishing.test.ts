@@ -6,7 +6,7 @@ import { deliver, keysOf, shareWorkflow } from '../../support/run-export.ts';
 const workflow = await shareWorkflow({ shortTimeouts: true });
 
 async function failureReportOf(name: string): Promise<unknown> {
-  const [key] = (await keysOf(workflow, name)).filter((each) => each.endsWith('_failure.json'));
+  const [key] = (await keysOf(workflow, name)).filter((stored) => stored.endsWith('_failure.json'));
   return key && JSON.parse(String(await workflow.object(key)));
 }
 

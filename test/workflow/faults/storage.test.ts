@@ -26,7 +26,7 @@ async function download(bytes: number, conditions: Conditions, run = deliver): P
   return outcome;
 }
 
-it('16, 17, 20: a download that leaves no part is repeated with a new URL, five times at most', async () => {
+it('16, 17, 20: a download that leaves no part is repeated with a new URL', async () => {
   const faults = [
     ...['storage reset_after=20000', 'storage nth=2 cut_after=20000'],
     ...['storage nth=3 framing=close', 'storage nth=4 status=503'],
@@ -38,7 +38,9 @@ it('16, 17, 20: a download that leaves no part is repeated with a new URL, five 
   // The body that was cut was never visible.
   const stored = outcome.s3.filter(({ key, method }) => key === outcome.manifest?.key && method === 'PUT');
   expect(stored.map(({ status }) => status)).toEqual([200]);
+});
 
+it('20: a download that always fails is given up after five tries of one report', async () => {
   const endless = await download(50_000, { faults: ['storage status=404 times=always'] }, runExport);
   expectFailed(endless, 'CopyFailed');
   expect(endless.callsTo('storage')).toHaveLength(5);

@@ -73,7 +73,7 @@ test('a range has the bytes that the whole file has there', () => {
   const whole = Buffer.concat([...file.read()]);
   const ends = [0, 1, 3, 250, 150_000, 1_700_001, file.length - 13, file.length];
   for (const start of ends)
-    for (const end of ends.filter((each) => each >= start))
+    for (const end of ends.filter((candidate) => candidate >= start))
       expect(Buffer.concat([...file.read(start, end)]).equals(whole.subarray(start, end))).toBe(true);
 });
 

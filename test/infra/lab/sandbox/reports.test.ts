@@ -68,13 +68,13 @@ describe.each(Object.entries(HOSTS))('%s', (_host, startClient) => {
 });
 
 test('a credential for specific advertisers refuses others and names them (contract 5.5)', async () => {
-  const [granted, other] = [randomUUID(), randomUUID()];
+  const [granted, refused] = [randomUUID(), randomUUID()];
   const { create } = await startLocalClient({
-    advertiserIds: [granted, other],
+    advertiserIds: [granted, refused],
     credentials: [{ advertisers: [granted] }],
   });
   expect((await create({ advertiser_ids: [granted] })).status).toBe(201);
-  for (const id of [other, randomUUID()]) {
+  for (const id of [refused, randomUUID()]) {
     const { status, envelope } = await create({ advertiser_ids: [id] });
     expect(status).toBe(422);
     expect(envelope.detail?.validation?.[0]?.message).toContain(id);

@@ -72,8 +72,8 @@ test('a task has its whole time-out in real time at any speed, also inside a Map
   const slow = () => new Promise((resolve) => setTimeout(resolve, 50, 'done'));
   // At speed 1000, 50 ms are 50 s of the run's clock.
   const States: Definition['States'] = { Slow: { ...TASK, TimeoutSeconds: 1, End: true } };
-  const each = { Type: 'Map', ItemProcessor: { StartAt: 'Slow', States }, ItemsPath: '$', End: true };
-  await using local = machine({ Each: each }, slow);
+  const map = { Type: 'Map', ItemProcessor: { StartAt: 'Slow', States }, ItemsPath: '$', End: true };
+  await using local = machine({ Each: map }, slow);
   const execution = local.start('slow', ['a', 'b']);
   expect(await execution.result).toEqual({ status: 'SUCCEEDED', output: ['done', 'done'] });
   const done = execution.history.events.filter(
