@@ -80,7 +80,11 @@ function reportsOf({ lookBack, reports }: Omit<Series, 'growth'>) {
 }
 
 /** Writes what the sandbox would serve for each report of a series, and curates and publishes it. */
-async function deliver({ s3, store }: Tables, fields: (typeof EXPORTS)[number], { growth, ...series }: Series) {
+async function deliver(
+  { s3, store }: Tables,
+  fields: (typeof EXPORTS)[number],
+  { growth, ...series }: Series,
+) {
   const base = windowOf([]);
   const configured = { ...base.request, ...fields, ...FIELDS, advertiser_ids };
   const requests = { [fields.account]: requestHash(configured, TARGET) };

@@ -151,10 +151,7 @@ describe('CheckReady', () => {
   it('accepts any later snapshot of a list', async () => {
     const configured = (account: string) => ({ kind: 'list', name: 'daily', account, resource: 'campaigns' });
     const later = { start_date: '2026-11-26', end_date: '2026-11-27' };
-    const { checked } = await check(
-      { acme: [later] },
-      { configured, now: new Date('2026-11-26T08:00:00Z') },
-    );
+    const { checked } = await check({ acme: [later] }, { configured, now: new Date('2026-11-26T08:00:00Z') });
     expect(checked.status).toBe('done');
   });
 });

@@ -40,7 +40,9 @@ describe('the runbook has a section for', () => {
       return [heading, [...text.matchAll(/^- \*\*(\w+)\.\*\*/gm)].map(([, word]) => word)];
     });
     const headings = [...sectionsOf('Errors'), ...sectionsOf('Alarms')];
-    expect(structure.sort()).toEqual(headings.sort().map((name) => [name, ['Means', 'Look', 'Do', 'Escalate']]));
+    expect(structure.sort()).toEqual(
+      headings.sort().map((name) => [name, ['Means', 'Look', 'Do', 'Escalate']]),
+    );
   });
 
   it('all errors of AWS, with a row for each that the state machine retries and one for all others', () => {

@@ -54,9 +54,7 @@ export async function resumeOne(
   const [phase] = await runPhase(workflow, [input], { accounts: [of.account], prefix: of.prefix });
   if (!phase) return undefined;
   const answers = await askAll(workflow, { when: 'after resume', ...of, asked: [requested] }, phase);
-  const expected = days
-    .flatMap(({ expected: { runs } }) => runs)
-    .find((run) => run.execution === execution);
+  const expected = days.flatMap(({ expected: { runs } }) => runs).find((run) => run.execution === execution);
   const right = expected?.windows.map((window) => `${window.start_date}`).toSorted();
   const [{ events = [] } = {}] = workflow.executions.slice(before);
   const plan = events.find(({ type, state }) => type === 'StateExited' && state === 'PlanExport');

@@ -92,7 +92,9 @@ const times = fc.oneof(
 /** A fault of one of these endpoints at a random call, in the words of parseFault. */
 export function platformFault(endpoints: readonly string[]): fc.Arbitrary<string> {
   const what = fc.oneof(
-    ...endpoints.map((endpoint) => (FAULTS[endpoint] ?? fc.constant('')).map((fault) => `${endpoint} ${fault}`)),
+    ...endpoints.map((endpoint) =>
+      (FAULTS[endpoint] ?? fc.constant('')).map((fault) => `${endpoint} ${fault}`),
+    ),
   );
   return fc
     .tuple(what, fc.constantFrom(1, 1, 1, 2, 3, 4), times)

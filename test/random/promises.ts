@@ -45,7 +45,9 @@ function wrongObjects(sandbox: Sandbox, run: ScenarioRun, { objects, published }
     if (name === '_failure.json' || isRun(key) || isList(key)) return [];
     if (name === MANIFEST)
       return [...wrongManifest(published.get(key), key, file), ...wrongAdvertisers(sandbox, key, file)];
-    const siblings = [...objects.keys()].filter((sibling) => isData(sibling) && partsOf(sibling).folder === folder);
+    const siblings = [...objects.keys()].filter(
+      (sibling) => isData(sibling) && partsOf(sibling).folder === folder,
+    );
     if (siblings.length > 1) return [`P1: two objects of one window: ${siblings.join(' ')}`];
     if (!/^report\./.test(name)) return [];
     return isServed(sandbox, run, window, file) ? [] : [`P1: ${key} is not what was served`];

@@ -64,13 +64,15 @@ export async function runPhase(
   const phases = accounts.map(async (account): Promise<Phase> => {
     const ofAccount = all.filter(({ events }) => Object(events[0]?.input).account === account);
     const reports = exports.filter(({ fields, invalid }) => fields.kind === 'report' && !invalid);
-    const tables = [...new Map(reports.map((report) => [report.name, report]))].map(([exported, { fields }]) => {
-      const name = `${prefix}-${exported}`;
-      const histories = ofAccount.flatMap(({ execution, events }) =>
-        execution.startsWith(`${name}-`) ? [events] : [],
-      );
-      return readTable(workflow, { name, account, metrics: fields.metrics as string[] }, histories);
-    });
+    const tables = [...new Map(reports.map((report) => [report.name, report]))].map(
+      ([exported, { fields }]) => {
+        const name = `${prefix}-${exported}`;
+        const histories = ofAccount.flatMap(({ execution, events }) =>
+          execution.startsWith(`${name}-`) ? [events] : [],
+        );
+        return readTable(workflow, { name, account, metrics: fields.metrics as string[] }, histories);
+      },
+    );
     const [requested] = exports;
     const children = ofAccount.flatMap(({ execution, result }) =>
       requested ? [{ requested, execution, ...result }] : [],

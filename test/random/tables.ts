@@ -181,7 +181,9 @@ export function wrongDays(
   return [
     ...unknown.map((day) => `P7: ${name} has ${day}, which no report covers`),
     ...wrong,
-    ...(healthy ? differences : []).map((difference) => `P7: ${name}: check finds ${JSON.stringify(difference)}`),
+    ...(healthy ? differences : []).map(
+      (difference) => `P7: ${name}: check finds ${JSON.stringify(difference)}`,
+    ),
     ...notDone.map(({ report, problem }) => `P7: ${name} was not written from ${report.id}: ${problem}`),
   ];
 }

@@ -224,7 +224,10 @@ async function writeCredentials({ args, sandbox }: Folder) {
   const folder = dirname(args[args.indexOf('--credential') + 1] ?? '');
   const write = async (account: string, client_secret?: string) => {
     const credential = sandbox.credentials.find((candidate) => candidate.account === account);
-    const content = { client_id: credential?.clientId, client_secret: client_secret ?? credential?.clientSecret };
+    const content = {
+      client_id: credential?.clientId,
+      client_secret: client_secret ?? credential?.clientSecret,
+    };
     await writeFile(join(folder, `credential-${account}.json`), JSON.stringify(content), { mode: 0o600 });
   };
   for (const { account } of sandbox.credentials) await write(account);

@@ -34,7 +34,9 @@ test('a chunk may end in a part, at its end, or several parts later', async () =
   const suspended = await writer.suspend();
   expect(suspended).toEqual({ uploadId: 'u1', bytes: 50 });
   const texts = ['0123456789', 'abcdefghij', '0123456789', 'abcdefghij', '0123456789'];
-  expect(sent.toSorted(([first], [second]) => first - second)).toEqual(texts.map((text, at) => [at + 1, text]));
+  expect(sent.toSorted(([first], [second]) => first - second)).toEqual(
+    texts.map((text, at) => [at + 1, text]),
+  );
 });
 
 test('the third part waits until the first one is sent', async () => {

@@ -13,14 +13,19 @@ const request = {
 };
 
 function refusal(status: number, error: object, fields: object = {}) {
-  const text = JSON.stringify({ error: { request_id: firstId, doc_url: 'https://x.example/metrics', ...error } });
+  const text = JSON.stringify({
+    error: { request_id: firstId, doc_url: 'https://x.example/metrics', ...error },
+  });
   return refusedAdvertisers({ status, text }, { ...request, ...fields }, window, ids);
 }
 
 test.each([
   ['an object by field', { advertiser_ids: [`${secondId} is not granted`] }],
   ['an object by field and id', { advertiser_ids: { [secondId.toUpperCase()]: 'not granted' } }],
-  ['an object with other failures of no field', { advertiser_ids: [secondId], message: 'Validation failed.' }],
+  [
+    'an object with other failures of no field',
+    { advertiser_ids: [secondId], message: 'Validation failed.' },
+  ],
   ['a list of objects', [{ field: 'advertiser_ids[1]', message: `${secondId} has an invalid UUID format` }]],
   ['a list with places', [{ loc: ['body', 'advertiser_ids', 1], msg: 'unknown', input: secondId }]],
   ['a list of sentences', [`advertiser_ids: ${secondId} is unknown`]],
@@ -46,7 +51,10 @@ test.each([
 });
 
 test.each([
-  ['its message', { type: 'insufficient_scope', message: `Advertisers ${secondId} and ${firstId} are not yours.` }],
+  [
+    'its message',
+    { type: 'insufficient_scope', message: `Advertisers ${secondId} and ${firstId} are not yours.` },
+  ],
   ['its detail', { type: 'forbidden', message: 'No.', detail: { advertisers: [firstId, secondId] } }],
 ])('54: a 403 refuses the advertisers that %s names', (_, error) => {
   expect(refusal(403, error)).toEqual([firstId, secondId]);

@@ -141,8 +141,14 @@ describe('the functions', () => {
   it('have the memory of memory_mb, and CurateReport the time of curate_minutes', () => {
     const changes = { memory_mb: { CurateReport: 3_538, ExportList: 2_048 }, curate_minutes: 10 };
     const withChanges = resourcesOf(synthesizeStack(changes), 'AWS::Lambda::Function');
-    expect(withChanges.get('FunctionsCurateReport')?.Properties).toMatchObject({ MemorySize: 3_538, Timeout: 600 });
-    expect(withChanges.get('FunctionsExportList')?.Properties).toMatchObject({ MemorySize: 2_048, Timeout: 900 });
+    expect(withChanges.get('FunctionsCurateReport')?.Properties).toMatchObject({
+      MemorySize: 3_538,
+      Timeout: 600,
+    });
+    expect(withChanges.get('FunctionsExportList')?.Properties).toMatchObject({
+      MemorySize: 2_048,
+      Timeout: 900,
+    });
   });
 
   it.each([

@@ -103,7 +103,13 @@ describe('a table', () => {
   it('is of the name, also for accounts with other advertisers and runs, and columns in any order', () => {
     const metrics = ['clicks', 'spend'];
     const advertiser_ids = ['0b9d4c2a-86f1-4e57-a3c8-1d2e5f7a9b02'];
-    const reordered = { ...DAILY, accounts: ['globex'], advertiser_ids, metrics: metrics.toReversed(), runs: [] };
+    const reordered = {
+      ...DAILY,
+      accounts: ['globex'],
+      advertiser_ids,
+      metrics: metrics.toReversed(),
+      runs: [],
+    };
     const dated = { ...reordered, period: 'previous_month' };
     expect(faultsOf([{ ...DAILY, metrics }, dated])).toEqual([]);
   });

@@ -84,7 +84,10 @@ describe('schedules', () => {
     const advertiser_ids = Array.from({ length: 700 }, () => randomUUID());
     const accounts = Object.fromEntries(['a', 'b', 'c', 'd'].map((name) => [name, { advertiser_ids }]));
     const runs = [{ period: 'yesterday', schedule: 'rate(1 day)' }];
-    const ofManyAdvertisers = synthesizeStack({ accounts, exports: [{ name: 'daily', metrics: ['spend'], runs }] });
+    const ofManyAdvertisers = synthesizeStack({
+      accounts,
+      exports: [{ name: 'daily', metrics: ['spend'], runs }],
+    });
     const inputs = [...resourcesOf(ofManyAdvertisers, 'AWS::Scheduler::Schedule').values()].map(
       ({ Properties }) => JSON.parse(Properties.Target.Input).accounts.length,
     );

@@ -83,7 +83,10 @@ describe('the workgroup', () => {
   });
 
   it('encrypts results with the key of the stack', () => {
-    const [encrypted] = resourcesOf(synthesizeStack({ kms_key: 'create' }), 'AWS::Athena::WorkGroup').values();
+    const [encrypted] = resourcesOf(
+      synthesizeStack({ kms_key: 'create' }),
+      'AWS::Athena::WorkGroup',
+    ).values();
     const { ResultConfiguration } = encrypted?.Properties.WorkGroupConfiguration ?? {};
     expect(readable(ResultConfiguration.EncryptionConfiguration)).toEqual({
       EncryptionOption: 'SSE_KMS',
