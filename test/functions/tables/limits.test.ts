@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { expect, it, vi } from 'vitest';
 import { openDatabase } from '../../../functions/tables/database.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { AS_CSV, factsOf, type StageOptions, ROW, SCHEMA, stage } from './reports.ts';
+import { AS_CSV, factsOf, ROW, SCHEMA, type StageOptions, stage } from './reports.ts';
 
 const { signal } = new AbortController();
 const BODY = JSON.stringify([ROW]);

@@ -5,11 +5,11 @@ import {
   CSV,
   csvWith,
   factsOf,
-  type StageOptions,
   LINES,
   ROW,
   rowsWith,
   rowsWithJson,
+  type StageOptions,
   TEXT,
   withColumn,
 } from './reports.ts';

@@ -6,7 +6,6 @@ import {
   CSV,
   csvWith,
   factsOf,
-  type StageOptions,
   LINES,
   ROW,
   ROWS,
@@ -14,6 +13,7 @@ import {
   rowsWith,
   rowsWithJson,
   SCHEMA,
+  type StageOptions,
   TEXT,
   withColumn,
 } from './reports.ts';
