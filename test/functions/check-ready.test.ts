@@ -6,7 +6,7 @@ import { AccessRefused } from '../../functions/workflow/errors.ts';
 import type { ReadyCheck } from '../../functions/workflow/ready.ts';
 import { daysOf } from '../../functions/workflow/request/dates.ts';
 import type { Window } from '../../functions/workflow/state-parts.ts';
-import { SAID, shownDay, writeParquet } from '../support/ledger-rows.ts';
+import { LEDGER_FACTS, shownDay, writeParquet } from '../support/ledger-rows.ts';
 import { check, HALF, inputOf, OTHER_HALF, schemaOf, WINDOW } from '../support/ready.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -58,7 +58,7 @@ describe('CheckReady', () => {
   ])('of a table whose days are %s is %s', async (_, created, status) => {
     const schema = schemaOf();
     const report = { report_id: 'r', created_at: created, request_hash: schema.requests.acme ?? '' };
-    const held = { ...report, ledger: SAID };
+    const held = { ...report, ledger: LEDGER_FACTS };
     const days = daysOf(WINDOW).map((day, at) => [day, at === 3 ? shownDay({ held }) : shownDay(report)]);
     const file = join(temporaryDirectory(), 'month.parquet');
     await writeParquet(file, 'SELECT 1 AS spend', { days: JSON.stringify(Object.fromEntries(days)) });

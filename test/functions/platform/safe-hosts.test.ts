@@ -144,8 +144,8 @@ function resolveTo(resolved: readonly string[] | Error): void {
     dns.lookup = lookup;
     syncBuiltinESMExports();
   });
-  type Found = (error: Error | null, addresses?: readonly LookupAddress[]) => void;
-  const answer = (_name: string, _options: object, callback: Found) =>
+  type Callback = (error: Error | null, addresses?: readonly LookupAddress[]) => void;
+  const answer = (_name: string, _options: object, callback: Callback) =>
     resolved instanceof Error
       ? callback(resolved)
       : callback(
