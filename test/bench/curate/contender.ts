@@ -12,7 +12,7 @@ import { type ContenderInput, FIELDS, SCHEMA } from './report.ts';
 
 const TARGET = { platform: 'platform.example', revision: '2026-09-01' };
 
-/** Curates one report, in a process of its own. The objects are files of a folder. */
+/** Copies or curates a report, in a process of its own. The objects are files of a folder. */
 const { contender, path, crc32, objects, start_date, end_date, scratch } = JSON.parse(
   process.argv[2] ?? '',
 ) as ContenderInput;

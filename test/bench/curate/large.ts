@@ -24,7 +24,10 @@ const DAY_BYTES = 10e6;
  */
 export async function benchLarge(bytes: number, monthRows: number, rounds: number): Promise<void> {
   using folder = mkdtempDisposableSync(join(tmpdir(), 'bench-curate-'));
-  const measure = async (work: Pick<ContenderInput, 'contender' | 'path' | 'crc32' | 'objects'>, days: number) => {
+  const measure = async (
+    work: Pick<ContenderInput, 'contender' | 'path' | 'crc32' | 'objects'>,
+    days: number,
+  ) => {
     const scratch = join(folder.path, 'scratch');
     mkdirSync(scratch);
     const end_date = addDays(START, days);

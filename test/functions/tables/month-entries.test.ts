@@ -35,7 +35,12 @@ async function createStore(objects: Readonly<Record<string, object>>, rows = 3) 
   return { store, lengths, files };
 }
 
-const HELD_REPORT = { report_id: 's', created_at: '2026-11-02T00:00:00Z', request_hash: 'h', ledger: LEDGER_FACTS };
+const HELD_REPORT = {
+  report_id: 's',
+  created_at: '2026-11-02T00:00:00Z',
+  request_hash: 'h',
+  ledger: LEDGER_FACTS,
+};
 const HELD = { ...DAY, held: HELD_REPORT };
 const TABLE = { table: 'daily', account: 'acme' };
 
