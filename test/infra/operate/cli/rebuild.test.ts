@@ -61,13 +61,15 @@ describe('a damaged month', () => {
     expect(stderr).toContain(damageOf(KEY, 'No day would be lost.', folder.out));
   });
 
-  it.each([
+  it.each<{ damage: string; damaged: (object: Buffer) => Buffer }>([
     { damage: 'no bytes', damaged: () => Buffer.of() },
-    { damage: 'another footer', damaged: (object: Buffer) => object.fill('X', -40, -20) },
+    {
+      damage: 'another footer',
+      damaged: (object) => object.fill('X', object.length - 40, object.length - 20),
+    },
     {
       damage: 'other rows',
-      damaged: (object: Buffer) =>
-        object.fill(0xff, 4, object.length - 8 - object.readUInt32LE(object.length - 8)),
+      damaged: (object) => object.fill(0xff, 4, object.length - 8 - object.readUInt32LE(object.length - 8)),
     },
   ])('is named by check and query if it has $damage', async ({ damaged }) => {
     const { place, month } = await openMonth();
