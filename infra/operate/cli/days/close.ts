@@ -22,7 +22,7 @@ export function createCommand(): Command {
     .argument('[name]', 'an export (default: all that have a table)')
     .option('--account <name>', 'only this account')
     .option('--again', 'close it again: what it shows now counts from then on')
-    .option('--anyway', 'close it although days are missing or not final')
+    .option('--anyway', 'close it although days are missing, behind, held or not final')
     .addOption(option.json())
     .option('--local', 'work on the folder of local runs instead of the deployed bucket')
     .addOption(option.out())

@@ -8,7 +8,7 @@ import type { Outcome } from '../../executions/outcome.ts';
 import { loadConfig } from '../../place/config.ts';
 import { UsageError } from '../../place/errors.ts';
 import { inputOf } from '../../place/request.ts';
-import { type CommonOptions, examples, option } from '../options.ts';
+import { type CommonOptions, examples, LOCAL_GROUP, option } from '../options.ts';
 import { runLocal } from '../run/run-local.ts';
 import { asConfigured } from './configured-request.ts';
 import { startAndFollow } from './follow.ts';
@@ -20,7 +20,7 @@ export function createCommand(): Command {
     .addOption(option.json())
     .option('--local', 'finish a run of this machine')
     .addOption(option.out())
-    .addOption(option.speed())
+    .addOption(option.speed().helpGroup(LOCAL_GROUP))
     .addHelpText('after', examples('resume daily-campaigns-20261001-20261101-20261121T041500123Z'))
     .action(async (execution: string, options: CommonOptions & { readonly speed: number }) => {
       if (!options.local) return printOutcome(await resume(execution), options);
