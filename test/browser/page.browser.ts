@@ -61,7 +61,7 @@ test.each<[string, PageContents]>([
 ])('a page %s is accessible, asks for nothing, and fits the window', async (_, contents) => {
   const { page, url, seen } = await open(contents);
   await page.locator('details').evaluateAll((all) => {
-    for (const each of all) each.setAttribute('open', '');
+    for (const section of all) section.setAttribute('open', '');
   });
   for (const [colorScheme, width] of [
     ['light', PHONE],
@@ -69,8 +69,8 @@ test.each<[string, PageContents]>([
   ] as const) {
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize({ width, height: 800 });
-    const found = { colorScheme, width, ...(await inspect(page)) };
-    expect(found).toEqual({ colorScheme, width, violations: [], scrolls: false, scripts: 0 });
+    const inspected = { colorScheme, width, ...(await inspect(page)) };
+    expect(inspected).toEqual({ colorScheme, width, violations: [], scrolls: false, scripts: 0 });
   }
   expect(seen).toEqual([`request ${url}`]);
 });
@@ -188,8 +188,8 @@ async function inspect(page: Page) {
   // The page's policy does not apply to the protocol of the developer tools.
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate<AxeResults>('axe.run()');
-  const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).slice(0, 3)}`);
-  return { violations: found, scrolls, scripts };
+  const described = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).slice(0, 3)}`);
+  return { violations: described, scrolls, scripts };
 }
 
 /** Contents in which this text stands for each name that a person or the platform gives. */

@@ -16,5 +16,5 @@ it('a bucket with replaced and removed objects is empty afterwards', async () =>
   const { answer } = await callCustomResource(handler, 'Delete', { BucketName: BUCKET });
   expect(answer).toMatchObject({ Status: 'SUCCESS' });
   const { Versions, DeleteMarkers } = await s3.client.send(new ListObjectVersionsCommand({ Bucket: BUCKET }));
-  expect([Versions, DeleteMarkers]).toEqual([undefined, undefined]);
+  expect({ Versions, DeleteMarkers }).toEqual({ Versions: undefined, DeleteMarkers: undefined });
 });

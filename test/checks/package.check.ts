@@ -238,10 +238,12 @@ it('the construct takes a bucket, a key, a topic and a VPC of the app, and makes
 it('its template is that of the repository, byte for byte', async () => {
   const ours = join(folder, 'ours');
   await run(ROOT, 'npx', ...SYNTH, '--output', ours);
-  const [built, own] = [join(app, 'check.out'), ours].map((out) => templateIn(out, 'ad-report-export'));
+  const [built, repository] = [join(app, 'check.out'), ours].map((out) =>
+    templateIn(out, 'ad-report-export'),
+  );
   // Shows what differs, in a few lines.
-  expect(built?.Resources).toEqual(own?.Resources);
-  expect(built?.text === own?.text).toBe(true);
+  expect(built?.Resources).toEqual(repository?.Resources);
+  expect(built?.text === repository?.text).toBe(true);
 });
 
 it.each([

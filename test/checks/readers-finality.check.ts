@@ -75,12 +75,16 @@ function reportsOf({ lookBack, reports }: Omit<Series, 'growth'>) {
     return { ...report, window, created, copied_at };
   });
   // A second file of a window would replace the first one.
-  const byWindow = new Map(all.map((each) => [JSON.stringify(each.window), each]));
-  return [...byWindow.values()].sort((one, other) => (one.copied_at < other.copied_at ? -1 : 1));
+  const byWindow = new Map(all.map((report) => [JSON.stringify(report.window), report]));
+  return [...byWindow.values()].sort((first, second) => (first.copied_at < second.copied_at ? -1 : 1));
 }
 
 /** Writes what the sandbox would serve for each report of a series, and curates and publishes it. */
-async function deliver({ s3, store }: Tables, fields: (typeof EXPORTS)[number], { growth, ...own }: Series) {
+async function deliver(
+  { s3, store }: Tables,
+  fields: (typeof EXPORTS)[number],
+  { growth, ...series }: Series,
+) {
   const base = windowOf([]);
   const configured = { ...base.request, ...fields, ...FIELDS, advertiser_ids };
   const requests = { [fields.account]: requestHash(configured, TARGET) };
@@ -88,7 +92,7 @@ async function deliver({ s3, store }: Tables, fields: (typeof EXPORTS)[number], 
   const catalog = { getTable: async () => schema };
   const limits = { maxBytes: 1e8, millisecondsLeft: () => 1e6, hasTables: true };
   const dependencies = { store, catalog, target: TARGET, ...TARGET, ...limits, now: () => new Date(END) };
-  for (const { window, created, copied_at, gap, accept_empty, ...of } of reportsOf(own)) {
+  for (const { window, created, copied_at, gap, accept_empty, ...of } of reportsOf(series)) {
     const request = { ...configured, accept_empty, ...(of.request === 0 && { advertiser_ids: others }) };
     const rowsOn = (day: string) => (day === addDays(window.start_date, gap) ? 0 : 6);
     const copy = async (part: Window) => {

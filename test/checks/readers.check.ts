@@ -79,7 +79,7 @@ afterAll(() => ended.disposeAsync());
 /** Spend per day in millionths, by date. */
 function spendPerDay(): [string, bigint][] {
   const days = [...expected].map(([day, { sums }]): [string, bigint] => [day, sums.spend ?? 0n]);
-  return days.sort(([one], [other]) => (one < other ? -1 : 1));
+  return days.sort(([first], [second]) => (first < second ? -1 : 1));
 }
 
 async function ask(sql: string): Promise<(readonly unknown[])[]> {
@@ -120,7 +120,7 @@ describe('the event of an export', () => {
     const [{ code = '' } = {}] = blocksOf('REQUESTS.md', '## Events');
     const { events } = workflow.bus;
     const matched = events.filter((event) => isMatch(JSON.parse(code), event));
-    expect([events.length, matched.length]).toEqual([4, 3]);
+    expect({ sent: events.length, matched: matched.length }).toEqual({ sent: 4, matched: 3 });
     const { bucket, windows } = Object(matched[0]).detail;
     const key = `start_date=${FIRST.start_date}/end_date=${FIRST.end_date}/report.json`;
     expect({ bucket, windows }).toMatchObject({

@@ -76,8 +76,8 @@ async function invoke({ file, name, arn, environment }: FunctionSpec, event: obj
 it.each(
   functions.map((spec) => [spec.environment.STEP, spec] as const),
 )("%s: the bundle loads in AWS's runtime client, which reports its error by name", async (_, spec) => {
-  const { result, body } = await invoke(spec, { state: 'no state' });
-  expect([result, body]).toMatchObject(['error', { errorType: '$ZodError' }]);
+  const answer = await invoke(spec, { state: 'no state' });
+  expect(answer).toMatchObject({ result: 'error', body: { errorType: '$ZodError' } });
 });
 
 it("PlanExport returns its plan through AWS's runtime client", async () => {
@@ -85,8 +85,8 @@ it("PlanExport returns its plan through AWS's runtime client", async () => {
   if (!spec) throw new Error('There is no PlanExport');
   const state = { execution: 'e', started_at: '2026-11-21T06:00:00Z', request: NORMALIZED_REPORT };
   await using s3 = await startTestS3();
-  const { result, body } = await invoke(spec, { state }, s3);
-  expect([result, body]).toMatchObject(['response', { windows: [expect.anything()] }]);
+  const answer = await invoke(spec, { state }, s3);
+  expect(answer).toMatchObject({ result: 'response', body: { windows: [expect.anything()] } });
 });
 
 /** npm looks for glibc in the script ldd, and then in a report of its Node. A Mac has neither. */

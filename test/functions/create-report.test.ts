@@ -80,30 +80,30 @@ describe('CreateReport', () => {
       return { ...started, create, asked };
     }
 
-    const [one = '', two = '', three = ''] = EXAMPLE_ADVERTISERS;
+    const [firstId = '', secondId = '', thirdId = ''] = EXAMPLE_ADVERTISERS;
 
     it.each([
       ['422', []],
-      ['403', [`create status=403 set.error.message="Advertiser ${two.toUpperCase()} is not yours."`]],
+      ['403', [`create status=403 set.error.message="Advertiser ${secondId.toUpperCase()} is not yours."`]],
     ])('54: leaves out what a %s names, once, with a warning', async (_, faults) => {
       const { create, asked } = await startForAll({
-        refusedAdvertisers: faults.length > 0 ? [] : [two],
+        refusedAdvertisers: faults.length > 0 ? [] : [secondId],
         faults,
       });
       const { advertisers, warnings, status } = await create();
       expect(status).toBe('pending');
-      expect(advertisers).toEqual({ key: KEY, count: 2, refused: { count: 1, advertiser_ids: [two] } });
+      expect(advertisers).toEqual({ key: KEY, count: 2, refused: { count: 1, advertiser_ids: [secondId] } });
       expect(warnings).toEqual([
-        `the platform refused 1 advertiser of its own list, so the report is without: ${two}`,
+        `the platform refused 1 advertiser of its own list, so the report is without: ${secondId}`,
       ]);
       expect(asked()).toEqual([
-        [one, two, three],
-        [one, three],
+        [firstId, secondId, thirdId],
+        [firstId, thirdId],
       ]);
     });
 
     it('54: names the first of very many refused advertisers', async () => {
-      const all = Array.from({ length: 50 }, (_, at) => one.replace(/..$/, String(at + 10)));
+      const all = Array.from({ length: 50 }, (_, at) => firstId.replace(/..$/, String(at + 10)));
       const { create } = await startForAll({ refusedAdvertisers: all.slice(1), advertiserIds: all });
       const { warnings, advertisers } = await create();
       const [warning = ''] = warnings;
@@ -126,14 +126,15 @@ describe('CreateReport', () => {
     });
 
     it.each([
-      ['all', [one, two, three], [], 1],
-      ['another one then', [two], ['create nth=2 status=422'], 2],
+      ['all', [firstId, secondId, thirdId], [], 1],
+      ['another one then', [secondId], ['create nth=2 status=422'], 2],
       ['none by name', [], ['create status=422'], 1],
-      ['the revision, and names an advertiser', [], [`create status=400 set.error.message=${two}`], 1],
+      ['the revision, and names an advertiser', [], [`create status=400 set.error.message=${secondId}`], 1],
     ])('54: fails with the error of the platform if it refuses %s', async (_, refused, faults, calls) => {
       const { create, asked, sandbox } = await startForAll({ refusedAdvertisers: refused, faults });
       await expect(create()).rejects.toMatchObject({ name: 'RequestRefused' });
-      expect([asked().length, sandbox.reports()]).toEqual([calls, []]);
+      expect(asked()).toHaveLength(calls);
+      expect(sandbox.reports()).toEqual([]);
     });
   });
 });

@@ -43,9 +43,9 @@ interface Conditions {
 }
 
 /** Curates the report, and returns what is known then and the keys that were opened and written. */
-async function curate({ table = () => SCHEMA, month, reading, ...given }: Conditions = {}) {
+async function curate({ table = () => SCHEMA, month, reading, ...conditions }: Conditions = {}) {
   const calls: string[] = [];
-  const { checksum = state.object.crc32, maxBytes = 1e6, seconds = 900, replaced_copies = 0 } = given;
+  const { checksum = state.object.crc32, maxBytes = 1e6, seconds = 900, replaced_copies = 0 } = conditions;
   const store = {
     getFile: async (key: string, path: string, signal: AbortSignal, version?: string) => {
       if (key !== state.object.key) return month?.();
@@ -57,7 +57,7 @@ async function curate({ table = () => SCHEMA, month, reading, ...given }: Condit
     putFile: async (key: string) => calls.push(`put ${key}`) > 0,
   };
   const catalog = { getTable: async () => table() };
-  vi.stubEnv('TMPDIR', given.temporary ?? temporaryDirectory());
+  vi.stubEnv('TMPDIR', conditions.temporary ?? temporaryDirectory());
   const after = await curateReport(
     { ...state, replaced_copies },
     { store, catalog, target, maxBytes, millisecondsLeft: () => 1000 * seconds },
@@ -81,11 +81,11 @@ describe('CurateReport', () => {
   const lacks = fail(new AccessRefused('AWS refused to read table daily. The role needs glue:GetTable.'));
   const lacksMessage = /^table daily is not written: .*glue:GetTable; see TableProblems in infra/;
   const full = fail(new TableProblem('the file needs more storage'));
-  const other = () => ({ ...SCHEMA, requests: { acme: 'another' } });
+  const another = () => ({ ...SCHEMA, requests: { acme: 'another' } });
   it.each<[string, Conditions, RegExp, boolean]>([
     ['41: Glue refuses', { table: lacks }, lacksMessage, true],
     ['42: there is no table', { table: () => undefined }, /no such table/, false],
-    ['42: another request is configured', { table: other }, /the request differs/, false],
+    ['42: another request is configured', { table: another }, /the request differs/, false],
     ['46: the storage is full', { month: full }, /not written.*storage; see/, true],
   ])('counts the rows, writes no day and warns if %s', async (_, conditions, warning, isProblem) => {
     const { after, calls } = await curate(conditions);

@@ -133,14 +133,14 @@ describe('DescribeFailure of an export whose windows failed', () => {
   });
 
   it('says only what happened if there is one window', async () => {
-    const one = { windows: createWindows(1), results: [failed(reportOf(0))] };
-    const { failure } = await failExport({ ...planned, ...one });
+    const single = { windows: createWindows(1), results: [failed(reportOf(0))] };
+    const { failure } = await failExport({ ...planned, ...single });
     expect(failure.happened).toBe('Window 0 is stuck.');
   });
 
   it('is ExportIncomplete if the windows failed with different errors', async () => {
-    const other = { error: 'RequestRefused', todo: 'Correct it.', faults: ['f1'] };
-    const results = [failed(reportOf(0)), failed(reportOf(1, other)), failed(reportOf(2))];
+    const refusal = { error: 'RequestRefused', todo: 'Correct it.', faults: ['f1'] };
+    const results = [failed(reportOf(0)), failed(reportOf(1, refusal)), failed(reportOf(2))];
     const { failure } = await failExport({ ...planned, results });
     expect(failure).toMatchObject({
       error: 'ExportIncomplete',
@@ -188,8 +188,8 @@ describe('DescribeFailure of an export whose windows failed', () => {
   it('31: logs each report that could not be written, and still describes the failure', async () => {
     const { dependencies, lines } = createFailureDependencies();
     const store = { putJson: () => Promise.reject(new TypeError('quotes a secret')), bucket: 'b' };
-    const one = { caught: incomplete, ...planned, windows: createWindows(1), results: [] };
-    const described = await describeFailure(one, { ...dependencies, store });
+    const state = { caught: incomplete, ...planned, windows: createWindows(1), results: [] };
+    const described = await describeFailure(state, { ...dependencies, store });
     expect(described).toMatchObject({ failure: { windows_failed: 1, error: 'StepFunctions.TaskFailed' } });
     const key = `${PREFIX}start_date=2026-01-01/end_date=2026-01-02/_failure.json`;
     expect(lines.map(({ fields }) => fields)).toEqual([
@@ -232,6 +232,8 @@ describe('DescribeFailure of an export whose windows did not fail', () => {
     const refused = caughtFrom(new InvalidInput('It has a fault.', { faults: ['name: is missing'] }));
     const { failure, written } = await failExport({ caught: refused, request: { account: '../acme' } });
     expect(failure).toMatchObject({ error: 'InvalidInput', faults: ['name: is missing'] });
-    expect([failure.account, failure.key, written]).toEqual([undefined, undefined, []]);
+    const { account, key } = failure;
+    expect({ account, key }).toEqual({ account: undefined, key: undefined });
+    expect(written).toEqual([]);
   });
 });

@@ -20,7 +20,7 @@ describe('2: a credential that the platform refused', () => {
     const accepted = { ...dependencies, requestToken: start().dependencies.requestToken };
     const { token } = await getToken(plan, accepted);
     expect(await getToken(window, dependencies)).toMatchObject({ token });
-    expect([asked.length, issued()]).toEqual([2, 0]);
+    expect({ asked: asked.length, issued: issued() }).toEqual({ asked: 2, issued: 0 });
   });
 
   it('is requested again once another credential is stored', async () => {
@@ -35,10 +35,10 @@ describe('2: a credential that the platform refused', () => {
   it('is cached once, however many exports use it: a secret has room for about 100 versions a day', async () => {
     const { dependencies, plan, versions, asked, setCredential } = clientRevoked();
     for (const _ of [1, 2, 3]) await expect(getToken(plan, dependencies)).rejects.toMatchObject(failed);
-    expect([asked.length, versions.length]).toEqual([3, 1]);
+    expect({ asked: asked.length, versions: versions.length }).toEqual({ asked: 3, versions: 1 });
     setCredential({ client_id: 'client', client_secret: 'canary-corrected' });
     for (const _ of [1, 2]) await expect(getToken(plan, dependencies)).rejects.toMatchObject(failed);
-    expect([asked.length, versions.length]).toEqual([5, 2]);
+    expect({ asked: asked.length, versions: versions.length }).toEqual({ asked: 5, versions: 2 });
   });
 
   it('does not affect the tokens of other scopes', async () => {

@@ -38,8 +38,8 @@ describe('GetToken', () => {
     expect(renewed.token).toMatchObject({ version: 'v2', unproven: true });
     expect(renewed).not.toHaveProperty('caught');
     // Another window had the same token.
-    const other = await getToken({ ...authorized, caught: refused }, dependencies);
-    expect(other.token).toEqual(renewed.token);
+    const again = await getToken({ ...authorized, caught: refused }, dependencies);
+    expect(again.token).toEqual(renewed.token);
     expect(issued()).toBe(2);
   });
 

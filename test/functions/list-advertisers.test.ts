@@ -40,7 +40,7 @@ describe('ListAdvertisers', () => {
     const { list, objects, sandbox } = await startListing();
     const { advertisers, warnings, windows } = await list();
     expect(advertisers).toEqual({ key: KEY, count: 3 });
-    expect([warnings, windows]).toEqual([['one before'], [RANGE]]);
+    expect({ warnings, windows }).toEqual({ warnings: ['one before'], windows: [RANGE] });
     expect(JSON.parse(objects.get(KEY) ?? '')).toEqual({
       version: '1',
       execution: 'e-1',
@@ -73,7 +73,7 @@ describe('ListAdvertisers', () => {
     expect(await list({ execution: 'e-3' })).toMatchObject({ advertisers, newcomers });
     deliver('2026-11-01', '2026-11-02', LATER);
     expect(await list({ execution: 'e-4' })).toMatchObject({ advertisers, newcomers: undefined });
-    expect([...objects.keys()].filter((each) => each.includes('_advertisers'))).toEqual([KEY, LATER]);
+    expect([...objects.keys()].filter((key) => key.includes('_advertisers'))).toEqual([KEY, LATER]);
   });
 
   it('54: names no newcomer that any manifest has, whatever its window', async () => {

@@ -275,10 +275,10 @@ describe('PlanExport of several accounts', () => {
     const { accounts: __, ...asked } = scheduled;
     expect(plan).toEqual({ execution: 'e', started_at, request: asked, max_accounts: 10 });
     expect(accounts).toEqual(
-      facts.map((each) => ({
-        account: each.account,
-        name: expect.stringMatching(new RegExp(`^daily-${each.account}-[0-9a-f]{16}$`)),
-        facts: each,
+      facts.map((ofAccount) => ({
+        account: ofAccount.account,
+        name: expect.stringMatching(new RegExp(`^daily-${ofAccount.account}-[0-9a-f]{16}$`)),
+        facts: ofAccount,
       })),
     );
   });

@@ -96,7 +96,7 @@ describe('PublishExport', () => {
       ...fields,
       window: windowFrom(`${1900 + at}-10-02`),
       key: fields.key + key,
-      warnings: Array.from({ length: 7 }, (_, other) => `${at} ${other} ${'w'.repeat(90)}`),
+      warnings: Array.from({ length: 7 }, (_, number) => `${at} ${number} ${'w'.repeat(90)}`),
     }));
     const windows = results.map(({ window }) => window);
     const { result } = await publish(results, { windows });
@@ -144,10 +144,10 @@ describe('PublishExport', () => {
   it('sums up the days that its windows restated and held, and shows each warning once', async () => {
     const held = { held: 3, first_held: '2026-10-02', last_held: '2026-10-09' };
     const some = { restated: 2, first_restated: '2026-10-05', last_restated: '2026-10-07', held: 0 };
-    const one = { restated: 1, first_restated: '2026-10-01', last_restated: '2026-10-01' };
+    const single = { restated: 1, first_restated: '2026-10-01', last_restated: '2026-10-01' };
     const { result } = await publish([
       { ...delivered('2026-10-01'), ...some, warnings: ['w', 'of a window'] },
-      { ...delivered('2026-10-02'), ...one, ...held, warnings: ['of a window'] },
+      { ...delivered('2026-10-02'), ...single, ...held, warnings: ['of a window'] },
     ]);
     const restated = { restated: 3, first_restated: '2026-10-01', last_restated: '2026-10-07' };
     expect(result).toMatchObject({ ...restated, ...held, warnings: ['w', 'of a window'] });
@@ -198,7 +198,9 @@ describe('PublishExport', () => {
   it('leaves out the number of rows if no window was missing', async () => {
     const { result, removed } = await publish(undefined, { windows: [], already_delivered: 2 });
     expect(result).toMatchObject({ windows: [], already_delivered: 2, bytes: 0 });
-    expect([result.rows, result.empty, removed]).toEqual([undefined, undefined, ['e']]);
+    const { rows, empty } = result;
+    expect({ rows, empty }).toEqual({ rows: undefined, empty: undefined });
+    expect(removed).toEqual(['e']);
   });
 
   it.each([

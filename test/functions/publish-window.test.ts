@@ -92,30 +92,39 @@ describe('PublishWindow', () => {
 
   it('writes what CurateReport found into the manifest, and passes restated and held days on', async () => {
     const table_problem = `column spend: ${'x'.repeat(500)}`;
-    const found = { ...curated, table_problem };
-    const { result, manifest: written } = await publish(savedWindow({ curated: found }));
-    expect(written).toEqual({ ...manifest, ...found });
+    const curation = { ...curated, table_problem };
+    const { result, manifest: written } = await publish(savedWindow({ curated: curation }));
+    expect(written).toEqual({ ...manifest, ...curation });
     const { name, days, kept, ...changes } = table;
     expect(result).toEqual({ ...delivered, report_id: 'r1', ...changes, table_problem: expect.any(String) });
     expect(result.table_problem).toMatch(/^column spend: x+/);
     expect(result.table_problem.length).toBeLessThanOrEqual(300);
   });
 
-  it('delivers the file of a dead CurateReport, and warns', async () => {
-    const Cause = JSON.stringify({ errorMessage: 'Task timed out after 900.00 seconds' });
-    const caught = { Error: 'Sandbox.Timedout', Cause };
+  describe('after a CurateReport that died', () => {
+    const caught = {
+      Error: 'Sandbox.Timedout',
+      Cause: JSON.stringify({ errorMessage: 'Task timed out after 900.00 seconds' }),
+    };
     const saved = savedWindow({ caught, warnings: ['of the request'], export_warnings: 1 });
-    const { result, manifest: written } = await publish(saved);
     const warning =
       'the rows were not read, or the table may lack days (Sandbox.Timedout): Task timed out after 900.00 seconds';
-    expect(written.warnings).toEqual(['of the request', warning]);
-    expect(result.warnings).toEqual([warning]);
-    expect([written.table_problem, result.table_problem]).toEqual([warning, warning]);
+
+    it('delivers the file, warns, and has a table problem', async () => {
+      const { result, manifest: written } = await publish(saved);
+      expect(written).toMatchObject({ warnings: ['of the request', warning], table_problem: warning });
+      expect(result).toMatchObject({ warnings: [warning], table_problem: warning });
+    });
 
     const untabled = { ...saved, request: { ...saved.request, table: false as const } };
-    const others = [await publish(untabled), await publish(saved, undefined, false, false)];
-    for (const { result: other } of others)
-      expect([other.warnings, other.table_problem]).toEqual([[warning], undefined]);
+    it.each([
+      ['export', () => publish(untabled)],
+      ['stack', () => publish(saved, undefined, false, false)],
+    ])('warns, and has no table problem if the %s has no table', async (_, deliver) => {
+      const { result } = await deliver();
+      expect(result.warnings).toEqual([warning]);
+      expect(result.table_problem).toBeUndefined();
+    });
   });
 
   it("61: has no table problem if the platform's total was not read", async () => {
@@ -137,7 +146,8 @@ describe('PublishWindow', () => {
   it('writes the manifest where there is none, or one of an older report', async () => {
     const key = `${PREFIX}_manifest.json`;
     const first = await publish(savedWindow());
-    expect([first.calls, first.manifest]).toEqual([[[key, 'absent']], manifest]);
+    expect(first.calls).toEqual([[key, 'absent']]);
+    expect(first.manifest).toEqual(manifest);
     const older = { ...first.manifest, report_created_at: '2026-11-20T05:00:00.000Z' };
     const { calls } = await publish(savedWindow(), older);
     expect(calls).toEqual([[key, { text: JSON.stringify(older), etag: 'tag' }]]);

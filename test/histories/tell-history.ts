@@ -52,7 +52,7 @@ interface Telling {
   isChanged: boolean;
 }
 
-/** Leaves in a folder what the history's events leave, with the project's own commands, and asks `missing`. */
+/** Leaves in a folder what the history's events leave, with the project's commands, and asks `missing`. */
 export async function tellHistory({ timeZone, first, days, events }: History): Promise<ToldHistory> {
   await using ended = new AsyncDisposableStack();
   const folder = await openFolder((close) => void ended.defer(close));
@@ -95,8 +95,8 @@ function describeStates(
 ): string[] {
   if (!ranges) return [`No day was asked for yet: ${stdout.trim()}`];
   const stateOf = (day: string) => {
-    const found = ranges.find(({ start_date, end_date }) => start_date <= day && day < end_date);
-    return found ? [found.state, found.reason && `(${found.reason})`].filter(Boolean).join(' ') : 'there';
+    const shown = ranges.find(({ start_date, end_date }) => start_date <= day && day < end_date);
+    return shown ? [shown.state, shown.reason && `(${shown.reason})`].filter(Boolean).join(' ') : 'there';
   };
   return [
     ...daysOf(range).map((day) => `${day}: ${stateOf(day)}`),

@@ -19,8 +19,8 @@ const runbook = readFileSync(new URL('../../infra/RUNBOOK.md', import.meta.url),
 /** The headings of a chapter's sections. */
 function sectionsOf(chapter: string): string[] {
   const [, text = ''] = runbook.split(`\n## ${chapter}\n`);
-  const [own = ''] = text.split(/\n## /);
-  return [...own.matchAll(/^### (.+)$/gm)].map(([, heading = '']) => heading);
+  const [content = ''] = text.split(/\n## /);
+  return [...content.matchAll(/^### (.+)$/gm)].map(([, heading = '']) => heading);
 }
 
 /** The anchors of the headings, and of the rows of a table. */
@@ -36,11 +36,13 @@ describe('the runbook has a section for', () => {
 
   it('each of our errors and each alarm, which says the same four things', () => {
     const sections = [...runbook.matchAll(/^### (.+)\n([^#]*(?:#(?!#)[^#]*)*)/gm)];
-    const said = sections.map(([, heading = '', text = '']) => {
+    const structure = sections.map(([, heading = '', text = '']) => {
       return [heading, [...text.matchAll(/^- \*\*(\w+)\.\*\*/gm)].map(([, word]) => word)];
     });
     const headings = [...sectionsOf('Errors'), ...sectionsOf('Alarms')];
-    expect(said.sort()).toEqual(headings.sort().map((name) => [name, ['Means', 'Look', 'Do', 'Escalate']]));
+    expect(structure.sort()).toEqual(
+      headings.sort().map((name) => [name, ['Means', 'Look', 'Do', 'Escalate']]),
+    );
   });
 
   it('all errors of AWS, with a row for each that the state machine retries and one for all others', () => {

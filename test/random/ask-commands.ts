@@ -28,11 +28,11 @@ export async function askAll(
     asked.map((requested) => ({ account, name: `${prefix}-${requested.name}`, requested, emptied })),
   );
   const days: RequestedDays[] = [];
-  for (const each of all) {
-    const read = await readDays(workflow, each, idsFor(each.requested, workflow), phase);
+  for (const exported of all) {
+    const read = await readDays(workflow, exported, idsFor(exported.requested, workflow), phase);
     if (read) days.push(read);
   }
-  return { days, wrong: days.flatMap((each) => wrongAnswers(when, each)) };
+  return { days, wrong: days.flatMap((requested) => wrongAnswers(when, requested)) };
 }
 
 /** Resumes a run that did not finish, as the command that its line has does. */
@@ -54,7 +54,7 @@ export async function resumeOne(
   const [phase] = await runPhase(workflow, [input], { accounts: [of.account], prefix: of.prefix });
   if (!phase) return undefined;
   const answers = await askAll(workflow, { when: 'after resume', ...of, asked: [requested] }, phase);
-  const expected = days.flatMap((each) => each.expected.runs).find((run) => run.execution === execution);
+  const expected = days.flatMap(({ expected: { runs } }) => runs).find((run) => run.execution === execution);
   const right = expected?.windows.map((window) => `${window.start_date}`).toSorted();
   const [{ events = [] } = {}] = workflow.executions.slice(before);
   const plan = events.find(({ type, state }) => type === 'StateExited' && state === 'PlanExport');

@@ -63,13 +63,13 @@ export async function expectDays(
   { objects, tables }: Pick<Phase, 'objects' | 'tables'>,
 ): Promise<ExpectedDays> {
   const { out, bucket, executions } = workflow;
-  const delivered = [...objects].flatMap((each) => readDelivered(each, account, name));
+  const delivered = [...objects].flatMap((object) => readDelivered(object, account, name));
   const shown = await shownDays(join(out, bucket, 'tables', name), account);
-  const table = tables.find((each) => each.name === name);
+  const table = tables.find((candidate) => candidate.name === name);
   const { kind, metrics } = requested.fields;
   const stateOf = (day: string): DayState => {
     const newest = delivered
-      .filter((each) => includes(each, day))
+      .filter((delivery) => includes(delivery, day))
       .toSorted(byAge)
       .at(-1);
     const isReport = kind === 'report';
@@ -90,7 +90,7 @@ export async function expectDays(
     if (isHeld && byAge(newest, known) === 0) return 'held';
     return newest.metrics === String(metrics) ? 'there' : 'older';
   };
-  const own = executions.filter(({ events }) => {
+  const ofExport = executions.filter(({ events }) => {
     const { account: of, name: named } = Object(events[0]?.input);
     return of === account && named === name;
   });
@@ -100,7 +100,7 @@ export async function expectDays(
   });
   return {
     stateOf,
-    runs: expectRuns(own, delivered, kind === 'list'),
+    runs: expectRuns(ofExport, delivered, kind === 'list'),
     unstarted: expectUnstarted(parents, delivered, `${name}-${account}-`),
   };
 }
@@ -130,9 +130,9 @@ function newestRead(shown: ShownDays, day: string) {
 
 type Version = Pick<Delivered, 'id' | 'created'>;
 
-function byAge(one: Version, other: Version): number {
-  if (one.created !== other.created) return one.created - other.created;
-  return one.id === other.id ? 0 : one.id < other.id ? -1 : 1;
+function byAge(first: Version, second: Version): number {
+  if (first.created !== second.created) return first.created - second.created;
+  return first.id === second.id ? 0 : first.id < second.id ? -1 : 1;
 }
 
 function includes({ start_date, end_date }: DateRange, day: string): boolean {
@@ -145,12 +145,12 @@ function expectRuns(
   delivered: readonly Delivered[],
   isList: boolean,
 ): ExpectedRun[] {
-  const planned = executions.map((each) => ({ ...each, ...readPlan(each) }));
+  const planned = executions.map((ended) => ({ ...ended, ...readPlan(ended) }));
   const resumed = new Set(planned.flatMap(({ plan, resumes }) => (plan ? [resumes?.execution] : [])));
   return planned.flatMap(({ execution, result, plan, asked, began, resumes }) => {
     if (result?.status === 'SUCCEEDED' || resumed.has(execution) || !result) return [];
     // A run that resumes another one has the windows of that one.
-    const first = planned.find((each) => each.execution === resumes?.execution);
+    const first = planned.find((run) => run.execution === resumes?.execution);
     const windows = first?.plan ?? plan ?? asked;
     const since = Date.parse(resumes?.began_at ?? began);
     const renewing = delivered.filter(({ created }) => created >= since);

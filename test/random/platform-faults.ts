@@ -39,7 +39,7 @@ const REPORT = [
   'set.download_url="https://user:sbx_cs_x@127.0.0.1/x"',
 ];
 
-/** Pages that are smaller than the limit, an end that is refused, a refusal in the middle, and a rate limit. */
+/** Pages smaller than the limit, an end that is refused, a refusal in the middle, and a rate limit. */
 const LIST = [
   ...['page=1', 'page=2', 'page=7', 'beyond=404', 'page=2 beyond=400', 'page=10 beyond=416'],
   ...['status=400', 'status=404', 'status=429 retry_after=60', 'status=429'],
@@ -92,7 +92,9 @@ const times = fc.oneof(
 /** A fault of one of these endpoints at a random call, in the words of parseFault. */
 export function platformFault(endpoints: readonly string[]): fc.Arbitrary<string> {
   const what = fc.oneof(
-    ...endpoints.map((endpoint) => (FAULTS[endpoint] ?? fc.constant('')).map((one) => `${endpoint} ${one}`)),
+    ...endpoints.map((endpoint) =>
+      (FAULTS[endpoint] ?? fc.constant('')).map((fault) => `${endpoint} ${fault}`),
+    ),
   );
   return fc
     .tuple(what, fc.constantFrom(1, 1, 1, 2, 3, 4), times)

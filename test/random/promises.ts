@@ -45,7 +45,9 @@ function wrongObjects(sandbox: Sandbox, run: ScenarioRun, { objects, published }
     if (name === '_failure.json' || isRun(key) || isList(key)) return [];
     if (name === MANIFEST)
       return [...wrongManifest(published.get(key), key, file), ...wrongAdvertisers(sandbox, key, file)];
-    const siblings = [...objects.keys()].filter((other) => isData(other) && partsOf(other).folder === folder);
+    const siblings = [...objects.keys()].filter(
+      (sibling) => isData(sibling) && partsOf(sibling).folder === folder,
+    );
     if (siblings.length > 1) return [`P1: two objects of one window: ${siblings.join(' ')}`];
     if (!/^report\./.test(name)) return [];
     return isServed(sandbox, run, window, file) ? [] : [`P1: ${key} is not what was served`];
@@ -74,7 +76,7 @@ function wrongAdvertisers(sandbox: Sandbox, key: string, { bytes }: StoredFile):
   return [`P1: ${key} tells of ${advertisers.count} advertisers, and its report is about ${count}`];
 }
 
-/** 60: a list of all advertisers is complete, whatever pages the platform refuses. An empty body ends a list. */
+/** 60: a list of advertisers is complete, whatever pages the platform refuses. An empty body ends a list. */
 function incompleteLists(sandbox: Sandbox, { scenario, faulty }: ScenarioRun): string[] {
   if (/body/.test(scenario.platform.join())) return [];
   return [...faulty.objects].flatMap(([key, { bytes }]) => {
@@ -93,7 +95,7 @@ function visibleTooEarly({ s3, announced }: Phase): string[] {
   const manifests = done.flatMap((key, at) => {
     if (!key.endsWith(MANIFEST)) return [];
     const { folder } = partsOf(key);
-    const before = done.slice(0, at).some((other) => isData(other) && partsOf(other).folder === folder);
+    const before = done.slice(0, at).some((earlier) => isData(earlier) && partsOf(earlier).folder === folder);
     return before ? [] : [`P2: ${key} was written before its object`];
   });
   const events = announced
@@ -166,11 +168,11 @@ function wrongEnd(run: ScenarioRun, { requested, status, error, cause, execution
     ...(failure.error === error ? [] : [`P4: the report's ${failure.error} is not the execution's ${error}`]),
     ...reports
       .filter(({ todo, happened }) => !todo || !happened)
-      .map((one) => `P4: ${one.error} does not say what happened or what to do`),
+      .map((report) => `P4: ${report.error} does not say what happened or what to do`),
     ...reports
-      .filter((one) => !isTyped(one.error, scenario))
-      .map((one) => `P4: untyped: ${one.error} ${one.happened}`),
-    ...reports.flatMap((one) => wrongRequestIds(one, run)),
+      .filter((report) => !isTyped(report.error, scenario))
+      .map((report) => `P4: untyped: ${report.error} ${report.happened}`),
+    ...reports.flatMap((report) => wrongRequestIds(report, run)),
   ];
 }
 
@@ -241,8 +243,8 @@ function wrongRequestIds({ error, request_ids }: Reported, { scenario, faulty }:
 }
 
 /**
- * P5: the run without faults delivers everything: the same bytes at the same keys. Then each day that was over
- * is there or held, and `missing` names no run that did not finish.
+ * P5: the run without faults delivers everything: the same bytes at the same keys. Then each day that was
+ * over is there or held, and `missing` names no run that did not finish.
  */
 function notConverged({ scenario, faulty, clean, days }: ScenarioRun): string[] {
   const failed = [...clean.ended, ...clean.parents].filter(({ status }) => status !== 'SUCCEEDED');
@@ -254,7 +256,7 @@ function notConverged({ scenario, faulty, clean, days }: ScenarioRun): string[] 
   const stale = [...clean.objects.keys()].filter(
     (key) => isRun(key) && ends.get(basename(key, '.json')) === 'SUCCEEDED',
   );
-  const other = [...faulty.objects].filter(([key, file]) => {
+  const changed = [...faulty.objects].filter(([key, file]) => {
     const now = clean.objects.get(key);
     if (!now) return key.endsWith('.json') && !isRun(key);
     const [text, whole] = [decoded(file), decoded(now)];
@@ -264,7 +266,7 @@ function notConverged({ scenario, faulty, clean, days }: ScenarioRun): string[] 
     ...failed.map(({ execution, error, cause }) => `P5: ${execution} failed: ${error} ${cause}`),
     ...bare.map((key) => `P5: ${key} has no manifest`),
     ...stale.map((key) => `P5: ${key} was not removed`),
-    ...other.map(([key]) => `P5: ${key} changed`),
+    ...changed.map(([key]) => `P5: ${key} changed`),
     ...days.flatMap(({ name, told, days: asked }) =>
       told.flatMap(({ command, days, runs }) => [
         ...days

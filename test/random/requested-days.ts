@@ -54,9 +54,9 @@ export async function readDays(
   const now = new Date(clock.now());
   const isReport = requested.fields.kind === 'report';
   const dates = isReport ? { from: requested.fields.start_date, to: requested.fields.end_date } : {};
-  const found = await findExport(name, place, store, now, dates as AskedDays);
-  const runs = findUnfinished(found, [], place, now);
-  const judged = requested.fields.kind === 'purchases' ? undefined : await judgeExport(store, found);
+  const records = await findExport(name, place, store, now, dates as AskedDays);
+  const runs = findUnfinished(records, [], place, now);
+  const judged = requested.fields.kind === 'purchases' ? undefined : await judgeExport(store, records);
   const { exports } = await readExports(`${account}/${name}`, place, store, now);
   const told = (
     command: ToldDays['command'],
@@ -73,7 +73,7 @@ export async function readDays(
     expected,
     told: [
       told('missing', judged?.days),
-      ...exports.map((each) => told('status', each.days, each.missing?.runs)),
+      ...exports.map((shown) => told('status', shown.days, shown.missing?.runs)),
     ],
     planned: plan.windows.flatMap((window) => daysOf(window)),
     range: isReport ? daysOf({ start_date: String(dates.from), end_date: String(dates.to) }) : [],
@@ -86,8 +86,8 @@ export function joinRequested(asked: readonly Omit<AskedExport, 'days'>[]): Aske
     const last = some.at(-1);
     if (!last) return [];
     const fields = some.map(({ requested }) => requested.fields as Record<string, string>);
-    const start_date = earliest(fields.flatMap((each) => each.start_date ?? []));
-    const end_date = latestDate(fields.flatMap((each) => each.end_date ?? []));
+    const start_date = earliest(fields.flatMap((dates) => dates.start_date ?? []));
+    const end_date = latestDate(fields.flatMap((dates) => dates.end_date ?? []));
     const dates = { ...(start_date && { start_date }), ...(end_date && { end_date }) };
     const requested = { ...last.requested, fields: { ...last.requested.fields, ...dates } };
     const days = fields.flatMap(({ start_date = '', end_date = '' }) => daysOf({ start_date, end_date }));
@@ -137,14 +137,14 @@ function wrongLines(
     (line) => !open.some(({ execution }) => execution === line.execution) && !isUnstarted(line),
   );
   const wrong = open.flatMap(({ execution, open: days, mayBeAbsent }) => {
-    const own = lines.filter((line) => line.execution === execution);
-    if (own.length === 0 && mayBeAbsent) return [];
-    if (own.length !== 1) return [`runs: ${words} has ${own.length} lines of ${execution}`];
+    const ofRun = lines.filter((line) => line.execution === execution);
+    if (ofRun.length === 0 && mayBeAbsent) return [];
+    if (ofRun.length !== 1) return [`runs: ${words} has ${ofRun.length} lines of ${execution}`];
     const missing = days.filter((day) => stateOf(day) === 'missing').length;
     const right = `${missing} missing, ${days.length - missing} not renewed`;
-    const [line] = own;
-    const said = `${line?.missing} missing, ${line?.not_renewed} not renewed`;
-    return said === right ? [] : [`runs: ${words} says of ${execution} ${said}, and it has ${right}`];
+    const [line] = ofRun;
+    const told = `${line?.missing} missing, ${line?.not_renewed} not renewed`;
+    return told === right ? [] : [`runs: ${words} says of ${execution} ${told}, and it has ${right}`];
   });
   return [...unknown.map(({ execution }) => `runs: ${words} has a line of ${execution}`), ...wrong];
 }

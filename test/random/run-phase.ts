@@ -62,17 +62,19 @@ export async function runPhase(
   const common = { announced, calls: sandbox.journal.slice(from.calls), s3: s3.journal.slice(from.s3) };
   const all = executions.slice(from.executions);
   const phases = accounts.map(async (account): Promise<Phase> => {
-    const own = all.filter(({ events }) => Object(events[0]?.input).account === account);
+    const ofAccount = all.filter(({ events }) => Object(events[0]?.input).account === account);
     const reports = exports.filter(({ fields, invalid }) => fields.kind === 'report' && !invalid);
-    const tables = [...new Map(reports.map((each) => [each.name, each]))].map(([exported, { fields }]) => {
-      const name = `${prefix}-${exported}`;
-      const histories = own.flatMap(({ execution, events }) =>
-        execution.startsWith(`${name}-`) ? [events] : [],
-      );
-      return readTable(workflow, { name, account, metrics: fields.metrics as string[] }, histories);
-    });
+    const tables = [...new Map(reports.map((report) => [report.name, report]))].map(
+      ([exported, { fields }]) => {
+        const name = `${prefix}-${exported}`;
+        const histories = ofAccount.flatMap(({ execution, events }) =>
+          execution.startsWith(`${name}-`) ? [events] : [],
+        );
+        return readTable(workflow, { name, account, metrics: fields.metrics as string[] }, histories);
+      },
+    );
     const [requested] = exports;
-    const children = own.flatMap(({ execution, result }) =>
+    const children = ofAccount.flatMap(({ execution, result }) =>
       requested ? [{ requested, execution, ...result }] : [],
     );
     return {

@@ -36,7 +36,7 @@ export async function runScenario(
 ): Promise<ScenarioRun[]> {
   if (scenario.revoked) workflow.sandbox.revokeTokens();
   const { platform, s3, secrets, glue, bus } = scenario;
-  const exports = scenario.exports.map((each) => withDates(each, workflow.clock.now()));
+  const exports = scenario.exports.map((exported) => withDates(exported, workflow.clock.now()));
   setFaults(workflow, { faults: platform, s3, secrets, glue, events: bus });
   using newcomer = addNewcomer(workflow, scenario);
   const started = scenario.accounts?.isTwice ? [...exports, ...exports] : exports;
@@ -46,7 +46,7 @@ export async function runScenario(
   newcomer.accept();
   endFaults();
   const valid = exports.filter(({ invalid }) => !invalid);
-  const again = new Map(valid.map((one) => [JSON.stringify([one.name, one.fields]), one]));
+  const again = new Map(valid.map((request) => [JSON.stringify([request.name, request.fields]), request]));
   const { prefix } = names;
   const emptied = isEmptied({ scenario });
   const judge = async (when: string, phases: readonly Phase[], asked: readonly RequestedExport[]) =>
@@ -59,8 +59,8 @@ export async function runScenario(
   const resumed: Phase[][] = [];
   const notResumed: (readonly string[])[] = [];
   for (const [at, account] of names.accounts.entries()) {
-    const said = answers[0]?.[at];
-    const finished = said && (await resumeOne(workflow, { account, prefix, emptied }, faulty[at], said));
+    const answer = answers[0]?.[at];
+    const finished = answer && (await resumeOne(workflow, { account, prefix, emptied }, faulty[at], answer));
     resumed.push(finished ? [finished.phase] : []);
     notResumed.push(finished?.wrong ?? []);
   }
@@ -80,7 +80,7 @@ export async function runScenario(
       clean: clean[at],
       changed: changed.map((phase) => phase[at]),
       days: answers[1]?.[at]?.days,
-      wrongAnswers: [...answers.flatMap((each) => each[at]?.wrong ?? []), ...(notResumed[at] ?? [])],
+      wrongAnswers: [...answers.flatMap((answer) => answer[at]?.wrong ?? []), ...(notResumed[at] ?? [])],
     };
     return phases.faulty && phases.clean ? [{ scenario, account, ...phases } as ScenarioRun] : [];
   });

@@ -21,8 +21,8 @@ export interface Scenario {
   /** An advertiser is added, so many seconds after the start, and perhaps refused in the run with faults. */
   readonly newcomer?: { readonly after: number; readonly isRefused: boolean } | undefined;
   /**
-   * At last, an export has one metric more. The other days stay as they are. Then the metric may leave, or get
-   * another name, while one day is exported, and come back with another day.
+   * At last, an export has one metric more. The other days stay as they are. Then the metric may leave, or
+   * get another name, while one day is exported, and come back with another day.
    */
   readonly addsMetric: boolean;
   readonly metricLeaves?: 'dropped' | 'renamed' | undefined;

@@ -25,7 +25,7 @@ export interface Table {
   readonly differences: readonly Difference[];
   /** The rows of the saved query `reconciliation`. */
   readonly compared: readonly ComparedSum[];
-  /** The reports of the platform's totals that an execution brought, by the report of the rows beside them. */
+  /** The reports of totals that an execution brought, by the report of the rows beside them. */
   readonly totals: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -123,13 +123,13 @@ export function wrongTotals(
 }
 
 function curationsIn(events: readonly HistoryEvent[]): Curation[] {
-  const own = events.filter(({ state }) => state === 'CurateReport');
-  return own.flatMap(({ type, window, input }, index) => {
+  const ofStep = events.filter(({ state }) => state === 'CurateReport');
+  return ofStep.flatMap(({ type, window, input }, index) => {
     if (type !== 'StateEntered') return [];
     const state = input as WindowState;
     const report = state.reports.find(({ id }) => id === state.ready_id);
     if (!report || state.window.content === 'total') return [];
-    const after = own.slice(index + 1).filter((event) => event.window === window);
+    const after = ofStep.slice(index + 1).filter((event) => event.window === window);
     // Each failed try has events of its own before the end of the state.
     const end = after.find(({ type }) => type !== 'StateFailed' && type !== 'StateRetried');
     const { curated } = ((end?.type === 'StateExited' && end.output) || {}) as Partial<WindowState>;
@@ -158,7 +158,7 @@ export function wrongDays(
 ): string[] {
   const ids = [...earlier, ...curations].map(({ report }) => report.id);
   const versions = new Map(ids.map((id) => [id, sumVersions(sandbox, id, metrics, emptied)]));
-  const all = [...earlier, ...curations].map((each) => ({ ...each, covers: new Set(daysOf(each)) }));
+  const all = [...earlier, ...curations].map((report) => ({ ...report, covers: new Set(daysOf(report)) }));
   const covered = new Set(all.flatMap(({ covers }) => [...covers]));
   const unknown = [...days.keys()].filter((day) => !covered.has(day));
   const wrong = [...covered].flatMap((day) => {
@@ -169,7 +169,7 @@ export function wrongDays(
     if (!shown) return [`P7: ${name} has no object of ${day}`];
     const none = { rows: 0, sums: Object.fromEntries(metrics.map((metric) => [metric, 0n])) };
     const offered = covering.map(({ report: { id } }) =>
-      (versions.get(id) ?? []).map((each) => each.get(day) ?? none),
+      (versions.get(id) ?? []).map((sums) => sums.get(day) ?? none),
     );
     // A report without rows is held: the day shows an older one, unless there is none.
     const last = offered.findLastIndex((sums, at) => at <= newest && sums.every(({ rows }) => rows > 0));
@@ -199,14 +199,14 @@ export function wrongDays(
   ];
 }
 
-function byAge({ report: one }: Curation, { report: other }: Curation): number {
-  const age = Date.parse(one.created_at) - Date.parse(other.created_at);
-  return age !== 0 ? age : one.id < other.id ? -1 : 1;
+function byAge({ report: first }: Curation, { report: second }: Curation): number {
+  const age = Date.parse(first.created_at) - Date.parse(second.created_at);
+  return age !== 0 ? age : first.id < second.id ? -1 : 1;
 }
 
 /** The days of a report, in each version of its file that may have been served. */
 function sumVersions(sandbox: Sandbox, id: string, metrics: readonly string[], emptied: boolean) {
-  const report = sandbox.reports().find((each) => each.id === id);
+  const report = sandbox.reports().find((candidate) => candidate.id === id);
   if (!report) return [];
   const versions = Array.from({ length: report.version + 1 }, (_, number) => report.file.withVersion(number));
   const sums = versions.map((file) => sumFile(sandbox, file, metrics));
@@ -235,8 +235,8 @@ function sumFile(sandbox: Sandbox, file: ReportFile, metrics: readonly string[])
   return sums;
 }
 
-function isEqual(one: DaySums, other: DaySums): boolean {
-  return textOf(one) === textOf(other);
+function isEqual(first: DaySums, second: DaySums): boolean {
+  return textOf(first) === textOf(second);
 }
 
 function textOf({ rows, sums }: DaySums): string {

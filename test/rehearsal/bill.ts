@@ -44,7 +44,7 @@ const GETS_PER_CALL = 20;
 /** The metrics of measure.ts, each with the stack's name. */
 const METRICS = 10;
 
-/** More than a rehearsal uses, for a price before it begins. One on the emulator has about 500 transitions. */
+/** More than a rehearsal uses, for a price before it begins. The emulator's has about 500 transitions. */
 export const EXPECTED: Usage = {
   hours: 1,
   transitions: 700,

@@ -3,7 +3,7 @@ import { billOf, EXPECTED, totalOf } from './bill.ts';
 import type { Names } from './names.ts';
 
 /** Nobody should pay more for a rehearsal. */
-const MOST_DOLLARS = 1;
+const MAX_DOLLARS = 1;
 
 interface Place {
   readonly account: string;
@@ -22,7 +22,7 @@ export function describePlan({ account, region }: Place, { stack, observer, sand
     `  ${sandbox} with exports of a sandbox`,
     `  ${sandbox}-platform with the sandbox of the platform, behind a public URL that asks for a token`,
     '',
-    `By list prices it costs about $${dollars.toFixed(2)}, and less than $${MOST_DOLLARS}. CDK's own stack stays as it is,`,
+    `By list prices it costs about $${dollars.toFixed(2)}, and less than $${MAX_DOLLARS}. CDK's own stack stays as it is,`,
     'with the code of the functions in its bucket.',
   ].join('\n');
 }

@@ -6,7 +6,7 @@ import type { Usage } from './bill.ts';
 import type { DeployedStage } from './stage.ts';
 
 /** Athena charges a query for this many bytes at least. */
-const LEAST_SCANNED = 10_000_000;
+const MIN_SCANNED = 10_000_000;
 
 /** Measures what a stack has used since it is there. A state machine that is deleted tells nothing more. */
 export async function measureUsage(stage: DeployedStage, since: Date): Promise<Usage> {
@@ -111,7 +111,7 @@ async function measureQueries(WorkGroup: string): Promise<Pick<Usage, 'queries' 
   const scanned = await Promise.all(
     ids.map(async (QueryExecutionId) => {
       const { QueryExecution } = await client.getQueryExecution({ QueryExecutionId });
-      return Math.max(QueryExecution?.Statistics?.DataScannedInBytes ?? 0, LEAST_SCANNED);
+      return Math.max(QueryExecution?.Statistics?.DataScannedInBytes ?? 0, MIN_SCANNED);
     }),
   );
   return { queries: ids.length, scannedBytes: sum(scanned) };

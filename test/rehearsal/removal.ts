@@ -17,7 +17,7 @@ export interface Remnant {
 
 /**
  * Everything of a rehearsal, in the order in which it can be removed: the observer has roles with policies of
- * the rehearsed stack, which reads the sandbox's URL; a stack's bucket and credentials stay when it is deleted.
+ * the rehearsed stack, which reads the sandbox's URL. The bucket and credentials of a stack outlive it.
  *
  * @param stack the name with which the names of a rehearsal begin
  */
@@ -26,7 +26,7 @@ export function listRemnants(inventory: Inventory, stack: string): Remnant[] {
     name === stack || [`${stack}-`, `${stack}/`].some((start) => name.startsWith(start));
   const of = (kind: Remnant['kind'], names: readonly string[]) =>
     names.filter(isOurs).map((name) => ({ kind, name }));
-  const stacks = inventory.stacks.filter(isOurs).toSorted((one, other) => rankOf(one) - rankOf(other));
+  const stacks = inventory.stacks.filter(isOurs).toSorted((first, second) => rankOf(first) - rankOf(second));
   return [...of('stack', stacks), ...of('bucket', inventory.buckets), ...of('secret', inventory.secrets)];
 }
 

@@ -31,7 +31,7 @@ export function readRunbook(markdown: string): Runbook {
     return call === undefined ? [] : [{ line, call }];
   });
   const unique = commands.filter(
-    ({ line }, index) => commands.findIndex((one) => one.line === line) === index,
+    ({ line }, index) => commands.findIndex((command) => command.line === line) === index,
   );
   return { setup: setup + execution, commands: unique };
 }

@@ -59,7 +59,7 @@ export function waitsOf({ IntervalSeconds, MaxAttempts, BackoffRate, MaxDelaySec
 
 /** True if AWS reports all errors of a Retry, so that none comes from a step. */
 const isFromAws = ({ ErrorEquals }: Retry) => ErrorEquals.every((name) => name.includes('.'));
-const isStart = (name: string) => NOT_STARTED.some((each) => each === name);
+const isStart = (name: string) => NOT_STARTED.some((error) => error === name);
 
 /**
  * Seconds from entering a task to leaving it when it uses up all retries.
@@ -76,7 +76,7 @@ export function secondsIn(state: State, stack: Synthesized, errors: 'all' | 'aws
 
 /** The states to which Next, Default, Choices and Catch lead. */
 export function following({ Next, Default, Choices = [], Catch = [] }: State): string[] {
-  const all = [Next, Default, ...Choices.map((choice) => choice.Next), ...Catch.map((each) => each.Next)];
+  const all = [Next, Default, ...Choices.map((choice) => choice.Next), ...Catch.map((caught) => caught.Next)];
   return all.filter((next) => next !== undefined);
 }
 
@@ -129,7 +129,7 @@ export function mostEvents(machine: Machine, entries: Readonly<Record<string, nu
         })),
       ),
     )
-    .sort((one, other) => one.wait - other.wait);
+    .sort((first, second) => first.wait - second.wait);
   let left = seconds;
   let retried = 0;
   for (const { wait, times } of retries) {

@@ -173,5 +173,5 @@ export function expectDelivered({ error, copied, object, openUploads }: Outcome,
 /** Expects an error of this name, no visible object and no open upload. */
 export function expectNothing({ error, object, openUploads }: Outcome, name: string): void {
   expect(error).toMatchObject({ name });
-  expect([object, openUploads]).toEqual([undefined, 0]);
+  expect({ object, openUploads }).toEqual({ object: undefined, openUploads: 0 });
 }

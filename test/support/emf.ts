@@ -20,7 +20,8 @@ export function metricsIn(lines: readonly string[]): Metric[] {
     const { _aws, ...members } = JSON.parse(line);
     expect(Number.isInteger(_aws.Timestamp)).toBe(true);
     const [{ Namespace: namespace, Dimensions, Metrics }, ...others] = _aws.CloudWatchMetrics;
-    expect([Dimensions.length, others]).toEqual([1, []]);
+    expect(Dimensions).toHaveLength(1);
+    expect(others).toEqual([]);
     const metrics: { Name: string; Unit: string }[] = Metrics;
     const pick = (isPicked: (name: string) => boolean) =>
       Object.fromEntries(Object.entries(members).filter(([name]) => isPicked(name)));

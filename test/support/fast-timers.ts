@@ -18,7 +18,7 @@ const { setTimeout: sleep } = promises;
 promises.setTimeout = (ms = 0, ...args: unknown[]) => sleep(ms / FASTER, ...args);
 
 // A call to S3 or Secrets Manager may take 5 s. On a busy machine a twentieth of that is too short.
-const LEAST_MS = 2_000;
+const MIN_MS = 2_000;
 
 // The time of CurateReport itself. It works all the time, and does so no faster.
 const WORK_MS = 60_000;
@@ -27,4 +27,4 @@ const timeout = AbortSignal.timeout.bind(AbortSignal);
 AbortSignal.timeout = (ms) =>
   process.env.STEP === 'CurateReport' && ms > WORK_MS
     ? timeout(ms)
-    : timeout(Math.max(Math.ceil(ms / FASTER), Math.min(ms, LEAST_MS)));
+    : timeout(Math.max(Math.ceil(ms / FASTER), Math.min(ms, MIN_MS)));

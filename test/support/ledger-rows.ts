@@ -83,8 +83,8 @@ function cell(value: string | number | boolean | null | undefined): string {
   return typeof value === 'string' ? literal(value) : String(value ?? 'NULL');
 }
 
-/** What the ledger says of a day that a month lists. */
-export const SAID: ShownDay['ledger'] = {
+/** The facts of the ledger about a day that a month lists. */
+export const LEDGER_FACTS: ShownDay['ledger'] = {
   start_date: '2026-10-31',
   end_date: '2026-11-01',
   copied_at: '2026-11-01T00:00:00Z',
@@ -96,5 +96,5 @@ export const SAID: ShownDay['ledger'] = {
 /** A day that a month lists. */
 export function shownDay(changes: Partial<ShownDay> = {}): ShownDay {
   const report = { report_id: 'r', created_at: '2026-11-01T00:00:00Z', request_hash: 'h' };
-  return { ...report, rows: 1, restated: false, ledger: SAID, ...changes };
+  return { ...report, rows: 1, restated: false, ledger: LEDGER_FACTS, ...changes };
 }

@@ -47,9 +47,9 @@ export function createBucket() {
     objects.set(objectKey(request, window), { crc32: 'AA', version_id: 'v1' });
   }
   const store = {
-    async list(...given: (typeof lists)[number]) {
-      lists.push(given);
-      const [prefix, after = ''] = given;
+    async list(...parameters: (typeof lists)[number]) {
+      lists.push(parameters);
+      const [prefix, after = ''] = parameters;
       return [...texts.keys()].filter((key) => key.startsWith(prefix) && key > after).sort();
     },
     async getText(key: string) {

@@ -168,8 +168,9 @@ export function expectFailed(
   outcome: Outcome,
   error: string,
 ): asserts outcome is Outcome & { readonly failure: FailureReport } {
-  expect([outcome.status, outcome.error]).toEqual(['FAILED', error]);
-  expect([outcome.object, outcome.manifest]).toEqual([undefined, undefined]);
+  expect({ status: outcome.status, error: outcome.error }).toEqual({ status: 'FAILED', error });
+  const { object, manifest } = outcome;
+  expect({ object, manifest }).toEqual({ object: undefined, manifest: undefined });
 }
 
 /** Seconds from the POST to the first GET of each report, and from each GET to the next. */
@@ -194,8 +195,8 @@ export function mostAtOnce(events: readonly HistoryEvent[]): number {
 /** Keys of the objects of the export with this name, sorted. */
 export async function keysOf({ out, bucket, keys }: Workflow, name: string): Promise<string[]> {
   const folders = globSync('exports/account=*/export=*', { cwd: join(out, bucket) });
-  const own = folders.filter((folder) => folder.endsWith(`/export=${name}`)).sort();
-  return (await Promise.all(own.map((folder) => keys(folder)))).flat();
+  const ofName = folders.filter((folder) => folder.endsWith(`/export=${name}`)).sort();
+  return (await Promise.all(ofName.map((folder) => keys(folder)))).flat();
 }
 
 /** Changes options, and returns a function that restores them. */
@@ -232,7 +233,7 @@ async function readObjects(workflow: Workflow, name: string): Promise<Pick<Outco
     (key) => !/\/_(runs|advertisers)\//.test(key) && !isOfTotal(key),
   );
   const read = async (file: RegExp, version?: string) => {
-    const key = keys.find((one) => file.test(one));
+    const key = keys.find((candidate) => file.test(candidate));
     return key === undefined ? undefined : workflow.object(key, version);
   };
   const text = await read(/\/_manifest\.json$/);

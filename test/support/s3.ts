@@ -28,8 +28,8 @@ export async function startTestS3({ faults = [], ...options }: TestS3Options = {
   const { path } = started.use(await mkdtempDisposable(join(tmpdir(), 's3-')));
   const directory = join(path, 'objects');
   const { VERSITYGW } = process.env;
-  const given = { buckets: [BUCKET], ...options, directory };
-  const server = started.use(await (VERSITYGW ? startVersitygw(VERSITYGW, given) : startS3(given)));
+  const settings = { buckets: [BUCKET], ...options, directory };
+  const server = started.use(await (VERSITYGW ? startVersitygw(VERSITYGW, settings) : startS3(settings)));
   const proxy = started.use(await startS3Proxy(() => server.endpoint));
   proxy.faults.push(...faults);
   const newClient = (config: S3ClientConfig = {}) =>

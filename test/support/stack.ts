@@ -82,8 +82,8 @@ export function resourcesOf(
 /** A state machine's definition. A task names its function as `<FunctionsGetToken.Arn>`. */
 export function definitionOf(stack: Synthesized, machine: string) {
   const machines = [...resourcesOf(stack, 'AWS::StepFunctions::StateMachine')];
-  const found = machines.find(([id]) => id.startsWith(machine));
-  return JSON.parse(String(readable(found?.[1].Properties.DefinitionString)));
+  const definition = machines.find(([id]) => id.startsWith(machine));
+  return JSON.parse(String(readable(definition?.[1].Properties.DefinitionString)));
 }
 
 /** A value of the template with references written as `<Bucket>` and `<Bucket.Arn>`. */

@@ -31,14 +31,14 @@ it('an export of three accounts exports two at a time, and one that fails stops 
   const since = recordJournals(workflow);
   const ended = await follow(workflow.export(input));
 
-  expect([ended.status, ended.error]).toEqual(['FAILED', 'ExportIncomplete']);
+  expect(ended).toMatchObject({ status: 'FAILED', error: 'ExportIncomplete' });
   const list = ended.events.findLast(
     ({ type, state }) => type === 'StateExited' && state === 'ExportAccounts',
   );
   expect(outcomes(list?.output)).toEqual(['delivered', 'failed', 'delivered']);
   const times = workflow.executions.slice(1).map(({ events }) => events.map(({ time }) => time));
-  const [first, second, third] = times.map((each) => ({ begin: each[0] ?? '', end: each.at(-1) ?? '' }));
-  expect(third && [first, second].some((other) => other && other.end <= third.begin)).toBe(true);
+  const [first, second, third] = times.map((ofRun) => ({ begin: ofRun[0] ?? '', end: ofRun.at(-1) ?? '' }));
+  expect(third && [first, second].some((earlier) => earlier && earlier.end <= third.begin)).toBe(true);
   const journals = since();
   expect(journals.announced.map((event) => event['detail-type']).sort()).toEqual([
     'Report Export Failed',

@@ -70,8 +70,8 @@ describe('a platform with other words, whose contract replaces one file', () => 
 
   async function manifests(): Promise<Manifest[]> {
     const paths = await readdir(out, { recursive: true });
-    const found = paths.filter((path) => path.endsWith('_manifest.json')).sort();
-    return Promise.all(found.map(async (path) => JSON.parse(await readFile(join(out, path), 'utf8'))));
+    const keys = paths.filter((path) => path.endsWith('_manifest.json')).sort();
+    return Promise.all(keys.map(async (path) => JSON.parse(await readFile(join(out, path), 'utf8'))));
   }
 
   /** The bodies of the calls that created reports, or tried to. */

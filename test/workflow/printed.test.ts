@@ -22,7 +22,7 @@ function commandsIn(text: string): string[] {
 
 async function differences(folder: Folder): Promise<readonly object[]> {
   const { stdout } = await folder.cli(['check', 'daily', ...folder.place, '--json']);
-  return JSON.parse(stdout).exports.flatMap((one: { differences: object[] }) => one.differences);
+  return JSON.parse(stdout).exports.flatMap((checked: { differences: object[] }) => checked.differences);
 }
 
 async function lacking(folder: Folder): Promise<MissingDays & AdvertiserGaps> {
@@ -82,7 +82,7 @@ it.each([
   await killRun(folder, NEXT_WEEK);
   await folder.cli(['page', ...folder.place]);
   const page = await readFile(join(folder.out, 'index.html'), 'utf8');
-  const command = commandsIn(page).find((each) => wanted.test(each)) ?? '';
+  const command = commandsIn(page).find((printed) => wanted.test(printed)) ?? '';
   await paste(folder, command);
   expect(await lacking(folder)).toMatchObject({ ranges: [], runs: [] });
 });
@@ -223,8 +223,11 @@ it('a run of two accounts prints the command that finishes it for the one that f
 async function writeCredentials({ args, sandbox }: Folder) {
   const folder = dirname(args[args.indexOf('--credential') + 1] ?? '');
   const write = async (account: string, client_secret?: string) => {
-    const found = sandbox.credentials.find((each) => each.account === account);
-    const content = { client_id: found?.clientId, client_secret: client_secret ?? found?.clientSecret };
+    const credential = sandbox.credentials.find((candidate) => candidate.account === account);
+    const content = {
+      client_id: credential?.clientId,
+      client_secret: client_secret ?? credential?.clientSecret,
+    };
     await writeFile(join(folder, `credential-${account}.json`), JSON.stringify(content), { mode: 0o600 });
   };
   for (const { account } of sandbox.credentials) await write(account);

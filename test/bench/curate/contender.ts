@@ -8,14 +8,14 @@ import { openDatabase } from '../../../functions/tables/database.ts';
 import { literal } from '../../../functions/tables/sql.ts';
 import type { SavedWindow } from '../../../functions/workflow/states.ts';
 import { reportRef, storedObject, windowOf } from '../../support/steps.ts';
-import { FIELDS, SCHEMA, type Work } from './report.ts';
+import { type ContenderInput, FIELDS, SCHEMA } from './report.ts';
 
 const TARGET = { platform: 'platform.example', revision: '2026-09-01' };
 
-/** Does one piece of work, in a process of its own: see {@link Work}. The objects are files of a folder. */
+/** Copies or curates a report, in a process of its own. The objects are files of a folder. */
 const { contender, path, crc32, objects, start_date, end_date, scratch } = JSON.parse(
   process.argv[2] ?? '',
-) as Work;
+) as ContenderInput;
 process.env.TMPDIR = scratch;
 if (contender === 'floor') await copyWithoutChecks();
 else await curate();

@@ -7,7 +7,7 @@ import { addDays } from '../../../functions/workflow/request/dates.ts';
 import { tableColumns } from '../../../functions/workflow/table.ts';
 import { shownDay } from '../../support/ledger-rows.ts';
 import { measureCommand, median, type Taken } from '../measure-command.ts';
-import { SCHEMA, type Work, writeReport } from './report.ts';
+import { type ContenderInput, SCHEMA, writeReport } from './report.ts';
 
 const CONTENDER = fileURLToPath(new URL('contender.ts', import.meta.url));
 const START = '2026-10-01';
@@ -24,11 +24,14 @@ const DAY_BYTES = 10e6;
  */
 export async function benchLarge(bytes: number, monthRows: number, rounds: number): Promise<void> {
   using folder = mkdtempDisposableSync(join(tmpdir(), 'bench-curate-'));
-  const measure = async (work: Pick<Work, 'contender' | 'path' | 'crc32' | 'objects'>, days: number) => {
+  const measure = async (
+    work: Pick<ContenderInput, 'contender' | 'path' | 'crc32' | 'objects'>,
+    days: number,
+  ) => {
     const scratch = join(folder.path, 'scratch');
     mkdirSync(scratch);
     const end_date = addDays(START, days);
-    const input = JSON.stringify({ ...work, start_date: START, end_date, scratch } satisfies Work);
+    const input = JSON.stringify({ ...work, start_date: START, end_date, scratch } satisfies ContenderInput);
     const taken = await measureCommand(`'${process.execPath}' '${CONTENDER}' '${input}'`);
     rmSync(scratch, { recursive: true });
     return taken;

@@ -6,8 +6,8 @@ import { base64Crc32 } from '../../../functions/aws/s3.ts';
 import { addDays } from '../../../functions/workflow/request/dates.ts';
 import { reportColumns, type TableSchema } from '../../../functions/workflow/table.ts';
 
-/** The work of a contender. */
-export interface Work {
+/** What a contender reads and writes. */
+export interface ContenderInput {
   /** `floor`: spool, read_json and COPY without checks · `step`: CurateReport, with files as objects */
   readonly contender: 'floor' | 'step';
   /** The report's file. */

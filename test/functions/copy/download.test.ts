@@ -34,7 +34,8 @@ describe('a whole file', () => {
   test('is requested with neutral headers, and described as the host describes it', async () => {
     const head = { ...ETAG, 'Content-Type': 'text/csv', 'Content-Length': '2' };
     const { error, file, text, headers } = await downloadFrom(answer(200, head, '[]'));
-    expect([error, text, headers]).toEqual([undefined, '[]', NEUTRAL]);
+    expect({ error, text }).toEqual({ error: undefined, text: '[]' });
+    expect(headers).toEqual(NEUTRAL);
     expect(file).toEqual({ content_type: 'text/csv', content_encoding: undefined, etag: '"one"', bytes: 2 });
   });
 
@@ -53,8 +54,8 @@ describe('a whole file', () => {
   const UNSTORABLE = ['', 'text/csv; x=\xe4', `text/csv; x=${'y'.repeat(3000)}`];
   test.each(
     UNSTORABLE,
-  )('with a content type that S3 cannot store, such as "%s", has a neutral one', async (given) => {
-    const head = { ...ETAG, 'Content-Type': given, 'Content-Length': '1' };
+  )('with a content type that S3 cannot store, such as "%s", has a neutral one', async (type) => {
+    const head = { ...ETAG, 'Content-Type': type, 'Content-Length': '1' };
     const { file } = await downloadFrom(answer(200, head, 'x'));
     expect(file?.content_type).toBe('application/octet-stream');
   });
@@ -65,8 +66,8 @@ describe('a whole file', () => {
     ['one', undefined],
     ['"o\x80e"', undefined],
     ['"a", "b"', undefined],
-  ])('with the ETag %s has the strong ETag %s', async (given, etag) => {
-    const { file } = await downloadFrom(answer(200, { ETag: given, 'Content-Length': '1' }, 'x'));
+  ])('with the ETag %s has the strong ETag %s', async (header, etag) => {
+    const { file } = await downloadFrom(answer(200, { ETag: header, 'Content-Length': '1' }, 'x'));
     expect(file?.etag).toBe(etag);
   });
 
@@ -79,7 +80,7 @@ describe('a whole file', () => {
     ['Content-Length, before further bytes', `${OK}more`],
   ])('framed by %s is complete', async (_, bytes) => {
     const { error, text } = await downloadFrom(bytes);
-    expect([error, text]).toEqual([undefined, 'whole']);
+    expect({ error, text }).toEqual({ error: undefined, text: 'whole' });
   });
 
   test.each([
@@ -96,8 +97,8 @@ describe('a whole file', () => {
     ['whose head is too long', answer(200, { x: 'y'.repeat(100_000), 'Content-Length': '0' })],
     ['whose head breaks off', 'HTTP/1.1 200 OK\r\nContent-Le'],
   ])('17: %s is refused before its first byte', async (_, bytes) => {
-    const { error, file } = await downloadFrom(bytes);
-    expect([error, file]).toMatchObject([{ name: 'CopyFailed' }, undefined]);
+    const refused = await downloadFrom(bytes);
+    expect(refused).toMatchObject({ error: { name: 'CopyFailed' }, file: undefined });
   });
 
   test.each([
@@ -202,7 +203,7 @@ test.each([
   ...[204, 206, 299, 400, 404, 412, 416, 500, 503].map((status) => [status, 'CopyFailed'] as const),
 ])('19, 20, 21: an answer of %i becomes %s', async (status, name) => {
   const { error, file } = await downloadFrom(answer(status, { 'Content-Length': '0' }));
-  expect([error, file]).toMatchObject([{ name, facts: { status } }, undefined]);
+  expect({ error, file }).toMatchObject({ error: { name, facts: { status } }, file: undefined });
   expect(String(error)).not.toContain('canary');
   // A person cannot do what the workflow does next.
   if (status > 399)
@@ -248,7 +249,7 @@ describe('the rest of a file', () => {
   test('is requested by Range and If-Match', async () => {
     for (const bytes of [rest(), inChunks('456789')]) {
       const { error, text, headers } = await downloadFrom(bytes, { stored });
-      expect([error, text]).toEqual([undefined, '456789']);
+      expect({ error, text }).toEqual({ error: undefined, text: '456789' });
       expect(headers).toEqual({ ...NEUTRAL, range: 'bytes=4-', 'if-match': '"one"' });
     }
   });
@@ -324,6 +325,6 @@ test('an error of the receiver ends the download', async () => {
 test('the download ends when the time is up', async () => {
   const stopping = new AbortController();
   const write = () => stopping.abort() as undefined;
-  for (const given of [{ write, signal: stopping.signal }, { signal: AbortSignal.abort() }])
-    expect((await downloadFrom(OK, given)).error).toMatchObject({ name: 'CopyFailed' });
+  for (const conditions of [{ write, signal: stopping.signal }, { signal: AbortSignal.abort() }])
+    expect((await downloadFrom(OK, conditions)).error).toMatchObject({ name: 'CopyFailed' });
 });

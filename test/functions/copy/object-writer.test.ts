@@ -34,7 +34,9 @@ test('a chunk may end in a part, at its end, or several parts later', async () =
   const suspended = await writer.suspend();
   expect(suspended).toEqual({ uploadId: 'u1', bytes: 50 });
   const texts = ['0123456789', 'abcdefghij', '0123456789', 'abcdefghij', '0123456789'];
-  expect(sent.toSorted(([one], [other]) => one - other)).toEqual(texts.map((text, at) => [at + 1, text]));
+  expect(sent.toSorted(([first], [second]) => first - second)).toEqual(
+    texts.map((text, at) => [at + 1, text]),
+  );
 });
 
 test('the third part waits until the first one is sent', async () => {
@@ -69,8 +71,8 @@ test('suspending takes no more bytes, and gives the parts on their way half a mi
   await expect.poll(() => sent.length).toBe(1);
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   let suspended: unknown = 'waits';
-  const suspending = writer.suspend().then((found) => {
-    suspended = found;
+  const suspending = writer.suspend().then((checkpoint) => {
+    suspended = checkpoint;
   });
   expect(() => writer.write(Buffer.from('y'))).toThrow(expect.objectContaining({ name: 'CopyFailed' }));
   await vi.advanceTimersByTimeAsync(SETTLE_MS - 1);

@@ -7,7 +7,7 @@ import {
   type MissingReason,
 } from '../../../functions/days/judge.ts';
 import type { ShownDay } from '../../../functions/workflow/shown-days.ts';
-import { SAID, shownDay } from '../../support/ledger-rows.ts';
+import { LEDGER_FACTS, shownDay } from '../../support/ledger-rows.ts';
 
 const DAY = '2026-10-05';
 const DURING = '2026-10-05T12:00:00.000Z';
@@ -25,7 +25,7 @@ function shown(changes: Partial<ShownDay> = {}): ShownDay {
 }
 
 const older = delivery({ request_hash: 'before', created_at: EARLY, report_id: 'old' });
-const HELD = { report_id: 'r', created_at: LATE, request_hash: 'now', ledger: SAID };
+const HELD = { report_id: 'r', created_at: LATE, request_hash: 'now', ledger: LEDGER_FACTS };
 
 interface Case {
   readonly state: DayState;

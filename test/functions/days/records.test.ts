@@ -50,7 +50,8 @@ describe('readRecords', () => {
     const broken = [manifestKey(request, october(6, 7)), failureKey(request, october(7, 8))];
     for (const key of broken) texts.set(key, '{');
     const { deliveries, failures } = await readRecords(store, request, NOW, october(6, 8));
-    expect([deliveries.map(({ start_date }) => start_date), failures]).toEqual([['2026-10-05'], []]);
+    expect(deliveries.map(({ start_date }) => start_date)).toEqual(['2026-10-05']);
+    expect(failures).toEqual([]);
     expect(reads).toEqual([manifestKey(request, october(5, 9)), ...broken]);
   });
 

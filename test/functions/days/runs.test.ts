@@ -27,9 +27,9 @@ describe('readRuns', () => {
     texts.set(runKey(request, 'x'), JSON.stringify(run({ execution: 'x' })));
     texts.set(runKey(request, 'torn'), '{"version": "1"');
     texts.set(runKey(request, 'foreign'), JSON.stringify(run({ execution: 'another' })));
-    for (const other of [{ account: 'other' }, { name: 'other' }]) {
-      const [execution = ''] = Object.keys(other);
-      const asked = { ...request, ...other };
+    for (const difference of [{ account: 'other' }, { name: 'other' }]) {
+      const [execution = ''] = Object.keys(difference);
+      const asked = { ...request, ...difference };
       texts.set(runKey(request, execution), JSON.stringify(run({ execution, request: asked })));
     }
     texts.set(runKey(request, 'untrue'), JSON.stringify(run({ execution: 'untrue', began_at: 'yesterday' })));

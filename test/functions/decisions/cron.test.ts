@@ -29,7 +29,7 @@ it.each([
 
 it.each([
   'cron(0 25-2 * * ? *)',
-  'cron(0 6 ? * FRI-XXX *)',
+  'cron(0 6 ? * FRI-DAY *)',
   'cron(0 22-2/0 * * ? *)',
 ])('refuses %s', (expression) => {
   expect(() => parseCron(expression)).toThrow();

@@ -29,10 +29,14 @@ it('the platform is the setting of its name, or else the host and path of its ad
 
 it('the hash of a request stays what it was when its days were delivered', () => {
   const minimal = { name: 'daily', account: 'acme', period: 'yesterday', advertiser_ids: [ADVERTISERS[0]] };
-  expect([hashOf({ ...minimal, metrics: ['spend'] }), hashOf({ ...LIST, filters: {} })]).toEqual([
-    '8dba100c4f145ce579d8814214c24f5a1cb971135ef619902f34bcbc06c775a0',
-    '30e8bafda14fd6c6178ebe9f1406573817e1647e315c9d50198dd0e1473c0de2',
-  ]);
+  const hashes = {
+    report: hashOf({ ...minimal, metrics: ['spend'] }),
+    list: hashOf({ ...LIST, filters: {} }),
+  };
+  expect(hashes).toEqual({
+    report: '8dba100c4f145ce579d8814214c24f5a1cb971135ef619902f34bcbc06c775a0',
+    list: '30e8bafda14fd6c6178ebe9f1406573817e1647e315c9d50198dd0e1473c0de2',
+  });
 });
 
 it.each<[string, object, object]>([

@@ -89,7 +89,8 @@ describe('an error body (contract 7.1)', () => {
   ])('11: may be %s', (_, body) => {
     const { happened, facts } = refusalError(enveloped(502, body));
     expect(happened).toBe('The platform answered 502 (unnamed error) when polling report r.');
-    expect([facts.request_id, facts.faults]).toEqual([undefined, []]);
+    const { request_id, faults } = facts;
+    expect({ request_id, faults }).toEqual({ request_id: undefined, faults: [] });
   });
 
   it('may have numbers for texts', () => {
@@ -101,7 +102,7 @@ describe('an error body (contract 7.1)', () => {
   it('is cut after 500 characters of a sentence, and 2,000 of a detail', () => {
     const long = `${'x'.repeat(1_995)}s3cret${'x'.repeat(100_000)}`;
     const { type, reason, detail } = readRefusal(enveloped(500, { type: long, message: long, detail: long }));
-    expect([type, reason]).toEqual(['x'.repeat(500), 'x'.repeat(500)]);
+    expect({ type, reason }).toEqual({ type: 'x'.repeat(500), reason: 'x'.repeat(500) });
     expect(detail).toBe(`${'x'.repeat(1_995)}[reda`);
   });
 
@@ -146,8 +147,8 @@ test.each([
   ['no place: a success without a header', answer(200, ID), undefined],
   ['no place: spaces, which could be an echo', answer(500, ID.replace('y', ' '), 'an id'), undefined],
   ['a long header, cut', answer(200, ID, 'x'.repeat(100_000)), 'x'.repeat(500)],
-])('the request_id comes from %s', (_, given, id) => {
-  expect(requestIdOf(given)).toBe(id);
+])('the request_id comes from %s', (_, response, id) => {
+  expect(requestIdOf(response)).toBe(id);
 });
 
 test.each([

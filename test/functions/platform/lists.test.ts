@@ -315,8 +315,8 @@ test('60: the header X-Total-Count counts the items of a list', async () => {
 });
 
 test('60: a count of something else is no count of items', async () => {
-  const other = { quota: { total: 600 }, total_pages: 7, count: 1, limit: 5_000 };
-  await using server = await answering((query) => [200, { ...other, items: pageOf(query, 2) }]);
+  const counts = { quota: { total: 600 }, total_pages: 7, count: 1, limit: 5_000 };
+  await using server = await answering((query) => [200, { ...counts, items: pageOf(query, 2) }]);
   expect(await collect(server.url)).toEqual(ids(0, 2));
 });
 

@@ -52,7 +52,8 @@ test.each([
   await using server = await listen((_seen, response) => json(response, 200, GRANTED));
   await requestToken(platformAt(server.url), client, FORM);
   const [scheme, basic = ''] = server.requests[0]?.headers.authorization?.split(' ') ?? [];
-  expect([scheme, Buffer.from(basic, 'base64').toString()]).toEqual(['Basic', expected]);
+  expect(scheme).toBe('Basic');
+  expect(Buffer.from(basic, 'base64').toString()).toBe(expected);
   expect(server.requests[0]?.body).toBe('grant_type=client_credentials');
 });
 

@@ -112,8 +112,8 @@ test.each<[string, readonly string[] | Error, string]>([
   ['of NAT64 whose own address is private', ['64:ff9b::a00:1', '10.0.0.1'], 'it is not a public address'],
   ['that is not found', new Error('no such name'), 'no such name'],
   ['without an address', [], 'no address'],
-])('21: the agent does not connect to a name %s', async (_, found, reason) => {
-  resolveTo(found);
+])('21: the agent does not connect to a name %s', async (_, resolved, reason) => {
+  resolveTo(resolved);
   await expect(requestFrom('https://rebound.test', deployed)).rejects.toThrow(reason);
 });
 
@@ -138,19 +138,19 @@ function requestFrom(origin: string, policy: typeof local): Promise<unknown> {
 }
 
 /** Makes the system's resolver give these addresses, or this error, for every name. */
-function resolveTo(found: readonly string[] | Error): void {
+function resolveTo(resolved: readonly string[] | Error): void {
   const { lookup } = dns;
   onTestFinished(() => {
     dns.lookup = lookup;
     syncBuiltinESMExports();
   });
-  type Found = (error: Error | null, addresses?: readonly LookupAddress[]) => void;
-  const answer = (_name: string, _options: object, callback: Found) =>
-    found instanceof Error
-      ? callback(found)
+  type Callback = (error: Error | null, addresses?: readonly LookupAddress[]) => void;
+  const answer = (_name: string, _options: object, callback: Callback) =>
+    resolved instanceof Error
+      ? callback(resolved)
       : callback(
           null,
-          found.map((address) => ({ address, family: 4 })),
+          resolved.map((address) => ({ address, family: 4 })),
         );
   dns.lookup = answer as typeof dns.lookup;
   syncBuiltinESMExports();

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { openDatabase } from '../../../functions/tables/database.ts';
 import { readEntries, requireMonths, shownOn } from '../../../functions/tables/month-entries.ts';
 import { literal } from '../../../functions/tables/sql.ts';
-import { SAID, shownDay } from '../../support/ledger-rows.ts';
+import { LEDGER_FACTS, shownDay } from '../../support/ledger-rows.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const DAY = shownDay();
@@ -35,7 +35,12 @@ async function createStore(objects: Readonly<Record<string, object>>, rows = 3) 
   return { store, lengths, files };
 }
 
-const HELD_REPORT = { report_id: 's', created_at: '2026-11-02T00:00:00Z', request_hash: 'h', ledger: SAID };
+const HELD_REPORT = {
+  report_id: 's',
+  created_at: '2026-11-02T00:00:00Z',
+  request_hash: 'h',
+  ledger: LEDGER_FACTS,
+};
 const HELD = { ...DAY, held: HELD_REPORT };
 const TABLE = { table: 'daily', account: 'acme' };
 

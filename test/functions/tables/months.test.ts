@@ -170,9 +170,9 @@ describe('P7: a table', () => {
         { currency: 'USD', report_id: 'r2' },
       ]),
     );
-    const other = await deliver({ spends: OCTOBER, schema: of('EUR') });
+    const inDollars = await deliver({ spends: OCTOBER, schema: of('EUR') });
     const none = [{ currency: null, report_id: 'r1' }];
-    expect(await tables.rowsOf(select, `daily/${other.account}.*.parquet`)).toEqual(none);
+    expect(await tables.rowsOf(select, `daily/${inDollars.account}.*.parquet`)).toEqual(none);
   });
 });
 
@@ -288,9 +288,9 @@ describe('the columns of a table', () => {
     });
     expect(shown).toEqual(['2026-10-30 1 r2', '2026-10-30 2 r2', '2026-10-31 3 r2', '2026-11-01 4 r1']);
     const all = await tables.rowsOf('SELECT date, report_id, metric, kind', `ledger/${account}.*.parquet`);
-    const own = all.filter(({ report_id, metric }) => report_id === 'r2' && metric === 'rows');
+    const ofNewer = all.filter(({ report_id, metric }) => report_id === 'r2' && metric === 'rows');
     // A day that the table did not take is no fact yet: rebuild adds it.
-    expect(own.map(({ date, kind }) => `${date} ${kind}`)).toEqual([
+    expect(ofNewer.map(({ date, kind }) => `${date} ${kind}`)).toEqual([
       '2026-10-30 report',
       '2026-10-31 report',
     ]);
@@ -312,9 +312,9 @@ it.each<[string, string, (object: Buffer) => Buffer | Promise<Buffer>]>([
   const { account } = await deliver({ spends: OCTOBER });
   const key = `tables/${name.replace('ACCOUNT', account)}.parquet`;
   const path = join(tables.s3.directory, 'damaged.parquet');
-  const found = await tables.store.getFile(key, path, new AbortController().signal);
+  const before = await tables.store.getFile(key, path, new AbortController().signal);
   await writeFile(path, await damage(await readFile(path)));
-  await tables.store.putFile(key, path, found?.etag);
+  await tables.store.putFile(key, path, before?.etag);
   const newer = { id: 'r2', created_at: '2026-11-02T00:00:00.000Z', spends: OCTOBER, account };
   const { curated, warnings } = await tables.curate(newer);
   expect(warnings).toEqual([

@@ -205,7 +205,7 @@ async function loadChanges() {
   );
   await copy.run(RECIPE);
   const different = ['copy', 'daily_campaigns'].map(
-    (one, at, both) => `(FROM ${one} EXCEPT ALL FROM ${both[1 - at]})`,
+    (relation, at, both) => `(FROM ${relation} EXCEPT ALL FROM ${both[1 - at]})`,
   );
   expect((await copy.runAndReadAll(different.join(' UNION ALL '))).getRowsJson()).toEqual([]);
 }
@@ -291,7 +291,7 @@ async function deliverInParallel(account: string, model: Model, report: Report, 
   }
 }
 
-/** Delivers a report, also after a kill, and compares the outcome, the table and the ledger with the model. */
+/** Delivers a report, also after a kill. Compares the outcome, the table and the ledger with the model. */
 async function deliverAlone(account: string, model: Model, report: Report, puts: number | undefined) {
   if (puts !== undefined)
     await tables.curate({ ...report, account }, killedAfter(puts)).catch((error: unknown) => {

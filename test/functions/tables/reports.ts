@@ -30,14 +30,14 @@ export const CSV = `date,campaign_id,spend,impressions
 
 type Kind = Omit<Parameters<typeof findRows>[1], 'signal'>;
 
-export interface Given extends Partial<ReportOptions & Kind> {
+export interface StageOptions extends Partial<ReportOptions & Kind> {
   readonly folder?: string;
 }
 
 /** SCHEMA with another column of this name. */
 export function withColumn(column: Partial<Column>): Schema {
-  const columns = SCHEMA.columns.map((other) =>
-    other.name === column.name ? { ...other, ...column } : other,
+  const columns = SCHEMA.columns.map((standard) =>
+    standard.name === column.name ? { ...standard, ...column } : standard,
   );
   return { ...SCHEMA, columns };
 }
@@ -49,13 +49,18 @@ interface Staged {
 }
 
 /** Stages a report with the table SCHEMA. @throws TableProblem if its rows cannot be found */
-export async function stage(body: string | Buffer, given: Given = {}): Promise<Staged> {
-  const { folder = temporaryDirectory(), ...options } = given;
-  const { format = 'JSON', content_type = 'application/json', rows, ...others } = options;
+export async function stage(body: string | Buffer, options: StageOptions = {}): Promise<Staged> {
+  const {
+    folder = temporaryDirectory(),
+    format = 'JSON',
+    content_type = 'application/json',
+    rows,
+    ...others
+  } = options;
   const { signal } = new AbortController();
   writeFileSync(join(folder, 'report'), body);
-  const columns = given.schema?.columns ?? SCHEMA.columns;
-  const fields = fieldsOfRow(columns, given.schema);
+  const columns = options.schema?.columns ?? SCHEMA.columns;
+  const fields = fieldsOfRow(columns, options.schema);
   const file = await findRows(join(folder, 'report'), { format, content_type, rows, fields, signal });
   using database = await openDatabase(folder, signal, columns.length);
   const path = join(folder, 'rows.parquet');
@@ -64,9 +69,12 @@ export async function stage(body: string | Buffer, given: Given = {}): Promise<S
 }
 
 /** The facts of a report. */
-export async function factsOf(body: string | Buffer, given: Given = {}): Promise<Partial<ReportFacts>> {
+export async function factsOf(
+  body: string | Buffer,
+  options: StageOptions = {},
+): Promise<Partial<ReportFacts>> {
   try {
-    return (await stage(body, given)).facts;
+    return (await stage(body, options)).facts;
   } catch (error) {
     if (!(error instanceof TableProblem)) throw error;
     return { table_problem: error.message, sums: {}, days: [] };
@@ -74,10 +82,10 @@ export async function factsOf(body: string | Buffer, given: Given = {}): Promise
 }
 
 /** The rows of a report that its table takes, by column. */
-export async function rowsOf(body: string | Buffer, given: Given = {}) {
-  const { facts, path } = await stage(body, given);
+export async function rowsOf(body: string | Buffer, options: StageOptions = {}) {
+  const { facts, path } = await stage(body, options);
   if (facts.table_problem !== undefined) throw new Error(facts.table_problem);
-  const columns = ['date', ...(given.schema ?? SCHEMA).columns.map(({ name }) => `"${name}"`)];
+  const columns = ['date', ...(options.schema ?? SCHEMA).columns.map(({ name }) => `"${name}"`)];
   return query(`SELECT ${columns} FROM '${path}'`);
 }
 

@@ -5,11 +5,11 @@ import {
   CSV,
   csvWith,
   factsOf,
-  type Given,
   LINES,
   ROW,
   rowsWith,
   rowsWithJson,
+  type StageOptions,
   TEXT,
   withColumn,
 } from './reports.ts';
@@ -18,14 +18,14 @@ const REPEATED = 'several fields have the same name, whatever its case: "a.spend
 const REPEATED_DEEP = 'several fields have the same name, whatever its case: "a.b.spend", "a.b.spend"';
 
 /** The spend is a field inside of an object. */
-function spendFrom(from: string): Given {
+function spendFrom(from: string): StageOptions {
   return { schema: withColumn({ name: 'spend', from }) };
 }
 
 describe('a file is delivered without its table if it has', () => {
   const [FIRST] = CSV.split('\n');
 
-  it.each<[string, string | Buffer, string | RegExp, Given?]>([
+  it.each<[string, string | Buffer, string | RegExp, StageOptions?]>([
     ['3.7 as a count', rowsWith({ impressions: 3.7 }), '"3.7" in the column impressions, where bigint'],
     ['a long count', rowsWithJson('impressions', '12345678901234567890'), 'has "12345678901234567890"'],
     ['a long id as a count', rowsWithJson('impressions', '12345678901234567.0'), '"1.2345678901234568e+16"'],
@@ -177,8 +177,8 @@ describe('a file is delivered without its table if it has', () => {
       /"spend", "Spend"; no row has "impressions"; row 2/,
       AS_CSV,
     ],
-  ])('%s', async (_, body, problem, given) => {
-    const { table_problem, ...facts } = await factsOf(body, given);
+  ])('%s', async (_, body, problem, options) => {
+    const { table_problem, ...facts } = await factsOf(body, options);
     if (typeof problem === 'string') expect(table_problem).toContain(problem);
     else expect(table_problem).toMatch(problem);
     expect(facts).toMatchObject({ sums: {}, days: [] });
@@ -190,7 +190,7 @@ describe('a file is delivered without its table if it has', () => {
   });
 });
 
-it.each<[string, string | Buffer, RegExp, Given?]>([
+it.each<[string, string | Buffer, RegExp, StageOptions?]>([
   ['is empty', '', /is empty/],
   ['is blank', ' \n', /is empty/],
   ['has nothing but marks', '\u001a\0\n', /is empty/, AS_CSV],
@@ -230,8 +230,8 @@ it.each<[string, string | Buffer, RegExp, Given?]>([
   ['is an empty object', '{}', /it has no fields/],
   ['lacks the named array', '{"error":"x","data":{}}', /object with no array at "data"/, { rows: 'data' }],
   ['is an object without metrics, without a table', '{"error":"x"}', /holds no row/, { schema: undefined }],
-])('a file is no report if it %s', async (_, body, message, given) => {
-  await expect(factsOf(body, given)).rejects.toMatchObject({
+])('a file is no report if it %s', async (_, body, message, options) => {
+  await expect(factsOf(body, options)).rejects.toMatchObject({
     name: 'DownloadRefused',
     message: expect.stringMatching(message),
   });

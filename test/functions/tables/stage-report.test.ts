@@ -6,7 +6,6 @@ import {
   CSV,
   csvWith,
   factsOf,
-  type Given,
   LINES,
   ROW,
   ROWS,
@@ -14,6 +13,7 @@ import {
   rowsWith,
   rowsWithJson,
   SCHEMA,
+  type StageOptions,
   TEXT,
   withColumn,
 } from './reports.ts';
@@ -31,7 +31,7 @@ const FACTS = {
   warnings: [],
 };
 
-it.each<[string, string | Buffer, Given?]>([
+it.each<[string, string | Buffer, StageOptions?]>([
   ['a JSON array', TEXT],
   ['a JSON array on several lines', JSON.stringify(ROWS, null, 2)],
   ['JSON with a byte order mark', `\ufeff${TEXT}`],
@@ -92,8 +92,8 @@ it.each<[string, string | Buffer, Given?]>([
     TEXT.replaceAll('spend', 'Spend (USD)').replaceAll('date', 'Day'),
     { schema: { ...withColumn({ name: 'spend', from: 'spend (usd)' }), date_column: 'day' } },
   ],
-])('the same rows have the same facts as %s', async (_, body, given) => {
-  expect(await factsOf(body, given)).toEqual(FACTS);
+])('the same rows have the same facts as %s', async (_, body, options) => {
+  expect(await factsOf(body, options)).toEqual(FACTS);
 });
 
 it.each<[string, Buffer, string, string]>([
@@ -201,7 +201,7 @@ describe('the table takes', () => {
 });
 
 /** Columns whose fields are inside of objects. */
-const NESTED: Given = {
+const NESTED: StageOptions = {
   schema: {
     date_column: 'dimensions.stat_time_day',
     columns: SCHEMA.columns.map((column) => ({
@@ -285,7 +285,7 @@ describe('a field of a row that is left out, because its day is beside the windo
   const LACKING = { ...ROW, impressions: undefined };
   const NESTED_IMPRESSIONS = { schema: withColumn({ name: 'impressions', from: 'metrics.impressions' }) };
 
-  it.each<[string, readonly object[], Given?]>([
+  it.each<[string, readonly object[], StageOptions?]>([
     ['in one of the rows', [LACKING, BEFORE, LACKING]],
     ['in most rows', [BEFORE, LACKING, { ...BEFORE, date: '2026-10-04' }]],
     [
@@ -296,13 +296,13 @@ describe('a field of a row that is left out, because its day is beside the windo
       ],
       NESTED_IMPRESSIONS,
     ],
-  ])('counts as a metric that no row has, %s', async (_, rows, given) => {
-    const facts = await factsOf(JSON.stringify(rows), given);
+  ])('counts as a metric that no row has, %s', async (_, rows, options) => {
+    const facts = await factsOf(JSON.stringify(rows), options);
     expect(facts).toMatchObject({ absent: ['impressions'], sums: { impressions: null } });
     expect(facts.table_problem).toBeUndefined();
   });
 
-  it.each<[string, readonly object[], Given?]>([
+  it.each<[string, readonly object[], StageOptions?]>([
     ['in the row', [BEFORE, { ...ROW, impressions: null }]],
     [
       'inside of an object',
@@ -312,8 +312,8 @@ describe('a field of a row that is left out, because its day is beside the windo
       ],
       NESTED_IMPRESSIONS,
     ],
-  ])('counts as a metric of the window if a row there has it as null, %s', async (_, rows, given) => {
-    expect(await factsOf(JSON.stringify(rows), given)).toMatchObject({
+  ])('counts as a metric of the window if a row there has it as null, %s', async (_, rows, options) => {
+    expect(await factsOf(JSON.stringify(rows), options)).toMatchObject({
       absent: [],
       sums: { impressions: null },
     });
@@ -352,8 +352,8 @@ it.each([
   );
   const textOf = ({ type }: Column) => (/\((\d+),\1\)/.test(type) ? fraction : whole);
   const values = columns.map((column) => `"${column.name}":${textOf(column)}`);
-  const given = { schema: { date_column: 'date', columns }, columns };
-  const { sums } = await factsOf(`[{"date":"2026-10-01",${values}}]`, given);
+  const options = { schema: { date_column: 'date', columns }, columns };
+  const { sums } = await factsOf(`[{"date":"2026-10-01",${values}}]`, options);
   expect(sums).toEqual(
     Object.fromEntries(columns.map((column) => [column.name, `${Number(textOf(column))}`])),
   );
@@ -372,7 +372,7 @@ it.each([
 
 const bigint = (name: string): Column => ({ name, type: 'bigint', from: name });
 
-it.each<[string, string, RegExp, Given?]>([
+it.each<[string, string, RegExp, StageOptions?]>([
   [
     'other fields',
     rowsWith({ campaign_id: 'b', country: 'US', Country: 'DE', shape: 5, duplicates: 7 }),
@@ -406,23 +406,23 @@ it.each<[string, string, RegExp, Given?]>([
     /^the report has no sums: row 2 has "n\/a" in the column spend/,
     { schema: undefined },
   ],
-])('a warning names %s', async (_, body, warning, given) => {
-  const { warnings } = await factsOf(body, given);
+])('a warning names %s', async (_, body, warning, options) => {
+  const { warnings } = await factsOf(body, options);
   expect(warnings).toEqual([expect.stringMatching(warning)]);
 });
 
 it('a row may begin before the window if it is not a day', async () => {
-  const given = { schema: undefined, granularity: 'WEEK' };
-  expect(await factsOf(rowsWith({ date: '2026-09-28' }), given)).toMatchObject({ rows: 2, warnings: [] });
+  const weekly = { schema: undefined, granularity: 'WEEK' };
+  expect(await factsOf(rowsWith({ date: '2026-09-28' }), weekly)).toMatchObject({ rows: 2, warnings: [] });
 });
 
-it.each<[string, string, Given?]>([
+it.each<[string, string, StageOptions?]>([
   ['an empty array', ' [ ] '],
   ['such an object one deeper', JSON.stringify({ data: { rows: [] } }), { rows: 'data.rows' }],
   ['an object whose named array is empty', JSON.stringify({ rows: [], notes: [{ x: 1 }] }), { rows: 'rows' }],
   ['a header of CSV', 'date,campaign_id,spend,impressions', AS_CSV],
-])('a report is empty if it is %s', async (_, body, given) => {
-  expect(await factsOf(body, given)).toEqual({
+])('a report is empty if it is %s', async (_, body, options) => {
+  expect(await factsOf(body, options)).toEqual({
     rows: 0,
     sums: { spend: '0', impressions: '0' },
     days: [],

@@ -99,7 +99,7 @@ function longestEnd({ States }: Machine): number {
   const secondsFrom = (name: string, seen: readonly string[]): number => {
     const state = States[name];
     if (!state) throw new Error(`There is no state ${name}`);
-    const isOutOfTime = CALLS_PLATFORM.includes(name) && seen.some((each) => CALLS_PLATFORM.includes(each));
+    const isOutOfTime = CALLS_PLATFORM.includes(name) && seen.some((step) => CALLS_PLATFORM.includes(step));
     const caught = (state.Catch ?? []).filter(({ ErrorEquals }) => ErrorEquals[0] === 'States.ALL');
     const ways = (isOutOfTime ? caught.map(({ Next }) => Next) : following(state)).filter(
       (way) => !seen.includes(way) || States[way]?.Type === 'Choice',

@@ -21,7 +21,7 @@ const GENERATE = (service: string) => `kms:GenerateDataKey ${ARN} ${through(serv
 describe('the key', () => {
   it('is rotated, and stays when the stack is deleted, but not when its creation is rolled back', () => {
     expect(key?.Properties.EnableKeyRotation).toBe(true);
-    expect([key?.DeletionPolicy, key?.UpdateReplacePolicy]).toEqual(['RetainExceptOnCreate', 'Retain']);
+    expect(key).toMatchObject({ DeletionPolicy: 'RetainExceptOnCreate', UpdateReplacePolicy: 'Retain' });
   });
 
   it('can be used by IAM policies of the account, and by the services that act without a role', () => {
@@ -111,8 +111,8 @@ describe('with the key', () => {
   });
 
   it('the state machine can encrypt its executions and child executions, and deliver their logs', () => {
-    const own = '["<WorkflowStateMachine>","<WorkflowStateMachine>/*"]';
-    const executions = `when {"ArnLike":{"kms:EncryptionContext:aws:states:stateMachineArn":${own}}}`;
+    const machine = '["<WorkflowStateMachine>","<WorkflowStateMachine>/*"]';
+    const executions = `when {"ArnLike":{"kms:EncryptionContext:aws:states:stateMachineArn":${machine}}}`;
     const logs = 'arn:<AWS::Partition>:logs:<AWS::Region>:<AWS::AccountId>:*';
     expect(allowed('WorkflowStateMachineRole')).toEqual([
       `kms:Decrypt ${ARN} ${executions}`,

@@ -17,7 +17,8 @@ function only(type: string) {
 }
 
 /** The policies of resources that hold data. */
-const KEPT = ['RetainExceptOnCreate', 'Retain'];
+const KEPT = { DeletionPolicy: 'RetainExceptOnCreate', UpdateReplacePolicy: 'Retain' };
+const REMOVED = { DeletionPolicy: 'Delete', UpdateReplacePolicy: 'Delete' };
 
 it.each([
   ['without a KMS key', {}],
@@ -98,7 +99,7 @@ describe('the bucket', () => {
   });
 
   it('stays when the stack is deleted, but not when its creation is rolled back', () => {
-    expect([bucket.DeletionPolicy, bucket.UpdateReplacePolicy]).toEqual(KEPT);
+    expect(bucket).toMatchObject(KEPT);
   });
 });
 
@@ -116,8 +117,7 @@ describe('the secrets', () => {
 
   it('of credentials stay without their account or stack, unless their creation is rolled back; tokens go', () => {
     for (const [id, { DeletionPolicy, UpdateReplacePolicy }] of secrets) {
-      const expected = id.endsWith('credential') ? KEPT : ['Delete', 'Delete'];
-      expect([DeletionPolicy, UpdateReplacePolicy], id).toEqual(expected);
+      expect({ DeletionPolicy, UpdateReplacePolicy }, id).toEqual(id.endsWith('credential') ? KEPT : REMOVED);
     }
   });
 
@@ -140,9 +140,15 @@ describe('the functions', () => {
 
   it('have the memory of memory_mb, and CurateReport the time of curate_minutes', () => {
     const changes = { memory_mb: { CurateReport: 3_538, ExportList: 2_048 }, curate_minutes: 10 };
-    const other = resourcesOf(synthesizeStack(changes), 'AWS::Lambda::Function');
-    expect(other.get('FunctionsCurateReport')?.Properties).toMatchObject({ MemorySize: 3_538, Timeout: 600 });
-    expect(other.get('FunctionsExportList')?.Properties).toMatchObject({ MemorySize: 2_048, Timeout: 900 });
+    const withChanges = resourcesOf(synthesizeStack(changes), 'AWS::Lambda::Function');
+    expect(withChanges.get('FunctionsCurateReport')?.Properties).toMatchObject({
+      MemorySize: 3_538,
+      Timeout: 600,
+    });
+    expect(withChanges.get('FunctionsExportList')?.Properties).toMatchObject({
+      MemorySize: 2_048,
+      Timeout: 900,
+    });
   });
 
   it.each([
@@ -150,8 +156,8 @@ describe('the functions', () => {
     [{ max_curate_bytes: 1 }, 514],
     [{ max_curate_bytes: 4_864 * 1024 ** 2 }, 10_240],
   ])('give CurateReport a whole CPU, and room in /tmp for the largest file twice: %j', (changes, megabytes) => {
-    const other = resourcesOf(synthesizeStack(changes), 'AWS::Lambda::Function');
-    expect(other.get('FunctionsCurateReport')?.Properties).toMatchObject({
+    const withChanges = resourcesOf(synthesizeStack(changes), 'AWS::Lambda::Function');
+    expect(withChanges.get('FunctionsCurateReport')?.Properties).toMatchObject({
       MemorySize: 1769,
       EphemeralStorage: { Size: megabytes },
     });
@@ -165,7 +171,7 @@ describe('the functions', () => {
   });
 
   it('get exactly the settings that they read', () => {
-    const other = synthesizeStack({
+    const configured = synthesizeStack({
       max_download_bytes: 1_000,
       max_curate_bytes: 2_000,
       download_hosts: ['files.example', '*.cdn.example'],
@@ -186,7 +192,7 @@ describe('the functions', () => {
       PROGRAM: 'npm run export --',
       DOWNLOAD_HOSTS: 'files.example,*.cdn.example',
     };
-    for (const [id, { Properties }] of resourcesOf(other, 'AWS::Lambda::Function')) {
+    for (const [id, { Properties }] of resourcesOf(configured, 'AWS::Lambda::Function')) {
       const step = id.replace(/^Functions/, '') as StepName;
       const variables = readable(Properties.Environment.Variables) as Record<string, string>;
       const settings = Object.entries(variables).filter(([name]) => name in Settings.shape);
@@ -217,10 +223,10 @@ describe('the state machine', () => {
 });
 
 it('the log groups keep their lines for as long as the config says', () => {
-  const other = resourcesOf(synthesizeStack({ log_retention_days: 30 }), 'AWS::Logs::LogGroup');
+  const shortLived = resourcesOf(synthesizeStack({ log_retention_days: 30 }), 'AWS::Logs::LogGroup');
   for (const [groups, days] of [
     [logGroups, 90],
-    [other, 30],
+    [shortLived, 30],
   ] as const) {
     for (const [id, { Properties }] of groups) expect(Properties.RetentionInDays, id).toBe(days);
   }

@@ -4,23 +4,34 @@ import { App } from 'aws-cdk-lib';
 import { Annotations, Match } from 'aws-cdk-lib/assertions';
 import { PolicyStatement, type Role } from 'aws-cdk-lib/aws-iam';
 import { describe, expect, it } from 'vitest';
+import { CONFIG_KEY, type ConfigInput } from '../../../infra/stack/config/config.ts';
 import { readContext } from '../../../infra/stack/config/read-config.ts';
 import { ExportStack } from '../../../infra/stack/stack.ts';
 import { addPolicyChecks } from '../../../infra/stack/synth-checks.ts';
 import { BUNDLES, CONTEXT } from '../../support/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
-/** The stack with the checks of `cdk synth`, without CloudFormation's schema validation. */
-function stackWithChecks(changes: Readonly<Record<string, unknown>> = {}) {
+/** The stack of a config with the checks of `cdk synth`, without CloudFormation's schema validation. */
+function stackOf(config: ConfigInput) {
   const app = new App({
     context: readContext(),
     builtinCloudFormationValidation: false,
     outdir: temporaryDirectory(),
   });
-  const stack = new ExportStack(app, { ...CONTEXT, ...changes }, BUNDLES);
+  const stack = new ExportStack(app, config, BUNDLES);
   addPolicyChecks(app);
   return { app, stack };
 }
+
+const stackWithChecks = (changes: Readonly<Record<string, unknown>> = {}) =>
+  stackOf({ ...CONTEXT, ...changes });
+
+it('cdk.json can be deployed as it is shipped, without a finding or a warning', () => {
+  const { app, stack } = stackOf(Object(readContext()[CONFIG_KEY]));
+  expect(() => app.synth()).not.toThrow();
+  expect(reportOf(app).pluginReports).toMatchObject([{ conclusion: 'success' }]);
+  expect(Annotations.fromStack(stack).findWarning('*', Match.anyValue())).toEqual([]);
+});
 
 describe("cdk-nag's AwsSolutions pack", () => {
   it.each([

@@ -16,8 +16,8 @@ type Policy = keyof typeof POLICIES;
 
 /** The permissions of a policy without conditions, such as `states:StartExecution <WorkflowStateMachine>`. */
 function allowedBy(policy: Policy): string[] {
-  const found = resourcesOf(stack, 'AWS::IAM::ManagedPolicy').get(POLICIES[policy]);
-  const lines = permissionsOf(found?.Properties.PolicyDocument.Statement);
+  const managed = resourcesOf(stack, 'AWS::IAM::ManagedPolicy').get(POLICIES[policy]);
+  const lines = permissionsOf(managed?.Properties.PolicyDocument.Statement);
   return lines.map((line) => line.replace(/ when .*/, '').replace(/\{"Fn::Select".*?\]\}\]\}/g, 'NAME'));
 }
 

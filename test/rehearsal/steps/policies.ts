@@ -173,7 +173,7 @@ async function paste(
   return `cd '${processes.folder}'\n${set}`;
 }
 
-/** A keeper may not look at executions, and at the encryption of the bucket: only the bucket's name is needed. */
+/** A keeper may not look at executions or the bucket's encryption, so only the bucket's name is needed. */
 function keeperSetup(script: string): string {
   return script
     .split('\n')

@@ -41,7 +41,7 @@ export async function startEmulator({ processes, project }: Emulation) {
   const { sandbox, ports } = await startPlatform({ credentials, report: SOON });
   const refusals = await startCloud(processes, ports);
   const clientOf = (account: string) => {
-    const credential = sandbox.credentials.find((one) => one.account === account);
+    const credential = sandbox.credentials.find((candidate) => candidate.account === account);
     const { clientId: client_id = '', clientSecret: client_secret = '' } = credential ?? {};
     return { client_id, client_secret };
   };

@@ -79,7 +79,8 @@ it('10: if the answer to POST /reports is lost, one more report is created and o
 
 it('11: an HTML page for any call is retried once', async () => {
   const outcome = await deliver(workflow, { faults: ofEachCall('body="<html>Bad gateway</html>"') });
-  expect([outcome.callsTo('create').length, outcome.callsTo('report').length]).toEqual([2, 4]);
+  expect(outcome.callsTo('create')).toHaveLength(2);
+  expect(outcome.callsTo('report')).toHaveLength(4);
 });
 
 it('13, 15: a report that is not found, then READY without a URL, is replaced; the manifest names both', async () => {

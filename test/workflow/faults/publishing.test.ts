@@ -6,7 +6,7 @@ import { deliver, keysOf, shareWorkflow } from '../../support/run-export.ts';
 const workflow = await shareWorkflow({ shortTimeouts: true });
 
 async function failureReportOf(name: string): Promise<unknown> {
-  const [key] = (await keysOf(workflow, name)).filter((each) => each.endsWith('_failure.json'));
+  const [key] = (await keysOf(workflow, name)).filter((stored) => stored.endsWith('_failure.json'));
   return key && JSON.parse(String(await workflow.object(key)));
 }
 
@@ -32,7 +32,7 @@ it('25, 31: a refused event fails the export; only_missing announces it without 
     end_date: '2025-10-08',
   });
   const { status, error, cause } = await workflow.run(request);
-  expect([status, error]).toEqual(['FAILED', 'EventBridge.FailedEntry']);
+  expect({ status, error }).toEqual({ status: 'FAILED', error: 'EventBridge.FailedEntry' });
   expect(workflow.bus.events.at(-1)).toMatchObject({ 'detail-type': 'Report Export Failed' });
   const keys = await keysOf(workflow, 'not-announced');
   expect(keys.filter((key) => key.endsWith('_manifest.json'))).toHaveLength(1);
@@ -53,6 +53,6 @@ it('31: a failure that the bus always refuses leaves the Cause and _failure.json
   workflow.sandbox.faults.add('create status=403');
   const { status, error, cause } = await workflow.run(workflow.request({ name: 'silent' }));
   workflow.bus.failNext(0);
-  expect([status, error]).toEqual(['FAILED', 'RequestRefused']);
+  expect({ status, error }).toEqual({ status: 'FAILED', error: 'RequestRefused' });
   expect(await failureReportOf('silent')).toEqual(JSON.parse(cause ?? ''));
 });

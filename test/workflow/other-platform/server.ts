@@ -74,8 +74,8 @@ export async function startOtherPlatform(): Promise<OtherPlatform> {
     if (profile !== PROFILE) return refuse(response, 401, 'UNAUTHORIZED');
     if (seen.method === 'POST' && seen.path === '/reporting/reports') return create(call, response);
     const id = /^\/reporting\/reports\/([^/]+)$/.exec(seen.path)?.[1];
-    const report = reports.find((each) => each.id === id);
-    if (seen.method !== 'GET' || !report) return refuse(response, other.unknownId, 'NOT_FOUND');
+    const report = reports.find((candidate) => candidate.id === id);
+    if (seen.method !== 'GET' || !report) return refuse(response, started.unknownId, 'NOT_FOUND');
     poll(report, response);
   });
 
@@ -132,7 +132,7 @@ export async function startOtherPlatform(): Promise<OtherPlatform> {
     json(response, 200, { reportId, status: 'COMPLETED', url });
   }
 
-  const other: OtherPlatform = {
+  const started: OtherPlatform = {
     baseUrl: platform.url,
     received,
     unknownId: 404,
@@ -145,7 +145,7 @@ export async function startOtherPlatform(): Promise<OtherPlatform> {
       await storage[Symbol.asyncDispose]();
     },
   };
-  return other;
+  return started;
 }
 
 function hasFailed({ trouble: { fails, failsWhenReady } }: Report): boolean {

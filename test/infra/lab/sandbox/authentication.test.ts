@@ -30,7 +30,7 @@ describe.each(Object.entries(HOSTS))('%s', (_host, startClient) => {
     const lists = ['advertisers', 'campaigns', 'audiences', 'creatives', 'impression_tracking'];
     for (const [path, area] of [['reports/x', 'reporting'], ...lists.map((list) => [list, list])]) {
       const { status, envelope } = await call('GET', `/${path}`, undefined, headers);
-      expect([status, envelope.type]).toEqual([403, 'insufficient_scope']);
+      expect({ status, type: envelope.type }).toEqual({ status: 403, type: 'insufficient_scope' });
       expect(envelope.message).toContain(`${area}:read`);
     }
   });

@@ -20,8 +20,8 @@ export const HOSTS = {
 const CLIENT = { account: 'sandbox', clientId: 'sandbox', clientSecret: 'sbx_cs_deployed' };
 
 /**
- * Starts the Lambda function behind a server that does what a function URL does, on the local S3. Each request
- * gets a state of its own, as if it reached another container.
+ * Starts the Lambda function behind a server that does what a function URL does, on the local S3. Each
+ * request gets a state of its own, as if it reached another container.
  *
  * @param start what the clock shows until the test moves it
  */

@@ -73,7 +73,7 @@ test('a range has the bytes that the whole file has there', () => {
   const whole = Buffer.concat([...file.read()]);
   const ends = [0, 1, 3, 250, 150_000, 1_700_001, file.length - 13, file.length];
   for (const start of ends)
-    for (const end of ends.filter((each) => each >= start))
+    for (const end of ends.filter((candidate) => candidate >= start))
       expect(Buffer.concat([...file.read(start, end)]).equals(whole.subarray(start, end))).toBe(true);
 });
 
@@ -86,8 +86,8 @@ test.each([
   const window = { start_date: '2026-10-05', end_date: '2026-10-08' };
   const inWindow = all.filter(({ date }) => String(date) >= '2026-10-05' && String(date) < '2026-10-08');
   expect(rowsOf(window, options)).toEqual(inWindow);
-  const own = inWindow.filter(({ advertiser_id }) => advertiser_id === SECOND);
-  expect(rowsOf({ ...window, advertiser_ids: [SECOND.toUpperCase()] }, options)).toEqual(own);
+  const ofSecond = inWindow.filter(({ advertiser_id }) => advertiser_id === SECOND);
+  expect(rowsOf({ ...window, advertiser_ids: [SECOND.toUpperCase()] }, options)).toEqual(ofSecond);
 });
 
 test('the metrics of a restated day grow every few hours until some days after its end', () => {
@@ -96,9 +96,12 @@ test('the metrics of a restated day grow every few hours until some days after i
     const createdAt = Date.parse('2026-10-02T00:00:00Z') + hours * 3_600_000;
     return Number(rowsOf(day, { createdAt, restated: { days: 1, everyHours: 12 } })[0]?.spend);
   };
-  const values = [-1, 0, 12, 24].map(spendAfter);
-  expect(values).toEqual([...new Set(values)].sort((a, b) => a - b));
-  expect([spendAfter(-100), spendAfter(11.9), spendAfter(54)]).toEqual([values[0], values[1], values[3]]);
+  const spends = [-1, 0, 12, 24].map(spendAfter);
+  expect(spends).toEqual([...new Set(spends)].sort((a, b) => a - b));
+  const [before, first, , last] = spends;
+  expect(spendAfter(-100)).toBe(before);
+  expect(spendAfter(11.9)).toBe(first);
+  expect(spendAfter(54)).toBe(last);
 });
 
 test('a day has fewer rows or none of its advertiser, and a total is absent if no advertiser has rows', () => {

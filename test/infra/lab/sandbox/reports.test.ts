@@ -68,13 +68,13 @@ describe.each(Object.entries(HOSTS))('%s', (_host, startClient) => {
 });
 
 test('a credential for specific advertisers refuses others and names them (contract 5.5)', async () => {
-  const [granted, other] = [randomUUID(), randomUUID()];
+  const [granted, refused] = [randomUUID(), randomUUID()];
   const { create } = await startLocalClient({
-    advertiserIds: [granted, other],
+    advertiserIds: [granted, refused],
     credentials: [{ advertisers: [granted] }],
   });
   expect((await create({ advertiser_ids: [granted] })).status).toBe(201);
-  for (const id of [other, randomUUID()]) {
+  for (const id of [refused, randomUUID()]) {
     const { status, envelope } = await create({ advertiser_ids: [id] });
     expect(status).toBe(422);
     expect(envelope.detail?.validation?.[0]?.message).toContain(id);
@@ -86,7 +86,7 @@ test('a GET within 10 s of the last is 429 with Retry-After; one after 10 s is n
   expect((await poll(id)).status).toBe(200);
   pass(9.999);
   const { status, headers, envelope } = await poll(id);
-  expect([status, headers['retry-after']]).toEqual([429, '10']);
+  expect({ status, wait: headers['retry-after'] }).toEqual({ status: 429, wait: '10' });
   expect(envelope).toMatchObject({ status: 429, request_id: expect.any(String) });
   pass(10);
   expect((await poll(id)).status).toBe(200);

@@ -15,7 +15,7 @@ interface Element {
 }
 
 function named(elements: readonly Element[], name: string): Element {
-  return elements.find((each) => each.name === name) as Element;
+  return elements.find((element) => element.name === name) as Element;
 }
 
 function customOf({ customProperties = [] }: Element) {

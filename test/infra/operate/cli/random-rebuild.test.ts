@@ -93,7 +93,7 @@ it('a table that was removed is the same after rebuild, but for the days that it
       const states = after.view.filter(isLost).map(([, state]) => state);
       expect(states.filter((state) => state !== 'behind')).toEqual([]);
     }),
-    { numRuns: EXAMPLES.length + Number(HISTORIES), examples: EXAMPLES.map((each) => [[...each]]) },
+    { numRuns: EXAMPLES.length + Number(HISTORIES), examples: EXAMPLES.map((example) => [[...example]]) },
   );
 }, 240_000);
 

@@ -82,6 +82,17 @@ it('fails for a month that was written with another type than the table has now'
   );
 });
 
+it('names the permission that is missing, without a stack trace', async () => {
+  const folder = await openFolder();
+  await deliver(folder, { ...delivery, days: [1, 2], created: 5 });
+  await deployTables(folder);
+  folder.faults.push({ operation: 'ListObjectsV2', answer: 'AccessDenied', times: 9 });
+  const { status, stderr } = await runCommand(['rebuild', name]);
+  expect(status).toBe(1);
+  expect(stderr).toContain('needs s3:ListBucket');
+  expect(stderr).not.toContain('    at ');
+});
+
 it('makes a table with which check --file compares a mart', async () => {
   const folder = await openFolder();
   await deliver(folder, { ...delivery, days: [1, 2], created: 5 });

@@ -44,29 +44,57 @@ function damageOf(key: string, lost: string, out: string, name = 'daily'): strin
   ].join('\n');
 }
 
-it('names a damaged object, and writes its days again once it is removed', async () => {
-  const folder = await openFolder();
-  const place = ['--local', '--out', folder.out];
-  await deliver(folder, { days: [1, 1], created: 5 });
-  await rebuild(['daily', ...place]);
-  const month = join(folder.out, MONTH);
-  const [object, rows] = [await readFile(month), await readFile(month)];
-  object.subarray(-40, -20).fill('X');
-  rows.fill(0xff, 4, rows.length - 8 - rows.readUInt32LE(rows.length - 8));
-  await truncate(month, 0);
-  const { status: refused, stderr: problem } = await runCommand(['rebuild', 'daily', ...place]);
-  expect(refused).toBe(1);
-  expect(problem).toContain(damageOf(KEY, 'No day would be lost.', folder.out));
-  for (const content of ['', object, rows]) {
-    await writeFile(month, content);
+describe('a damaged month', () => {
+  async function openMonth() {
+    const folder = await openFolder();
+    const place = ['--local', '--out', folder.out];
+    await deliver(folder, { days: [1, 1], created: 5 });
+    await rebuild(['daily', ...place]);
+    return { folder, place, month: join(folder.out, MONTH) };
+  }
+
+  it('is named, with what to do and the days that would be lost', async () => {
+    const { folder, place, month } = await openMonth();
+    await truncate(month, 0);
+    const { status, stderr } = await runCommand(['rebuild', 'daily', ...place]);
+    expect(status).toBe(1);
+    expect(stderr).toContain(damageOf(KEY, 'No day would be lost.', folder.out));
+  });
+
+  it.each<{ damage: string; damaged: (object: Buffer) => Buffer }>([
+    { damage: 'no bytes', damaged: () => Buffer.of() },
+    {
+      damage: 'another footer',
+      damaged: (object) => object.fill('X', object.length - 40, object.length - 20),
+    },
+    {
+      damage: 'other rows',
+      damaged: (object) => object.fill(0xff, 4, object.length - 8 - object.readUInt32LE(object.length - 8)),
+    },
+  ])('is named by check and query if it has $damage', async ({ damaged }) => {
+    const { place, month } = await openMonth();
+    await writeFile(month, damaged(await readFile(month)));
     const { stdout } = await runCommand(['check', 'daily', ...place]);
     expect(stdout).toContain('  tables/daily/acme.2026-10.parquet cannot be read, ');
     const { stderr } = await runCommand(['query', 'SELECT * FROM daily', ...place]);
     expect(stderr).toMatch(
       /^tables\/daily\/acme\.2026-10\.parquet cannot be read\.\nWhat to do: .* rebuild before you remove it: it names the days /,
     );
-  }
-  await rm(month);
+  });
+
+  it('is written again once it is removed', async () => {
+    const { folder, place, month } = await openMonth();
+    await truncate(month, 0);
+    await rm(month);
+    expect(await runCommand(['rebuild', 'daily', ...place])).toMatchObject({ status: 0 });
+    expect(await spendIn(folder.out)).toEqual({ 1: 5 });
+  });
+});
+
+it('names a damaged manifest to whoever rebuilds its days, and writes the other days', async () => {
+  const folder = await openFolder();
+  const place = ['--local', '--out', folder.out];
+  await deliver(folder, { days: [1, 1], created: 5 });
   await deliver(folder, { days: [3, 3], created: 5 });
   const key = `exports/account=acme/export=daily/start_date=${dateOf(3)}/end_date=${dateOf(4)}/_manifest.json`;
   await writeFile(join(folder.out, BUCKET, key), '{');
@@ -75,13 +103,14 @@ it('names a damaged object, and writes its days again once it is removed', async
     status: 1,
     stdout: expect.stringContaining(` have to be exported again: ${key}\n`),
   });
-  const { result } = await rebuild(['daily', ...place, '--from', dateOf(3)]);
-  const { result: other } = await rebuild(['daily', ...place, '--to', dateOf(3)]);
-  expect({ damaged: result.damaged, ofOthers: other.damaged }).toEqual({ damaged: [key], ofOthers: [] });
+  const { result: ofItsDays } = await rebuild(['daily', ...place, '--from', dateOf(3)]);
+  expect(ofItsDays.damaged).toEqual([key]);
+  const { result: ofEarlierDays } = await rebuild(['daily', ...place, '--to', dateOf(3)]);
+  expect(ofEarlierDays.damaged).toEqual([]);
   expect(await spendIn(folder.out)).toEqual({ 1: 5 });
 });
 
-it('writes days that only an earlier form of the request delivered, and the newest report of the others', async () => {
+it('writes the days of an earlier form of the request, and the newest report of each day', async () => {
   const folder = await openFolder();
   const request = { advertiser_ids: ['7d2f8a54-5f0e-4a3c-9f5e-0f4b8a1c2d3f'] };
   await deliver(folder, { days: [1, 4], created: 4 });
@@ -134,9 +163,9 @@ it('names the days that no file gives again, before and after the table is remov
   await rebuild(place);
   const window = 'exports/account=acme/export=daily/start_date=2026-10-01/end_date=2026-10-03';
   await rm(join(folder.out, BUCKET, window), { recursive: true });
-  const said = async () => (await rebuild(place)).result;
+  const rebuilt = async () => (await rebuild(place)).result;
   const range = { account: 'acme', start_date: '2026-10-01', end_date: '2026-10-03' };
-  expect(await said()).toMatchObject({ outcome: 'done', without_file: [{ ...range, in_table: true }] });
+  expect(await rebuilt()).toMatchObject({ outcome: 'done', without_file: [{ ...range, in_table: true }] });
   // Also if the month cannot be read.
   await truncate(join(folder.out, MONTH), 0);
   expect(await runCommand(['rebuild', ...place])).toMatchObject({
@@ -145,7 +174,7 @@ it('names the days that no file gives again, before and after the table is remov
   });
 
   await rm(join(folder.out, MONTH));
-  expect(await said()).toMatchObject({ outcome: 'failed', without_file: [{ ...range, in_table: false }] });
+  expect(await rebuilt()).toMatchObject({ outcome: 'failed', without_file: [{ ...range, in_table: false }] });
   expect(await spendIn(folder.out)).toEqual({ 3: 2, 4: 2 });
 });
 

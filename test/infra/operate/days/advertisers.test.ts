@@ -51,7 +51,7 @@ async function find(windows: readonly Asked[], keys: readonly string[] = []) {
       },
     },
   }));
-  const found = { request: { name: 'daily', account: 'acme' } };
+  const recorded = { request: { name: 'daily', account: 'acme' } };
   const store = {
     list: async () => [...keys],
     async getText(key: string) {
@@ -61,7 +61,7 @@ async function find(windows: readonly Asked[], keys: readonly string[] = []) {
   };
   const days = judgeDays(DAYS, { deliveries, hash: 'h' }) as unknown as JudgedRange['days'];
   const folder = { local: true, out: 'out' } as const;
-  return { gaps: await findAdvertiserGaps(found as unknown as RecordedExport, days, store, folder), read };
+  return { gaps: await findAdvertiserGaps(recorded as unknown as RecordedExport, days, store, folder), read };
 }
 
 const range = (start_date: string, end_date: string, days: number, lacked: string) => {

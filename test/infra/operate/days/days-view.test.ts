@@ -39,8 +39,8 @@ it(`the view of the days agrees with missing, but for three differences (SEED=${
   const manifests: string[] = [];
   for (let at = 0; at < most; at += 1) {
     for (const [index, steps] of accounts.entries()) {
-      const each = steps[at];
-      if (each) manifests.push(...(await deliverStep(folder, nameOf(index), at, each)));
+      const delivery = steps[at];
+      if (delivery) manifests.push(...(await deliverStep(folder, nameOf(index), at, delivery)));
     }
     await rebuild(['daily', '--local', '--out', out]);
     // Some held days are accepted.
@@ -51,9 +51,9 @@ it(`the view of the days agrees with missing, but for three differences (SEED=${
   const [from, to] = [dateOf(FIRST), dateOf(LAST + 6)];
   await using bucket = await openToRead(place);
   const judged = await Promise.all(
-    (await findExports('daily', place, bucket, new Date(), { from, to })).map(async (found) => {
-      const { days } = await judgeExport(bucket, found);
-      return [found.request.account, new Map(days.map(({ day, state }) => [day, state]))] as const;
+    (await findExports('daily', place, bucket, new Date(), { from, to })).map(async (records) => {
+      const { days } = await judgeExport(bucket, records);
+      return [records.request.account, new Map(days.map(({ day, state }) => [day, state]))] as const;
     }),
   );
   const byMissing = new Map(judged);
@@ -68,7 +68,7 @@ it(`the view of the days agrees with missing, but for three differences (SEED=${
     return { name, day, inSql: String(inSql) as DayState, state, newest: newestOf(day, steps) };
   });
   const differing = compared.filter(({ inSql, state }) => inSql !== state);
-  expect(differing.filter((each) => !isExpected(each))).toEqual([]);
+  expect(differing.filter((difference) => !isExpected(difference))).toEqual([]);
   const first = Map.groupBy(compared, ({ name }) => name);
   // From the first day of an account on, no day is left out.
   for (const days of first.values())

@@ -52,13 +52,13 @@ interface Delivery {
 
 /** Opens a folder with the buckets of local runs, or of AWS, until the test ends. */
 export async function openFolder(onEnd: (close: () => Promise<void>) => void = onTestFinished) {
-  const { directory: out, endpoint, client, close } = await startTestS3({ buckets: [BUCKET] });
+  const { directory: out, endpoint, faults, client, close } = await startTestS3({ buckets: [BUCKET] });
   onEnd(close);
   const put = (Key: string, Body: string, ContentType = 'application/json') =>
     client.send(
       new PutObjectCommand({ Bucket: BUCKET, ExpectedBucketOwner: ACCOUNT, Key, Body, ContentType }),
     );
-  return { out, endpoint, put };
+  return { out, endpoint, faults, put };
 }
 
 export type Folder = Awaited<ReturnType<typeof openFolder>>;

@@ -84,7 +84,7 @@ it.each<[string, Case, readonly string[], object | undefined]>([
   ],
 ])('finds the last run of an export: %s', (_, records, running, last) => {
   const all = { deliveries: [], failures: [], runs: [], damaged: [], ...records };
-  const found = findLastRun(all as unknown as ExportRecords, running);
-  if (last) expect(found).toEqual(last);
-  else expect(found).toBeUndefined();
+  const lastRun = findLastRun(all as unknown as ExportRecords, running);
+  if (last) expect(lastRun).toEqual(last);
+  else expect(lastRun).toBeUndefined();
 });

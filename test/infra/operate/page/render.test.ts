@@ -145,7 +145,7 @@ test('the calendar begins each month at its weekday, marks and names each day, a
   expect(page).toContain(`<b>Nov</b><ol>${'<li>'.repeat(6)}<li class=held title="1 Nov: held, 102 rows">=`);
   expect(page).toContain('<li title="2 Nov: 103 rows">');
   const legend = [...page.matchAll(/<li><i class="day (.*?)">(.?)<\/i>(\d+)/g)];
-  expect(legend.map(([, ...found]) => found)).toEqual([
+  expect(legend.map(([, ...columns]) => columns)).toEqual([
     ['', '', '2'],
     ['empty', '', '1'],
     ['missing', '×', '1'],
@@ -176,19 +176,28 @@ test('months are in their order, those in a row of which the same is said in one
   expect(page).toMatch(/<b>Oct 2026<.b> 1 day unverified, 2 days changing<.*<time>2026-11-28<.*run daily</s);
 });
 
-test('the restatement curve names the look-back that catches nearly all, or says how many days are final', () => {
-  const points = (days: number) =>
-    [0.5, 0.9, 0.995, 1].map((share, at) => ({ metric: 'spend', age: at + 1, days, share, caught: share }));
-  const curve = { points: points(30), look_back: 3, configured: 28 };
-  const page = render({ curve });
-  expect(page).toContain(
-    '<b>last_3_days</b> would have caught 99 % of the changes of 30 final days; you have last_28_days.',
-  );
-  expect(page).toContain('aria-label="spend: 50 % after 1 day, 90 % after 2 days, 99.5 % after 3 days, ');
-  expect(page).toContain('<path class=bar d="M0 100V50h.8V100M1 100V10h.8V100M2');
-  const few = render({ curve: { ...curve, points: points(27) } });
-  expect(few).toContain('27 days of the 28 that it takes are final and were read early on.');
-  expect(few).not.toContain('last_3_days');
+describe('the restatement curve', () => {
+  const renderCurve = (days: number) => {
+    const points = [0.5, 0.9, 0.995, 1].map((share, at) => {
+      return { metric: 'spend', age: at + 1, days, share, caught: share };
+    });
+    return render({ curve: { points, look_back: 3, configured: 28 } });
+  };
+
+  test('names the look-back that catches nearly all, beside the configured one', () => {
+    const page = renderCurve(30);
+    expect(page).toContain(
+      '<b>last_3_days</b> would have caught 99 % of the changes of 30 final days; you have last_28_days.',
+    );
+    expect(page).toContain('aria-label="spend: 50 % after 1 day, 90 % after 2 days, 99.5 % after 3 days, ');
+    expect(page).toContain('<path class=bar d="M0 100V50h.8V100M1 100V10h.8V100M2');
+  });
+
+  test('names no look-back if too few days are final, and says how many are', () => {
+    const page = renderCurve(27);
+    expect(page).toContain('27 days of the 28 that it takes are final and were read early on.');
+    expect(page).not.toContain('last_3_days');
+  });
 });
 
 describe('the numbers of each day', () => {

@@ -9,10 +9,10 @@ it('a day of an account from two reports breaks the rule, whatever other account
   const rows =
     "('acme', 1, 'r1'), ('acme', 1, 'r1'), ('acme', 2, 'r1'), ('acme', 2, 'r2'), ('globex', 1, 'r2')";
   const table = `(VALUES ${rows}) AS daily(account, date, report_id)`;
-  const found = await withDuckDb(async (connection) =>
+  const breaches = await withDuckDb(async (connection) =>
     (await connection.runAndReadAll(ONE_REPORT.breaches(table))).getRows(),
   );
-  expect(found).toEqual([['acme', 2]]);
+  expect(breaches).toEqual([['acme', 2]]);
 });
 
 it.each([

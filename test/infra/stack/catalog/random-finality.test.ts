@@ -34,22 +34,22 @@ const report = fc.record({
 const reports = fc.noBias(fc.array(report, { minLength: 8, maxLength: 16 }));
 
 /** One day in one report. */
-interface Said {
+interface ReportedDay {
   readonly created: string;
   readonly id: string;
   readonly value: number;
   readonly rows: number;
 }
 
-/** Judges a day as the reference says it, from all that reports said about it in the order of arrival. */
-function judge(day: string, said: readonly Said[], days: number, today: string): string {
-  const byAge = said.toSorted((one, other) =>
-    [one.created, one.id].join() < [other.created, other.id].join() ? -1 : 1,
+/** Judges a day as the reference describes it, from what its reports have in the order of arrival. */
+function judge(day: string, reported: readonly ReportedDay[], days: number, today: string): string {
+  const byAge = reported.toSorted((first, second) =>
+    [first.created, first.id].join() < [second.created, second.id].join() ? -1 : 1,
   );
   const shown = byAge.findLast(({ rows }) => rows > 0) ?? byAge.at(-1);
-  const isSame = (one: Said, other: Said | undefined) =>
-    other !== undefined && one.value === other.value && one.rows === other.rows;
-  const changes = byAge.filter((each, at) => !isSame(each, byAge[at - 1]));
+  const isSame = (newer: ReportedDay, older: ReportedDay | undefined) =>
+    older !== undefined && newer.value === older.value && newer.rows === older.rows;
+  const changes = byAge.filter((report, at) => !isSame(report, byAge[at - 1]));
   const dates = changes.map(({ created }) => created.slice(0, 10));
   const last = [addDays(day, 1), ...dates].sort().at(-1) ?? '';
   const newest = byAge.at(-1);
@@ -62,17 +62,18 @@ it('finality is what the reports of each day say, whatever their windows and the
     fc.asyncProperty(reports, fc.nat({ max: 20 }), async (all, later) => {
       cases += 1;
       const accounts = { [`a${cases}`]: { final_after_days: 3 }, [`b${cases}`]: {} };
-      const said = new Map<string, Said[]>();
+      const reported = new Map<string, ReportedDay[]>();
       for (const [at, { age, first, length, gap, value, ...of }] of all.entries()) {
         const account = `${of.account}${cases}`;
         const created_at = `${addDays(START, age)}T0${at % 9}:00:00.000Z`;
         const id = `r${at}`;
-        const dates = Array.from({ length: Math.min(length, DAYS - first) }, (_, each) => first + each);
-        const spends = dates.map((each) => {
-          const day = addDays(START, each);
+        const offsets = Array.from({ length: Math.min(length, DAYS - first) }, (_, number) => first + number);
+        const spends = offsets.map((offset) => {
+          const day = addDays(START, offset);
           const key = `${account} ${day}`;
-          const rows = each === gap || value === 0 ? 0 : 1;
-          said.set(key, [...(said.get(key) ?? []), { created: created_at, id, value: rows * value, rows }]);
+          const rows = offset === gap || value === 0 ? 0 : 1;
+          const reportedDay = { created: created_at, id, value: rows * value, rows };
+          reported.set(key, [...(reported.get(key) ?? []), reportedDay]);
           return [day, rows === 0 ? [] : [value]] as const;
         });
         const window = { start_date: addDays(START, first), length: spends.length };
@@ -82,12 +83,12 @@ it('finality is what the reports of each day say, whatever their windows and the
       const config = { final_after_days: 7, accounts };
       const { finality } = savedQueries([TABLE], { today: `DATE '${today}'`, config });
       const files = join(tables.s3.directory, BUCKET, `tables/ledger/*${cases}.daily.*.parquet`);
-      const own = Object.keys(accounts).map((account) => `'${account}'`);
-      const ledger = `(SELECT * FROM '${files}' WHERE account IN (${own}))`;
+      const names = Object.keys(accounts).map((account) => `'${account}'`);
+      const ledger = `(SELECT * FROM '${files}' WHERE account IN (${names}))`;
       const rows = await query(finality?.sql.replaceAll(`"${LEDGER}"`, ledger) ?? '');
-      const expected = [...said].map(([key, each]) => {
+      const expected = [...reported].map(([key, ofDay]) => {
         const [account = '', day = ''] = key.split(' ');
-        return [key, judge(day, each, account.startsWith('a') ? 3 : 7, today)];
+        return [key, judge(day, ofDay, account.startsWith('a') ? 3 : 7, today)];
       });
       expect(Object.fromEntries(rows.map((row) => [`${row.account} ${row.date}`, row.finality]))).toEqual(
         Object.fromEntries(expected),

@@ -81,8 +81,8 @@ describe('the config', () => {
       exports[2].accounts exports[2].name exports[2].start_date exports[2].end_date max_download_bytes
       max_curate_bytes tables download_hosts[0] log_retention_days alarm_emails[1]
       runbook_url kms_key basurl`;
-    const found = faults.map((fault) => fault.replace(/: .*/, ''));
-    expect(found.sort()).toEqual(named.trim().split(/\s+/).sort());
+    const places = faults.map((fault) => fault.replace(/: .*/, ''));
+    expect(places.sort()).toEqual(named.trim().split(/\s+/).sort());
   });
 
   it.each<[object, ...string[]]>([
@@ -183,8 +183,8 @@ describe('the config', () => {
   });
 
   it('lets an export name its own time zone for its days, and its own advertisers', () => {
-    const own = { ...daily, time_zone: 'America/New_York', advertiser_ids: [ADVERTISER] };
-    const [entry] = parseConfig({ ...CONTEXT, exports: [own] }).exports;
+    const inNewYork = { ...daily, time_zone: 'America/New_York', advertiser_ids: [ADVERTISER] };
+    const [entry] = parseConfig({ ...CONTEXT, exports: [inNewYork] }).exports;
     expect(entry?.runs[0]).toMatchObject({
       request: { time_zone: 'America/New_York', advertiser_ids: [ADVERTISER] },
       schedule: { time_zone: 'Europe/Berlin' },

@@ -78,12 +78,16 @@ describe('tables', () => {
   });
 
   it('are one for all accounts, with a request of each', () => {
-    const other = { ...DAILY, account: 'globex', advertiser_ids: ['0b9d4c2a-86f1-4e57-a3c8-1d2e5f7a9b02'] };
-    const [shared, ...others] = tables(DAILY, other);
+    const ofGlobex = {
+      ...DAILY,
+      account: 'globex',
+      advertiser_ids: ['0b9d4c2a-86f1-4e57-a3c8-1d2e5f7a9b02'],
+    };
+    const [shared, ...others] = tables(DAILY, ofGlobex);
     expect(others).toEqual([]);
     expect(shared?.requests).toEqual({
       acme: tables(DAILY)[0]?.requests.acme,
-      globex: tables(other)[0]?.requests.globex,
+      globex: tables(ofGlobex)[0]?.requests.globex,
     });
     expect(shared?.requests.acme).not.toBe(shared?.requests.globex);
   });

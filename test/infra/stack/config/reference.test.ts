@@ -184,12 +184,12 @@ describe('the reference has', () => {
     for (const [unit, names, type, sum] of rows)
       for (const name of codeIn(names)) {
         const { unit: itsUnit, adds_up } = findMetric(name) ?? {};
-        expect([name, [itsUnit], [metricType(name)], adds_up]).toEqual([
+        expect({ name, unit: [itsUnit], type: [metricType(name)], adds_up }).toEqual({
           name,
-          codeIn(unit),
-          codeIn(type),
-          sum?.includes('yes'),
-        ]);
+          unit: codeIn(unit),
+          type: codeIn(type),
+          adds_up: sum?.includes('yes'),
+        });
       }
     const documented = rows.flatMap(([, names]) => codeIn(names));
     const missing = DICTIONARY.metrics

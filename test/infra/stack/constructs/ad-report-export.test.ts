@@ -55,8 +55,8 @@ describe('in a stack of a team', () => {
   it('its names come from the config, and its outputs are those of the commands', () => {
     const stack = teamStack();
     addExport(stack);
-    const other = synthesized(stack);
-    expect(other.template.Outputs).toHaveProperty('AdReportExportStateMachineArn');
+    const built = synthesized(stack);
+    expect(built.template.Outputs).toHaveProperty('AdReportExportStateMachineArn');
     const named = {
       'AWS::SecretsManager::Secret': 'Name',
       'AWS::CloudWatch::Alarm': 'AlarmName',
@@ -64,11 +64,11 @@ describe('in a stack of a team', () => {
       'AWS::Athena::WorkGroup': 'Name',
     };
     for (const [type, property] of Object.entries(named))
-      for (const { Properties } of resourcesOf(other, type).values())
+      for (const { Properties } of resourcesOf(built, type).values())
         expect(Properties[property]).toMatch(/^exports-test\b/);
   });
 
-  it('a bucket of the app gets rules for its own prefixes and no other change; it is never created twice', () => {
+  it('a bucket of the app is used as it is, with lifecycle rules for the prefixes of the export', () => {
     const stack = teamStack();
     const bucket = createBucket(stack, { versioned: true });
     addExport(stack, { bucket, config: { ...CONTEXT, keep_reports_days: 400 } });
@@ -90,16 +90,16 @@ describe('in a stack of a team', () => {
       alarmTopic: Topic.fromTopicArn(stack, 'Topic', TOPIC_ARN),
       database: CfnDatabase.fromDatabaseName(stack, 'Database', 'ads'),
     });
-    const other = synthesized(stack);
+    const built = synthesized(stack);
     for (const type of ['S3::Bucket', 'KMS::Key', 'SNS::Topic', 'SNS::TopicPolicy', 'Glue::Database'])
-      expect(resourcesOf(other, `AWS::${type}`).size, type).toBe(0);
-    for (const { Properties } of resourcesOf(other, 'AWS::SecretsManager::Secret').values())
+      expect(resourcesOf(built, `AWS::${type}`).size, type).toBe(0);
+    for (const { Properties } of resourcesOf(built, 'AWS::SecretsManager::Secret').values())
       expect(Properties.KmsKeyId).toBe(KEY_ARN);
-    for (const { Properties } of resourcesOf(other, 'AWS::CloudWatch::Alarm').values())
+    for (const { Properties } of resourcesOf(built, 'AWS::CloudWatch::Alarm').values())
       expect(Properties.AlarmActions).toEqual([TOPIC_ARN]);
-    for (const { Properties } of resourcesOf(other, 'AWS::Glue::Table').values())
+    for (const { Properties } of resourcesOf(built, 'AWS::Glue::Table').values())
       expect(Properties.DatabaseName).toBe('ads');
-    const lambda = resourcesOf(other, 'AWS::Lambda::Function').get('AdsFunctionsCurateReport');
+    const lambda = resourcesOf(built, 'AWS::Lambda::Function').get('AdsFunctionsCurateReport');
     expect(lambda?.Properties.Environment.Variables).toMatchObject({ BUCKET: 'lake', GLUE_DATABASE: 'ads' });
     expect(warningsOf(stack)).toEqual([
       expect.stringMatching(/^the key Platform\/Key is imported/),
@@ -113,13 +113,13 @@ describe('in a stack of a team', () => {
   it('its functions run in a VPC, with permissions for their interfaces and no managed policy', () => {
     const stack = teamStack();
     addExport(stack, { vpc: new Vpc(stack, 'Vpc', { restrictDefaultSecurityGroup: false }) as IVpc });
-    const other = synthesized(stack);
-    for (const { Properties } of resourcesOf(other, 'AWS::Lambda::Function').values())
+    const built = synthesized(stack);
+    for (const { Properties } of resourcesOf(built, 'AWS::Lambda::Function').values())
       expect(readable(Properties.VpcConfig)).toMatchObject({
         SecurityGroupIds: ['<AdsFunctionsSecurityGroup.GroupId>'],
         SubnetIds: [1, 2, 3].map((number) => `<VpcPrivateSubnet${number}Subnet>`),
       });
-    const [group] = resourcesOf(other, 'AWS::EC2::SecurityGroup').values();
+    const [group] = resourcesOf(built, 'AWS::EC2::SecurityGroup').values();
     const ways = [
       ['CidrIp', '0.0.0.0/0'],
       ['CidrIpv6', '::/0'],
@@ -129,7 +129,7 @@ describe('in a stack of a team', () => {
     expect(group?.Properties.SecurityGroupEgress).toEqual(
       egress.map((rule) => expect.objectContaining(rule)),
     );
-    const interfaces = allowedIn(other, 'AdsFunctionsGetTokenRole').filter((line) => line.startsWith('ec2:'));
+    const interfaces = allowedIn(built, 'AdsFunctionsGetTokenRole').filter((line) => line.startsWith('ec2:'));
     expect(interfaces).toEqual([
       'ec2:AssignPrivateIpAddresses *',
       'ec2:CreateNetworkInterface *',
@@ -138,7 +138,7 @@ describe('in a stack of a team', () => {
       'ec2:DescribeSubnets *',
       'ec2:UnassignPrivateIpAddresses *',
     ]);
-    for (const { Properties } of resourcesOf(other, 'AWS::IAM::Role').values())
+    for (const { Properties } of resourcesOf(built, 'AWS::IAM::Role').values())
       expect(Properties).not.toHaveProperty('ManagedPolicyArns');
   });
 
@@ -297,8 +297,8 @@ describe('grantRead', () => {
     const stack = teamStack();
     const ads = addExport(stack, { config: { ...CONTEXT, kms_key: 'create' } });
     ads.grantRead(Role.fromRoleArn(stack, 'Reader', READER_ARN));
-    const other = synthesized(stack);
-    const [policy] = resourcesOf(other, 'AWS::S3::BucketPolicy').values();
+    const built = synthesized(stack);
+    const [policy] = resourcesOf(built, 'AWS::S3::BucketPolicy').values();
     const statements = policy?.Properties.PolicyDocument.Statement;
     const admitted = statements.filter(({ Effect }: { Effect: string }) => Effect === 'Allow');
     expect(admitted).toEqual(
@@ -306,7 +306,7 @@ describe('grantRead', () => {
         expect.objectContaining({ ...statement, Principal: { AWS: READER_ARN } }),
       ),
     );
-    const [key] = resourcesOf(other, 'AWS::KMS::Key').values();
+    const [key] = resourcesOf(built, 'AWS::KMS::Key').values();
     expect(JSON.stringify(key?.Properties.KeyPolicy)).toContain(READER_ARN);
   });
 

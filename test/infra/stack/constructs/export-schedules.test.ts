@@ -15,11 +15,11 @@ function inputAt(instant: string): unknown {
 type Resources = Readonly<Record<string, { readonly Type: string }>>;
 
 /** The resources that CloudFormation creates before this one. */
-function createdBefore(all: Resources, id: string, found = new Set<string>()): Set<string> {
+function createdBefore(all: Resources, id: string, before = new Set<string>()): Set<string> {
   const named = JSON.stringify(all[id]).matchAll(/"(?:Ref|Fn::GetAtt|DependsOn)":(\[[^\]]*\]|"[^"]*")/g);
-  for (const other of [...named].flatMap(([, names = '']) => JSON.parse(names)))
-    if (other in all && !found.has(other)) createdBefore(all, other, found.add(other));
-  return found;
+  for (const dependency of [...named].flatMap(([, names = '']) => JSON.parse(names)))
+    if (dependency in all && !before.has(dependency)) createdBefore(all, dependency, before.add(dependency));
+  return before;
 }
 
 describe('schedules', () => {
@@ -49,11 +49,11 @@ describe('schedules', () => {
       { period: 'yesterday' },
       { period: 'previous_month', schedule: 'cron(0 7 2 * ? *)' },
     ];
-    const other = synthesizeStack({
+    const ofThreeRuns = synthesizeStack({
       exports: [{ name: 'daily', metrics: ['spend'], runs }],
       max_accounts: 20,
     });
-    const created = resourcesOf(other, 'AWS::Scheduler::Schedule');
+    const created = resourcesOf(ofThreeRuns, 'AWS::Scheduler::Schedule');
     const inputOf = (id: string) => JSON.parse(created.get(id)?.Properties.Target.Input);
     expect([...created.keys()]).toEqual(['Schedulesdaily1', 'Schedulesdaily2', 'Schedulesdaily3']);
     const time_zone = 'Europe/Berlin';
@@ -84,8 +84,11 @@ describe('schedules', () => {
     const advertiser_ids = Array.from({ length: 700 }, () => randomUUID());
     const accounts = Object.fromEntries(['a', 'b', 'c', 'd'].map((name) => [name, { advertiser_ids }]));
     const runs = [{ period: 'yesterday', schedule: 'rate(1 day)' }];
-    const other = synthesizeStack({ accounts, exports: [{ name: 'daily', metrics: ['spend'], runs }] });
-    const inputs = [...resourcesOf(other, 'AWS::Scheduler::Schedule').values()].map(
+    const ofManyAdvertisers = synthesizeStack({
+      accounts,
+      exports: [{ name: 'daily', metrics: ['spend'], runs }],
+    });
+    const inputs = [...resourcesOf(ofManyAdvertisers, 'AWS::Scheduler::Schedule').values()].map(
       ({ Properties }) => JSON.parse(Properties.Target.Input).accounts.length,
     );
     expect(inputs).toEqual([2, 2]);
@@ -95,8 +98,8 @@ describe('schedules', () => {
     const [first] = CONTEXT.exports;
     const schedule = { expression: 'cron(30 0 * * ? *)', enabled: false };
     const paused = { ...first, runs: [{ period: 'yesterday', schedule }] };
-    const other = resourcesOf(synthesizeStack({ exports: [paused] }), 'AWS::Scheduler::Schedule');
-    expect(other.get('Schedulesdaily1')?.Properties.State).toBe('DISABLED');
+    const ofPaused = resourcesOf(synthesizeStack({ exports: [paused] }), 'AWS::Scheduler::Schedule');
+    expect(ofPaused.get('Schedulesdaily1')?.Properties.State).toBe('DISABLED');
   });
 
   it('start the state machine with the whole request and the time, so that a second start repeats it', () => {
@@ -109,8 +112,8 @@ describe('schedules', () => {
 
   it('leave out what only the stack reads, so that the input is a request', () => {
     const described = { ...CONTEXT.exports[0], columns: { spend: 'bigint' }, date_column: 'day' };
-    const other = resourcesOf(synthesizeStack({ exports: [described] }), 'AWS::Scheduler::Schedule');
-    const input = JSON.parse(other.get('Schedulesdaily1')?.Properties.Target.Input);
+    const ofDescribed = resourcesOf(synthesizeStack({ exports: [described] }), 'AWS::Scheduler::Schedule');
+    const input = JSON.parse(ofDescribed.get('Schedulesdaily1')?.Properties.Target.Input);
     expect(() => parseRequests({ ...input, scheduled_at: '2026-01-14T23:30:00Z' }, new Date())).not.toThrow();
   });
 

@@ -83,8 +83,11 @@ describe('the workgroup', () => {
   });
 
   it('encrypts results with the key of the stack', () => {
-    const [other] = resourcesOf(synthesizeStack({ kms_key: 'create' }), 'AWS::Athena::WorkGroup').values();
-    const { ResultConfiguration } = other?.Properties.WorkGroupConfiguration ?? {};
+    const [encrypted] = resourcesOf(
+      synthesizeStack({ kms_key: 'create' }),
+      'AWS::Athena::WorkGroup',
+    ).values();
+    const { ResultConfiguration } = encrypted?.Properties.WorkGroupConfiguration ?? {};
     expect(readable(ResultConfiguration.EncryptionConfiguration)).toEqual({
       EncryptionOption: 'SSE_KMS',
       KmsKey: '<Key.Arn>',

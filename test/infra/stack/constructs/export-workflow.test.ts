@@ -11,15 +11,15 @@ const tasks = Object.entries({ ...machine.States, ...window.States }).filter(
 
 /** The states of a window from which `target` can be reached without passing through `gate`. */
 function reaching(target: string, gate: string): Set<string> {
-  const found = new Set<string>();
-  for (let size = -1; size < found.size; ) {
-    size = found.size;
+  const states = new Set<string>();
+  for (let size = -1; size < states.size; ) {
+    size = states.size;
     for (const [name, state] of Object.entries(window.States)) {
       if (name === gate) continue;
-      if (following(state).some((next) => next === target || found.has(next))) found.add(name);
+      if (following(state).some((next) => next === target || states.has(next))) states.add(name);
     }
   }
-  return found;
+  return states;
 }
 
 /** The seconds before the first retry after an error. */
@@ -48,7 +48,7 @@ describe('the state machine', () => {
   it.each(GETTERS)('P3: tells %s the redrives of its own execution, and no state without a GET', (name) => {
     expect(window.States[name]?.Parameters).toMatchObject({ 'redrive_count.$': '$$.Execution.RedriveCount' });
     const told = tasks.filter(([, task]) => JSON.stringify(task).includes('RedriveCount'));
-    expect(told.map(([each]) => each).sort()).toEqual(['CheckReport', 'SaveReport']);
+    expect(told.map(([state]) => state).sort()).toEqual(['CheckReport', 'SaveReport']);
   });
 
   const STEPS = ['GetToken', 'GetWindowToken', 'RenewToken', 'CreateReport'];

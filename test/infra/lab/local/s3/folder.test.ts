@@ -38,7 +38,8 @@ test('a folder that cannot be read is an error, and an absent one has no keys', 
   await symlink('loop', join(s3.directory, BUCKET, 'loop'));
   await writeFile(join(s3.directory, BUCKET, 'file'), '');
   const list = (prefix: string) => listKeys(s3.directory, BUCKET, prefix);
-  expect([await list('absent/'), await list('file/')]).toEqual([[], []]);
+  expect(await list('absent/')).toEqual([]);
+  expect(await list('file/')).toEqual([]);
   await expect(list('loop/')).rejects.toMatchObject({ code: 'ELOOP' });
 });
 

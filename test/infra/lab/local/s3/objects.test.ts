@@ -61,11 +61,9 @@ test('a bucket with versions serves each version of an object, and lists only th
   const second = await put(s3, 'second');
   const read = async (VersionId?: string) =>
     (await s3.client.send(new GetObjectCommand({ ...at, VersionId }))).Body?.transformToString();
-  expect([await read(first.VersionId), await read(second.VersionId), await read()]).toEqual([
-    'one',
-    'second',
-    'second',
-  ]);
+  expect(await read(first.VersionId)).toBe('one');
+  expect(await read(second.VersionId)).toBe('second');
+  expect(await read()).toBe('second');
   for (const { VersionId } of [first, second])
     expect(await s3.client.send(new HeadObjectCommand({ ...at, VersionId }))).toMatchObject({ VersionId });
   expect((await s3.client.send(new HeadObjectCommand(at))).VersionId).toBe(second.VersionId);

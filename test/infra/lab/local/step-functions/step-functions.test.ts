@@ -47,7 +47,7 @@ describe('an execution', () => {
     const states = { Do: { ...TASK, Catch, End: true }, Caught: fail };
     await using local = machine(states, () => Promise.reject(refused));
     const { status, error, cause } = await local.start('caught', { id: 7 }).result;
-    expect([status, error]).toEqual(['FAILED', 'Refused']);
+    expect({ status, error }).toEqual({ status: 'FAILED', error: 'Refused' });
     expect(JSON.parse(cause ?? '')).toEqual({
       errorType: 'Refused',
       errorMessage: 'no such report',
@@ -72,8 +72,8 @@ test('a task has its whole time-out in real time at any speed, also inside a Map
   const slow = () => new Promise((resolve) => setTimeout(resolve, 50, 'done'));
   // At speed 1000, 50 ms are 50 s of the run's clock.
   const States: Definition['States'] = { Slow: { ...TASK, TimeoutSeconds: 1, End: true } };
-  const each = { Type: 'Map', ItemProcessor: { StartAt: 'Slow', States }, ItemsPath: '$', End: true };
-  await using local = machine({ Each: each }, slow);
+  const map = { Type: 'Map', ItemProcessor: { StartAt: 'Slow', States }, ItemsPath: '$', End: true };
+  await using local = machine({ Each: map }, slow);
   const execution = local.start('slow', ['a', 'b']);
   expect(await execution.result).toEqual({ status: 'SUCCEEDED', output: ['done', 'done'] });
   const done = execution.history.events.filter(

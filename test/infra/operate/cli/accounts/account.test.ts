@@ -16,7 +16,7 @@ test('5.3: an account needs the scopes of its exports, and at least that of repo
 test('a credential in a file that cannot log in is refused without being quoted', async () => {
   const { file: credential } = await writeTemporary('credential.json', '{"api_key":"canary-key"}');
   const account = createAccount('acme', { local: true, baseUrl: 'http://127.0.0.1:9', credential });
-  const error: unknown = await readClient(account).catch((one) => one);
+  const error: unknown = await readClient(account).catch((thrown) => thrown);
   expect(String(error)).toMatch(/has no client_id/);
   expect(String(error)).not.toContain('canary');
 });

@@ -89,7 +89,7 @@ describe('a login that the platform refuses', () => {
       secrets.push(...searchParams.values());
       return href;
     };
-    const error: unknown = await logIn(platform, toPaste).catch((one) => one);
+    const error: unknown = await logIn(platform, toPaste).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(CommandFailed);
     expect(String(error)).toMatch(message);
     for (const secret of secrets) expect(String(error)).not.toContain(secret);

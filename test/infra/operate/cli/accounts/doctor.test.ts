@@ -122,7 +122,7 @@ describe('the command', () => {
   test.each([
     ['credentials', 'Could not load credentials from any providers', 'Sign in to AWS', 'AWS_ACCESS_KEY_ID'],
     ['a Region', 'Region is missing', 'Set AWS_REGION, or give --region.', 'AWS_REGION'],
-  ])('says in words that there are not %s', async (_, found, todo, variable) => {
+  ])('says in words that there are not %s', async (_, problem, todo, variable) => {
     vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true');
     vi.stubEnv('AWS_CONFIG_FILE', 'none');
     vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', 'none');
@@ -131,7 +131,7 @@ describe('the command', () => {
     const { stdout } = await runCommand(['doctor', '--account', 'acme', '--json']);
     expect(JSON.parse(stdout).checks[0]).toMatchObject({
       check: 'secret',
-      found: expect.stringContaining(found),
+      found: expect.stringContaining(problem),
       todo: expect.stringContaining(todo),
     });
     expect(stdout).not.toContain('(Error)');

@@ -50,8 +50,8 @@ describe('check --sql', () => {
 
   it('ends with 1 if the mart has an account that does not have the export', async () => {
     const { check } = await openTable();
-    const other = `SELECT date, account, spend FROM daily UNION ALL SELECT date, 'initech', 1 FROM daily`;
-    expect(await check('--sql', other)).toMatchObject({
+    const withInitech = `SELECT date, account, spend FROM daily UNION ALL SELECT date, 'initech', 1 FROM daily`;
+    expect(await check('--sql', withInitech)).toMatchObject({
       status: 1,
       outcome: 'differs',
       different: [],

@@ -1,6 +1,6 @@
 import { globSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { addDays } from '../../../../../functions/workflow/request/dates.ts';
 import type { MissingDays } from '../../../../../infra/operate/days/days.ts';
 import { keepPlatform } from '../../../../../infra/operate/place/platform.ts';
@@ -10,72 +10,83 @@ import { REPORT } from '../../../../support/requests.ts';
 import { BUCKET, deliver, leaveRun, openFolder, rebuild } from '../../days/deliveries.ts';
 import { FAILURE } from '../../executions/operated-executions.ts';
 
-it('names the days, why, and the commands that mend them', async () => {
-  const folder = await openFolder();
-  const { out } = folder;
-  await deliver(folder, { days: [2, 2], created: 1, request: { metrics: ['spend', 'clicks'] } });
-  await deliver(folder, { days: [3, 8], created: 1 });
-  await rebuild(['daily', '--local', '--out', out]);
-  const rows = [3, 4, 5, 8].map((day) => ({ date: `2026-10-0${day}`, spend: 1 }));
-  await deliver(folder, { days: [3, 8], created: 2, rows });
-  await rebuild(['daily', '--local', '--out', out]);
-  await deliver(folder, { days: [8, 9], created: 3 });
-  const failed = 'exports/account=acme/export=daily/start_date=2026-10-10/end_date=2026-10-11/_failure.json';
-  await folder.put(failed, JSON.stringify(FAILURE));
-
-  const options = ['missing', 'daily', '--local', '--out', out, '--from', '2026-10-01', '--to', '2026-10-11'];
-  const { status, stdout } = await runCommand([...options, '--json']);
-  expect(status).toBe(0);
+describe('of days that are missing, behind, held and older', () => {
   const problem = 'ReportStuck: No report became READY.';
-  expect(JSON.parse(stdout)).toEqual({
-    outcome: 'ok',
-    account: 'acme',
-    name: 'daily',
-    days: 10,
-    start_date: '2026-10-01',
-    end_date: '2026-10-11',
-    counts: { missing: 2, behind: 2, held: 2, older: 1, there: 3 },
-    ranges: [
-      { start_date: '2026-10-01', end_date: '2026-10-02', days: 1, state: 'missing', reason: 'never' },
-      { start_date: '2026-10-02', end_date: '2026-10-03', days: 1, state: 'older' },
-      { start_date: '2026-10-06', end_date: '2026-10-08', days: 2, state: 'held' },
-      { start_date: '2026-10-08', end_date: '2026-10-10', days: 2, state: 'behind' },
-      {
-        start_date: '2026-10-10',
-        end_date: '2026-10-11',
-        days: 1,
-        state: 'missing',
-        reason: 'failed',
-        problem,
-      },
-    ],
-    runs: [],
-    damaged: [],
+
+  async function openMixedFolder() {
+    const folder = await openFolder();
+    const { out } = folder;
+    await deliver(folder, { days: [2, 2], created: 1, request: { metrics: ['spend', 'clicks'] } });
+    await deliver(folder, { days: [3, 8], created: 1 });
+    await rebuild(['daily', '--local', '--out', out]);
+    const rows = [3, 4, 5, 8].map((day) => ({ date: `2026-10-0${day}`, spend: 1 }));
+    await deliver(folder, { days: [3, 8], created: 2, rows });
+    await rebuild(['daily', '--local', '--out', out]);
+    await deliver(folder, { days: [8, 9], created: 3 });
+    const failed =
+      'exports/account=acme/export=daily/start_date=2026-10-10/end_date=2026-10-11/_failure.json';
+    await folder.put(failed, JSON.stringify(FAILURE));
+    const range = ['--from', '2026-10-01', '--to', '2026-10-11'];
+    return { out, args: ['missing', 'daily', '--local', '--out', out, ...range] };
+  }
+
+  it('counts and names the days with --json', async () => {
+    const { args } = await openMixedFolder();
+    const { status, stdout } = await runCommand([...args, '--json']);
+    expect(status).toBe(0);
+    expect(JSON.parse(stdout)).toEqual({
+      outcome: 'ok',
+      account: 'acme',
+      name: 'daily',
+      days: 10,
+      start_date: '2026-10-01',
+      end_date: '2026-10-11',
+      counts: { missing: 2, behind: 2, held: 2, older: 1, there: 3 },
+      ranges: [
+        { start_date: '2026-10-01', end_date: '2026-10-02', days: 1, state: 'missing', reason: 'never' },
+        { start_date: '2026-10-02', end_date: '2026-10-03', days: 1, state: 'older' },
+        { start_date: '2026-10-06', end_date: '2026-10-08', days: 2, state: 'held' },
+        { start_date: '2026-10-08', end_date: '2026-10-10', days: 2, state: 'behind' },
+        {
+          start_date: '2026-10-10',
+          end_date: '2026-10-11',
+          days: 1,
+          state: 'missing',
+          reason: 'failed',
+          problem,
+        },
+      ],
+      runs: [],
+      damaged: [],
+    });
   });
 
-  const shown = (await runCommand(options)).stdout;
-  const place = `--local --out ${out}`;
-  const days = (from: string, to: string) => `--account acme --from 2026-10-${from} --to 2026-10-${to}`;
-  expect(shown.split('\n')).toEqual([
-    'acme/daily, 2026-10-01 to 2026-10-10: 2 of 10 days are missing, 2 behind in the table, 2 held, 1 of an older request',
-    '  2026-10-01  not delivered',
-    '  2026-10-02  of an older request',
-    '  2026-10-06 to 2026-10-07  held: the newest report has no rows, and the table keeps the rows that it had',
-    '  2026-10-08 to 2026-10-09  behind in the table: it does not show the newest report',
-    `  2026-10-10  not delivered: a run of it failed: ${problem}`,
-    'To export them:',
-    `  npm run export -- run daily ${days('01', '11')} --only-missing ${place}`,
-    'To add them to the table:',
-    `  npm run export -- rebuild daily ${days('08', '10')} ${place}`,
-    'To empty the held days in the table, if they are right:',
-    `  npm run export -- rebuild daily ${days('06', '08')} --accept-empty ${place}`,
-    'To export them as the request is now, if wanted (plan with the same options says what it costs):',
-    `  npm run export -- run daily ${days('02', '03')} --only-missing ${place}`,
-    '',
-  ]);
+  it('prints the days, why, and the commands that mend them', async () => {
+    const { args, out } = await openMixedFolder();
+    const { stdout } = await runCommand(args);
+    const place = `--local --out ${out}`;
+    const days = (from: string, to: string) => `--account acme --from 2026-10-${from} --to 2026-10-${to}`;
+    expect(stdout.split('\n')).toEqual([
+      'acme/daily, 2026-10-01 to 2026-10-10: 2 of 10 days are missing, 2 behind in the table, 2 held, 1 of an older request',
+      '  2026-10-01  not delivered',
+      '  2026-10-02  of an older request',
+      '  2026-10-06 to 2026-10-07  held: the newest report has no rows, and the table keeps the rows that it had',
+      '  2026-10-08 to 2026-10-09  behind in the table: it does not show the newest report',
+      `  2026-10-10  not delivered: a run of it failed: ${problem}`,
+      'To export them:',
+      `  npm run export -- run daily ${days('01', '11')} --only-missing ${place}`,
+      'To add them to the table:',
+      `  npm run export -- rebuild daily ${days('08', '10')} ${place}`,
+      'To empty the held days in the table, if they are right:',
+      `  npm run export -- rebuild daily ${days('06', '08')} --accept-empty ${place}`,
+      'To export them as the request is now, if wanted (plan with the same options says what it costs):',
+      `  npm run export -- run daily ${days('02', '03')} --only-missing ${place}`,
+      '',
+    ]);
+  });
 });
 
-it('says what a run that did not finish left, and which command finishes it, until its days are renewed', async () => {
+it('names a run that did not finish, the days that it left, and the command that finishes it', async () => {
   const folder = await openFolder();
   const { out } = folder;
   const input = { ...REPORT, start_date: '2026-10-01', end_date: '2026-10-11' };
@@ -116,7 +127,7 @@ it('a day of another revision than the last run is older, whatever days a person
   }
 });
 
-it('tells a day that is behind because its file was removed, and prints the run that brings it again', async () => {
+it('names the days whose file was removed, and prints the run that exports them again', async () => {
   const folder = await openFolder();
   await deliver(folder, { days: [1, 2], created: 1 });
   const [file = ''] = globSync('*/exports/**/report.json', { cwd: folder.out });
@@ -178,7 +189,7 @@ it.each([
   expect(ranges.map(({ reason }) => reason)).toEqual(reasons);
 });
 
-it('asks which account is meant if several have the export', async () => {
+it('asks for --account if several accounts have the export', async () => {
   const folder = await openFolder();
   await deliver(folder, { account: 'acme', days: [1, 3], created: 1 });
   await deliver(folder, { account: 'globex', days: [1, 2], created: 2 });
@@ -191,21 +202,31 @@ it('asks which account is meant if several have the export', async () => {
   expect(stdout).toContain('acme/daily, 2026-10-01 to 2026-10-02: 2 of 2 days are behind in the table');
 });
 
-it('looks until today if --from is after the last day that was asked for, and refuses the future', async () => {
-  const folder = await openFolder();
-  await deliver(folder, { days: [1, 3], created: 1 });
-  const missingFrom = async (...from: string[]) =>
-    runCommand(['missing', 'daily', '--local', '--out', folder.out, '--from', ...from, '--json']);
-  const { ranges } = JSON.parse((await missingFrom('2026-10-20')).stdout);
-  expect(ranges).toMatchObject([{ start_date: '2026-10-20', reason: 'never' }]);
+describe('missing --from', () => {
+  async function missingFrom(...from: string[]) {
+    const folder = await openFolder();
+    await deliver(folder, { days: [1, 3], created: 1 });
+    return runCommand(['missing', 'daily', '--local', '--out', folder.out, '--from', ...from, '--json']);
+  }
+
+  it('looks until today if it is after the last day that was asked for', async () => {
+    const { stdout } = await missingFrom('2026-10-20');
+    expect(JSON.parse(stdout).ranges).toMatchObject([{ start_date: '2026-10-20', reason: 'never' }]);
+  });
+
   const future = `${new Date().getFullYear() + 2}-01-01`;
-  const fault = `error: --from ${future} is in the future\n`;
-  expect(await missingFrom(future)).toMatchObject({ status: 2, stderr: fault });
-  const { stderr } = await missingFrom('2026-10-20', '--to', '2026-10-20');
-  expect(stderr).toBe('error: --to 2026-10-20 is not after 2026-10-20: give an earlier --from\n');
+  it.each([
+    { from: [future], fault: `--from ${future} is in the future` },
+    {
+      from: ['2026-10-20', '--to', '2026-10-20'],
+      fault: '--to 2026-10-20 is not after 2026-10-20: give an earlier --from',
+    },
+  ])('refuses $from', async ({ from, fault }) => {
+    expect(await missingFrom(...from)).toMatchObject({ status: 2, stderr: `error: ${fault}\n` });
+  });
 });
 
-it('shows an export that is still to begin, whatever the file of the last platform says', async () => {
+it('shows that no day of an export that is still to begin was due, if platform.json is damaged', async () => {
   const { out } = await openFolder();
   const start_date = `${new Date().getFullYear() + 2}-01-01`;
   await leaveRun(out, { ...REPORT, start_date, end_date: addDays(start_date, 9) });

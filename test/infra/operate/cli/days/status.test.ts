@@ -27,7 +27,7 @@ function requestOf(name: string, start_date: string, end_date: string, account =
   return parseRequest(input, new Date()).request;
 }
 
-/** Of 61 days, those in each state. */
+/** What `missing` finds of 61 days, which are all there by default. */
 function daysOf(fields: Partial<MissingDays> = {}): MissingDays {
   return {
     outcome: 'ok',
@@ -56,23 +56,33 @@ describe('status', () => {
   beforeEach(() => void vi.useFakeTimers({ now: new Date('2026-11-28T12:00:00Z'), toFake: ['Date'] }));
   afterEach(() => void vi.useRealTimers());
 
-  it('shows of each export what runs, the last run, the newest day, the missing days and the last failure', async () => {
-    const { called } = await startExecutions([RUNNING, FAILED]);
+  describe('of an export of which a run failed while another one runs, and one that never ran', () => {
     const faults = ['dimensions[0]: is unknown.'];
     const happened = 'No report became READY. dimensions[0]: is unknown.';
-    const later = { ...FAILURE, faults, failed_at: '2026-11-20T07:30:00Z' };
-    await startBucket({
-      [`${DAILY}/start_date=2026-10-05/end_date=2026-10-10/_manifest.json`]: manifestOf(
-        requestOf('daily-campaigns', '2026-10-05', '2026-10-10'),
-      ),
-      [`${DAILY}/start_date=2026-10-01/end_date=2026-11-15/_failure.json`]: later,
-      [`${DAILY}/start_date=2026-11-15/end_date=2026-12-01/_failure.json`]: FAILURE,
+
+    async function startTwoExports() {
+      const { called } = await startExecutions([RUNNING, FAILED]);
+      const later = { ...FAILURE, faults, failed_at: '2026-11-20T07:30:00Z' };
+      await startBucket({
+        [`${DAILY}/start_date=2026-10-05/end_date=2026-10-10/_manifest.json`]: manifestOf(
+          requestOf('daily-campaigns', '2026-10-05', '2026-10-10'),
+        ),
+        [`${DAILY}/start_date=2026-10-01/end_date=2026-11-15/_failure.json`]: later,
+        [`${DAILY}/start_date=2026-11-15/end_date=2026-12-01/_failure.json`]: FAILURE,
+      });
+      const [daily, monthly, ...others] = await readStatus();
+      expect(others).toEqual([]);
+      return { called, daily, monthly };
+    }
+
+    it('reads no execution that has ended', async () => {
+      const { called } = await startTwoExports();
+      expect(called).toEqual(['ListExecutions', 'DescribeExecution']);
     });
-    const exports = await readStatus();
-    // It reads no execution that has ended.
-    expect(called).toEqual(['ListExecutions', 'DescribeExecution']);
-    expect(exports).toEqual([
-      {
+
+    it('shows what runs, the last run, the newest day, the missing days and the last failure', async () => {
+      const { daily } = await startTwoExports();
+      expect(daily).toEqual({
         account: 'acme',
         export: 'daily-campaigns',
         running: [NAME],
@@ -107,8 +117,12 @@ describe('status', () => {
           execution: 'daily-1',
           key: `${DAILY}/start_date=2026-10-01/end_date=2026-11-15/_failure.json`,
         },
-      },
-      {
+      });
+    });
+
+    it('shows the days that were due of the export that never ran', async () => {
+      const { monthly } = await startTwoExports();
+      expect(monthly).toEqual({
         account: 'globex',
         export: 'monthly-totals',
         running: [],
@@ -120,8 +134,8 @@ describe('status', () => {
           end_date: '2026-11-01',
           ranges: [expect.objectContaining({ reason: 'never', days: 31 })],
         }),
-      },
-    ]);
+      });
+    });
   });
 
   describe('of runs of which one is to be started by a running execution of several accounts', () => {
@@ -180,12 +194,12 @@ describe('status', () => {
     'half of',
   ])('names a damaged manifest, and shows the rest: %s', async (content) => {
     await startExecutions([]);
-    const [request, other] = [5, 6].map((day) =>
+    const [intact, damaged] = [5, 6].map((day) =>
       requestOf('daily-campaigns', `2026-10-0${day}`, `2026-10-0${day + 1}`),
     ) as [ExportRequest, ExportRequest];
-    const key = manifestKey(other, other);
+    const key = manifestKey(damaged, damaged);
     await startBucket({
-      [manifestKey(request, request)]: manifestOf(request, 'daily-0'),
+      [manifestKey(intact, intact)]: manifestOf(intact, 'daily-0'),
       [key]: Buffer.from(content),
     });
     const [daily, monthly] = await readStatus();

@@ -257,8 +257,8 @@ describe('the command', () => {
     const sql = "SELECT '[' || chr(27) || chr(155) || chr(8238) || ']' AS text";
     const { stdout } = await runCommand(['query', '--local', '--out', await writeTables(), format, sql]);
     expect(stdout).not.toMatch(/[^\P{Cc}\n\r]|\p{Bidi_Control}/u);
-    const found = format === '--json' ? JSON.parse(stdout).rows[0].text : stdout;
-    expect(found).toContain(format === '--json' ? '[\u001b\u009b\u202e]' : '[ ]');
+    const printed = format === '--json' ? JSON.parse(stdout).rows[0].text : stdout;
+    expect(printed).toContain(format === '--json' ? '[\u001b\u009b\u202e]' : '[ ]');
   });
 
   it.each([

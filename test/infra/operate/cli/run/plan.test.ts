@@ -45,16 +45,22 @@ describe('plan', () => {
     expect(stdout).toMatch(/^AWS charges about +\$0\.00\d\d /m);
   });
 
-  it('names every fault of the request and of the options', async () => {
-    const { status, stderr } = await plan(['nothing', '--from', '2026-01-01']);
-    expect(status).toBe(2);
-    expect(stderr).toContain('there is no export nothing in cdk.json');
-    expect(await plan([])).toMatchObject({ status: 2, stderr: expect.stringContaining('give the name') });
+  it.each([
+    { args: ['nothing', '--from', '2026-01-01'], fault: 'there is no export nothing in cdk.json' },
+    { args: [], fault: 'give the name' },
+  ])('refuses $args, and says why', async ({ args, fault }) => {
+    expect(await plan(args)).toMatchObject({ status: 2, stderr: expect.stringContaining(fault) });
+  });
+
+  it('refuses a file with several accounts', async () => {
     const input = JSON.stringify({ name: 'daily', accounts: [{ account: 'acme' }, { account: 'globex' }] });
-    const fault = 'error: acme and globex have an export daily; leave one of them in the file\n';
-    expect(await runCommand(['plan', '--input', '-'], input)).toMatchObject({ status: 2, stderr: fault });
-    const one = JSON.stringify({ ...REPORT, account: undefined, accounts: [{ account: 'acme' }] });
-    expect(await runCommand(['plan', '--input', '-'], one)).toMatchObject({ status: 0 });
+    const stderr = 'error: acme and globex have an export daily; leave one of them in the file\n';
+    expect(await runCommand(['plan', '--input', '-'], input)).toMatchObject({ status: 2, stderr });
+  });
+
+  it('takes a file with a list of one account', async () => {
+    const input = JSON.stringify({ ...REPORT, account: undefined, accounts: [{ account: 'acme' }] });
+    expect(await runCommand(['plan', '--input', '-'], input)).toMatchObject({ status: 0 });
   });
 
   it('says with --only-missing that the table cannot be read, as the run does', async () => {

@@ -132,16 +132,23 @@ describe('an interrupted run', () => {
     expect(await objectsIn(out, '/report.json')).toHaveLength(2);
   });
 
-  it('prints after Ctrl-C the command that exports the rest; another run had to wait', async () => {
+  it('lets no other run use its folder until it ends', async () => {
+    const { args, out } = await startHeldRun();
+    const { child, ended } = startCommand(args);
+    await waitForFirstWindow(out);
+    const { status, stdout } = await runCommand(args);
+    expect(status).toBe(2);
+    expect(JSON.parse(stdout).faults).toEqual([
+      expect.stringContaining(`--out ${out} is used by another run`),
+    ]);
+    child.kill('SIGKILL');
+    await ended;
+  });
+
+  it('prints after Ctrl-C the command that exports the rest', async () => {
     const { args, out, release } = await startHeldRun();
     const { child, ended } = startCommand(args);
     await waitForFirstWindow(out);
-    const second = await runCommand(args);
-    expect(second.status).toBe(2);
-    expect(JSON.parse(second.stdout).faults).toEqual([
-      expect.stringContaining(`--out ${out} is used by another run`),
-    ]);
-
     child.kill('SIGINT');
     const { status, stdout } = await ended;
     const interrupted: Interrupted = JSON.parse(stdout);

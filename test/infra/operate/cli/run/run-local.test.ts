@@ -194,45 +194,50 @@ describe('run --local', () => {
     expect(platform.requests).toEqual([]);
   });
 
-  it('exports the last request of a name from the last platform, and refuses another request or platform', async () => {
-    const { platform } = await startPlatform();
-    const given = [
-      ...(await optionsFor(`${platform.url}/eu/v3`, { ...REQUEST, end_date: '2026-10-03' })),
-      '--speed',
-      '100',
-    ];
-    expect((await runCommand(given)).status).toBe(0);
-    const place = ['run', '--local', '--out', join(directory, 'out')];
-    const days = ['--from', '2026-10-01', '--to', '2026-10-02'];
-    const again = await runCommand([
-      ...place,
-      'daily',
-      '--speed',
-      '100',
-      '--account',
-      'acme',
-      ...days,
-      '--json',
-    ]);
-    expect(JSON.parse(again.stdout)).toMatchObject({ outcome: 'delivered', end_date: '2026-10-02' });
-    const sent = platform.requests.length;
-    expect(platform.requests.at(-1)?.path).toContain('/eu/v3/');
+  describe('in the folder of an earlier run', () => {
+    /** Exports two days, and counts what the platform gets from then on. */
+    async function startAgain() {
+      const { platform } = await startPlatform();
+      const first = await optionsFor(`${platform.url}/eu/v3`, { ...REQUEST, end_date: '2026-10-03' });
+      expect(await runCommand([...first, '--speed', '100'])).toMatchObject({ status: 0 });
+      const before = platform.requests.length;
+      const place = ['run', '--local', '--out', join(directory, 'out')];
+      return { platform, place, sent: () => platform.requests.slice(before) };
+    }
 
-    const refuse = async (request: object, ...more: string[]) => {
-      const input = await file('other.json', { ...REQUEST, ...request });
-      const { status, stderr } = await runCommand([...place, '--input', input, ...more]);
-      expect({ status, sent: platform.requests.length }).toEqual({ status: 2, sent });
-      return stderr;
-    };
-    const other = 'acme/daily of another request or revision, whose days this one would replace';
-    expect(await refuse({ metrics: ['impressions'] })).toContain(other);
-    expect(await refuse({ revision: '2026-01-01' })).toContain(other);
-    const options = await optionsFor(platform.url, { ...REQUEST, name: 'more' });
-    const { status, stderr } = await runCommand(options);
-    expect({ status, sent: platform.requests.length }).toEqual({ status: 2, sent });
-    expect(stderr).toMatch(
-      /has the files of 127.0.0.1\/eu\/v3, and this run would export from 127.0.0.1: .* --out$/m,
-    );
+    it('exports the last request of a name from the last platform', async () => {
+      const { place, sent } = await startAgain();
+      const days = ['--from', '2026-10-01', '--to', '2026-10-02'];
+      const named = ['daily', '--account', 'acme', ...days, '--speed', '100', '--json'];
+      const { stdout } = await runCommand([...place, ...named]);
+      expect(JSON.parse(stdout)).toMatchObject({ outcome: 'delivered', end_date: '2026-10-02' });
+      expect(sent().at(-1)?.path).toContain('/eu/v3/');
+    });
+
+    it.each([
+      ['metrics', { metrics: ['impressions'] }],
+      ['revision', { revision: '2026-01-01' }],
+    ])('refuses a request with other %s, and asks the platform nothing', async (_, changes) => {
+      const { place, sent } = await startAgain();
+      const input = await file('other.json', { ...REQUEST, ...changes });
+      const { status, stderr } = await runCommand([...place, '--input', input]);
+      expect(status).toBe(2);
+      expect(stderr).toContain(
+        'acme/daily of another request or revision, whose days this one would replace',
+      );
+      expect(sent()).toEqual([]);
+    });
+
+    it('refuses another platform, and asks it nothing', async () => {
+      const { platform, sent } = await startAgain();
+      const options = await optionsFor(platform.url, { ...REQUEST, name: 'more' });
+      const { status, stderr } = await runCommand(options);
+      expect(status).toBe(2);
+      expect(stderr).toMatch(
+        /has the files of 127.0.0.1\/eu\/v3, and this run would export from 127.0.0.1: .* --out$/m,
+      );
+      expect(sent()).toEqual([]);
+    });
   });
 
   it.each([

@@ -51,10 +51,10 @@ describe('a run with ready_by', () => {
   });
 
   it('has a check of its own if another entry of the name has another run', () => {
-    const other = [{ period: 'previous_month', schedule: 'cron(0 7 2 * ? *)', ready_by: '12:00' }];
+    const monthly = [{ period: 'previous_month', schedule: 'cron(0 7 2 * ? *)', ready_by: '12:00' }];
     const entries = [
       { ...exports[0], accounts: ['acme'] },
-      { ...exports[0], accounts: ['globex'], runs: other },
+      { ...exports[0], accounts: ['globex'], runs: monthly },
     ];
     const all = resourcesOf(synthesizeStack({ exports: entries }), 'AWS::Scheduler::Schedule');
     const checks = [...all].filter(([id]) => id.startsWith('Schedulesready'));
