@@ -2,7 +2,8 @@ import { crc32 } from 'node:zlib';
 import { createS3Client } from '../aws/s3.ts';
 import { CopyFailed, DownloadRefused } from '../workflow/errors.ts';
 import type { ObjectSettings } from '../workflow/settings.ts';
-import { PART_BYTES, type StoredObject } from '../workflow/state-parts.ts';
+import type { StoredObject } from '../workflow/state-parts.ts';
+import { PART_BYTES } from './parts.ts';
 import {
   abortUpload,
   completeUpload,
