@@ -4,13 +4,14 @@ import type { Window } from '../workflow/state-parts.ts';
 import {
   ACCEPTED,
   LEDGER_COLUMNS,
+  type LedgerColumn,
+  type LedgerColumnName,
   ledgerKey,
   REPORT,
-  type TableColumn,
   TOTAL,
   tableOf,
 } from '../workflow/table.ts';
-import { hasColumns, type Merging, mergeObject, selectOld, timestamp } from './merge.ts';
+import { duckType, type Merging, mergeObject, type OldObject, selectOld, timestamp } from './merge.ts';
 import { type DayFacts, damagedObject, type Sums } from './report.ts';
 import { literal } from './sql.ts';
 
@@ -60,6 +61,35 @@ function factsOf(
 }
 
 /**
+ * True if an object has the ledger's columns. Other columns beside them, which another version of the stack
+ * may have written, are no fault.
+ *
+ * @param types DuckDB's types by name
+ */
+export function isLedger(
+  types: ReadonlyMap<string, string>,
+  columns: readonly LedgerColumn[] = LEDGER_COLUMNS,
+): boolean {
+  return columns.every(({ name, type, optional }) => {
+    const written = types.get(name);
+    return written === undefined ? optional === true : written === duckType(type);
+  });
+}
+
+/**
+ * The lines of an object of the ledger, as SQL: the ledger's columns, of which absent ones are NULL, and the
+ * object's others behind them.
+ *
+ * @throws TableProblem unless it {@link isLedger}
+ */
+export function selectLedger(old: OldObject, key: string): string {
+  if (!isLedger(old.columns)) throw damagedObject(key);
+  const known: ReadonlySet<string> = new Set(LEDGER_COLUMNS.map(({ name }) => name));
+  const others = [...old.columns.keys()].filter((name) => !known.has(name));
+  return selectOld(old, LEDGER_COLUMNS, {}, others);
+}
+
+/**
  * Adds facts to the ledger of a month. Its lines stay as they are.
  *
  * @param facts about days of this month, each once
@@ -73,13 +103,12 @@ export async function mergeLedger(
 ): Promise<void> {
   const key = ledgerKey(request, month);
   await mergeObject(merging, key, async (old) => {
-    if (old && !hasColumns(old, LEDGER_COLUMNS)) throw damagedObject(key);
-    const known = old ? selectOld(old, LEDGER_COLUMNS) : 'FROM fact LIMIT 0';
+    const known = old ? selectLedger(old, key) : 'FROM fact LIMIT 0';
     const merge = `WITH fact AS MATERIALIZED (${selectLines(request, facts)}), known AS MATERIALIZED (${known}),
       added AS MATERIALIZED (FROM fact ANTI JOIN known ON ${isSame})`;
     const [counted] = await merging.database.query(`${merge} SELECT count(*) AS lines FROM added`);
     if (counted?.lines === '0') return { result: undefined };
-    const rows = `${merge} FROM (FROM known UNION ALL FROM added)
+    const rows = `${merge} FROM (FROM known UNION ALL BY NAME FROM added)
       ORDER BY date, report_created_at, report_id, table_name, kind, metric`;
     return { next: { rows }, result: undefined };
   });
@@ -98,7 +127,7 @@ function selectLines(request: ExportRequest, facts: readonly LedgerFact[]): stri
   const table = tableOf(request);
   const lines = facts.flatMap((fact) => {
     const { version, window, copied_at, execution, day_over } = fact;
-    const cells = {
+    const cells: Omit<LedgerCells, 'metric' | 'value'> = {
       account: literal(request.account),
       export: literal(request.name),
       table_name: table === undefined ? 'CAST(NULL AS VARCHAR)' : literal(table),
@@ -126,6 +155,9 @@ function valuesOf({ kind, rows, sums }: LedgerFact): Sums {
   return kind === TOTAL ? sums : { ...sums, rows: String(rows) };
 }
 
-function rowOf(cells: Readonly<Record<TableColumn['name'], string>>): string {
+/** The cells of a row, as SQL. */
+type LedgerCells = Readonly<Record<LedgerColumnName, string>>;
+
+function rowOf(cells: LedgerCells): string {
   return `(${LEDGER_COLUMNS.map(({ name }) => cells[name])})`;
 }

@@ -151,11 +151,6 @@ export function shownIn(old: OldObject | undefined, key: string): ShownDays {
   return old?.days ?? {};
 }
 
-/** True if the object has exactly these columns, in this order. */
-export function hasColumns(old: OldObject, columns: readonly TableColumn[]): boolean {
-  return [...old.columns.keys()].join() === columns.map(({ name }) => name).join();
-}
-
 /** DuckDB's name of a type of the Data Catalog. */
 export function duckType(type: TableColumn['type']): string {
   return type === 'string' ? 'VARCHAR' : type.toUpperCase();
