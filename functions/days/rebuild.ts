@@ -4,7 +4,7 @@ import { type AcceptedAt, type LostReport, mergeMonth } from '../tables/month.ts
 import { readEntries, requireMonths, shownOn } from '../tables/month-entries.ts';
 import { damagedKeyIn, damagedObject } from '../tables/report.ts';
 import { ExportError, readMessage } from '../workflow/errors.ts';
-import { type DateRange, daysOf, monthOf } from '../workflow/request/dates.ts';
+import { type DateRange, daysOf, monthOf, overlap } from '../workflow/request/dates.ts';
 import type { ExportRequest } from '../workflow/request/request.ts';
 import { compareReports, type ShownDays } from '../workflow/shown-days.ts';
 import type { Curated } from '../workflow/state-parts.ts';
@@ -150,11 +150,6 @@ function orderDeliveries({ tableExport, range }: Rebuilding): readonly StoredDel
     .toSorted(compareReports);
   const ordered = tableExport.request.kind === 'list' ? oldestFirst.toReversed() : oldestFirst;
   return [...ordered.filter((delivery) => !isGone(delivery)), ...ordered.filter(isGone)];
-}
-
-/** True if two ranges have a day in common. */
-export function overlap(window: DateRange, range: DateRange): boolean {
-  return window.start_date < range.end_date && window.end_date > range.start_date;
 }
 
 /** The file of the delivery was removed, or another run has replaced it. */

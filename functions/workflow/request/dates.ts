@@ -54,6 +54,11 @@ export function daysOf({ start_date, end_date }: DateRange): string[] {
   return days;
 }
 
+/** True if two ranges have a day in common. */
+export function overlap(first: DateRange, second: DateRange): boolean {
+  return first.start_date < second.end_date && first.end_date > second.start_date;
+}
+
 /** @returns YYYY-MM */
 export function monthOf(day: string): string {
   return day.slice(0, 'YYYY-MM'.length);
