@@ -4,7 +4,7 @@ import { type Catalog, catalogOf } from './aws/catalog.ts';
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { beginRun, type Judging } from './days/begin-run.ts';
-import { PARALLEL } from './days/read-all.ts';
+import { PARALLEL_READS } from './days/read-all.ts';
 import type { DayStore } from './days/read-days.ts';
 import { type RequestTarget, requestHash, targetOf } from './decisions/request-hash.ts';
 import { count } from './workflow/count.ts';
@@ -40,7 +40,7 @@ export async function planExport(
   const { log, now, store } = dependencies;
   const parsed = parseRequest(input, new Date(started_at));
   const { request } = parsed;
-  const configured = await findConfigured([request], dependencies);
+  const configured = await compareWithConfigured([request], dependencies);
   const judged = judgedBy(request, configured, dependencies);
   const chosen = await beginRun({ parsed, execution, started_at }, judged, store, now());
   const warnings = [...parsed.warnings, ...configured.warnings, ...chosen.warnings];
@@ -70,7 +70,7 @@ interface Configured extends Pick<Judging, 'unread'> {
  * @param requests of one name
  * @throws InvalidInput with each account whose request differs
  */
-async function findConfigured(
+async function compareWithConfigured(
   requests: readonly ExportRequest[],
   dependencies: Pick<Dependencies, 'catalog' | keyof RequestTarget>,
 ): Promise<Configured> {
@@ -146,7 +146,7 @@ async function planAccounts(
     return `${String(request.name).slice(0, 30)}-${facts.account.slice(0, 32)}-${suffix}`;
   };
   const planned = accounts.map((facts) => ({ account: facts.account, name: nameOf(facts), facts }));
-  const configured = await findConfigured(
+  const configured = await compareWithConfigured(
     parsed.map((child) => child.request),
     dependencies,
   );
@@ -157,7 +157,7 @@ async function planAccounts(
     const beginning = { parsed: child, execution: name, parent: execution, started_at };
     await beginRun(beginning, judgedBy(child.request, configured, dependencies), store, now());
   };
-  await pMap(planned, announce, { concurrency: PARALLEL });
+  await pMap(planned, announce, { concurrency: PARALLEL_READS });
   return {
     execution,
     started_at,

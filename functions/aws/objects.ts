@@ -58,7 +58,7 @@ interface Access {
 }
 
 /** The act of a call, which its error names. */
-interface Call {
+interface BucketCall {
   /** Such as "read exports/a.json of", which goes before the bucket's name. */
   readonly doing: string;
   readonly permission: string;
@@ -234,7 +234,7 @@ function createFileTransfer(access: Access) {
 /** @returns undefined after an error that the call expects */
 async function attempt<T>(
   { bucket }: Access,
-  { doing, permission, expected }: Call,
+  { doing, permission, expected }: BucketCall,
   work: Promise<T>,
 ): Promise<T | undefined> {
   try {
@@ -254,7 +254,7 @@ async function put(access: Access, key: string, putting: Promise<unknown>): Prom
 }
 
 /** The call that reads an object. */
-function readingOf(key: string): Call {
+function readingOf(key: string): BucketCall {
   return { doing: `read ${key} of`, permission: READ, expected: ABSENT };
 }
 

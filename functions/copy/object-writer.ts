@@ -13,7 +13,7 @@ import {
   listParts,
   type Part,
   putObject,
-  type Stored,
+  type VerifiedObject,
   uploadPart,
 } from './upload.ts';
 
@@ -137,7 +137,7 @@ export class ObjectWriter {
     this.#crc = 0;
   }
 
-  async #complete(): Promise<Stored> {
+  async #complete(): Promise<VerifiedObject> {
     this.#throwFailure();
     if (this.#used > 0) this.#send();
     await Promise.all(this.#sending);

@@ -1,4 +1,4 @@
-import type { Entry } from '../tables/ledger.ts';
+import type { DeliveredReport } from '../tables/ledger.ts';
 import type { DayFacts } from '../tables/report.ts';
 import type { DateRange } from '../workflow/request/dates.ts';
 import type { ExportRequest } from '../workflow/request/request.ts';
@@ -25,7 +25,7 @@ export interface DaysWithoutFile extends DateRange {
 }
 
 /** A report without rows of some days. The ledger has all of it, so it needs no file. */
-export interface EmptyReport extends Omit<Entry, 'time_zone'> {
+export interface EmptyReport extends Omit<DeliveredReport, 'time_zone'> {
   readonly days: readonly DayFacts[];
 }
 

@@ -21,7 +21,7 @@ export interface JudgedExport {
 }
 
 /** The entries of an account's table about some days. */
-export interface TableEntries {
+export interface ShownEntries {
   readonly shown: ShownDays;
   /** The objects that can be read. */
   readonly months: readonly MonthEntries[];
@@ -61,7 +61,7 @@ async function tryTable(
   store: DayStore,
   judged: JudgedExport,
   days: readonly string[],
-): Promise<{ readonly entries?: TableEntries | undefined; readonly unread?: string }> {
+): Promise<{ readonly entries?: ShownEntries | undefined; readonly unread?: string }> {
   try {
     return { entries: await readTable(store, judged, days) };
   } catch (error) {
@@ -76,7 +76,7 @@ export async function readTable(
   store: Pick<ObjectStore, 'list' | 'readEnd'>,
   { request, schema }: JudgedExport,
   days: readonly string[],
-): Promise<TableEntries | undefined> {
+): Promise<ShownEntries | undefined> {
   const table = tableOf(request);
   if (schema === undefined || table === undefined) return undefined;
   const wanted = new Set(days.map(monthOf));
@@ -94,7 +94,7 @@ export function judgeStored(
   days: readonly string[],
   { request, hash }: JudgedExport,
   { deliveries, failures, runs }: Pick<ExportRecords, 'deliveries' | 'failures' | 'runs'>,
-  entries: TableEntries | undefined,
+  entries: ShownEntries | undefined,
   since?: Date,
 ): StoredDay[] {
   const counting = since

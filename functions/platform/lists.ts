@@ -3,7 +3,7 @@ import { LISTS } from '../contract.ts';
 import { count } from '../workflow/count.ts';
 import type { ListRequest } from '../workflow/request/request.ts';
 import type { ListProgress } from '../workflow/state-parts.ts';
-import { type Answer, readRefusal } from './answer.ts';
+import { type ReceivedAnswer, readRefusal } from './answer.ts';
 import type { Authorization, Platform } from './connection.ts';
 import { unreadableAnswer } from './failures.ts';
 import { type ListPage, readListPage } from './list-answer.ts';
@@ -26,8 +26,8 @@ export interface ReadPage {
 
 /** An answer that may be the end of the list, or a fault of the server. */
 type Doubtful =
-  | { readonly is: 'refused'; readonly answer: Answer }
-  | { readonly is: 'repeated'; readonly answer: Answer; readonly digest: string };
+  | { readonly is: 'refused'; readonly answer: ReceivedAnswer }
+  | { readonly is: 'repeated'; readonly answer: ReceivedAnswer; readonly digest: string };
 
 type Reply = ({ readonly is: 'page' } & ListPage) | Doubtful;
 

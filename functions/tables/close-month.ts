@@ -3,7 +3,7 @@ import type { ObjectStore } from '../aws/objects.ts';
 import type { ExportId } from '../workflow/keys.ts';
 import { CLOSED, closedKey, LEDGER, ledgerKey, REPORT } from '../workflow/table.ts';
 import { selectLedger } from './ledger.ts';
-import { mergeObject, openMerging, readObject, timestamp } from './merge.ts';
+import { mergeObject, openMerging, readTableObject, timestamp } from './merge.ts';
 import { literal } from './sql.ts';
 
 interface Close {
@@ -35,7 +35,7 @@ export async function closeMonth(
   const path = join(folder, 'ledger.parquet');
   const key = ledgerKey(id, month);
   await store.getFile(key, path, signal);
-  const ledger = await readObject(database, path);
+  const ledger = await readTableObject(database, path);
   await database.query(`CREATE VIEW ${LEDGER} AS ${selectLedger(ledger, key)}`);
   const shown = `SELECT * REPLACE (${literal(CLOSED)} AS kind, ${timestamp(closedAt.toISOString())} AS copied_at)
     FROM ${LEDGER}

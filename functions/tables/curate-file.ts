@@ -8,7 +8,7 @@ import { compareReports, type ReportVersion, type ShownDay } from '../workflow/s
 import type { Curated, Window } from '../workflow/state-parts.ts';
 import type { SavedWindow } from '../workflow/states.ts';
 import { type Column, DATE_COLUMN, reportColumns, type TableSchema, tableOf } from '../workflow/table.ts';
-import { type Entry, mergeLedger, reportFacts, shownFacts } from './ledger.ts';
+import { type DeliveredReport, mergeLedger, reportFacts, shownFacts } from './ledger.ts';
 import type { Merging } from './merge.ts';
 import {
   findValue,
@@ -23,7 +23,7 @@ import {
   type DayFacts,
   listNames,
   notWritten,
-  type ReportFacts,
+  type StagedReport,
   type ReportFile,
   reasonOf,
   type Sums,
@@ -59,7 +59,7 @@ export async function curateRows(state: SavedWindow, tableFile: TableFile): Prom
   const request = state.request as ReportRequest;
   const path = join(tableFile.folder, 'rows.parquet');
   const { schema } = tableFile;
-  const entry = entryOf(state, tableFile);
+  const entry = deliveredReportOf(state, tableFile);
   const staged = await stageWindow(request, state.window, tableFile, path);
   const asked = new Set(columnsInFile(request, schema).map(({ name }) => name));
   const facts = withoutUnasked(await checkAbsent(staged, entry.version, request, tableFile), asked);
@@ -89,7 +89,7 @@ export async function curateRows(state: SavedWindow, tableFile: TableFile): Prom
  * @param copy the path of the file
  * @throws what {@link findRows} throws
  */
-export function openFile(
+export function findWindowRows(
   { request, object }: SavedWindow,
   schema: TableSchema | undefined,
   copy: string,
@@ -103,10 +103,10 @@ export function openFile(
 }
 
 /** The report of a window, for the table and the ledger. */
-export function entryOf(
+export function deliveredReportOf(
   { window, ready_id, reports, request, object, execution }: SavedWindow,
   { hash: request_hash }: Pick<TableFile, 'hash'>,
-): Entry {
+): DeliveredReport {
   const report = reports.find(({ id }) => id === ready_id);
   if (!report) throw new Error(`The state names no report ${ready_id}`);
   const time_zone = request.kind === 'report' ? (request.time_zone ?? 'UTC') : undefined;
@@ -121,7 +121,7 @@ function columnsInFile(request: ReportRequest, schema: TableSchema | undefined):
 }
 
 /** Leaves out the sums of metrics that only another account's request asks for, so no row has a value. */
-function withoutUnasked(facts: ReportFacts, asked: ReadonlySet<string>): ReportFacts {
+function withoutUnasked(facts: StagedReport, asked: ReadonlySet<string>): StagedReport {
   const isAsked = (name: string) => asked.has(name) || (facts.rows > 0 && facts.sums[name] !== null);
   const pick = (sums: Sums) => Object.fromEntries(Object.entries(sums).filter(([name]) => isAsked(name)));
   const days = facts.days.map((day) => ({ ...day, sums: pick(day.sums) }));
@@ -134,7 +134,7 @@ export async function stageWindow(
   window: Window,
   { database, file, schema }: Pick<TableFile, 'database' | 'file' | 'schema'>,
   path: string,
-): Promise<ReportFacts> {
+): Promise<StagedReport> {
   const columns = columnsInFile(request, schema);
   const { granularity } = request;
   const facts = await stageReport(database, file, path, { window, schema, columns, granularity });
@@ -155,11 +155,11 @@ export async function stageWindow(
  * too: then the table shows values of it, and must not lose them.
  */
 async function checkAbsent(
-  facts: ReportFacts,
+  facts: StagedReport,
   version: ReportVersion,
   { account }: ReportRequest,
   { schema, ...merging }: TableFile,
-): Promise<ReportFacts> {
+): Promise<StagedReport> {
   const { absent, days, warnings } = facts;
   if (absent.length === 0) return facts;
   const warning = `no row has ${listNames(absent)}, so the values are NULL, like those of a metric that is left out where it is 0`;
@@ -195,8 +195,8 @@ export async function curateList(state: SavedWindow, tableFile: TableFile): Prom
 async function writeDays(
   { catalog, schema, acceptedAt, lost, ...merging }: TableFile,
   request: ExportRequest,
-  entry: Entry,
-  { days, table_problem }: Pick<ReportFacts, 'days' | 'table_problem'>,
+  entry: DeliveredReport,
+  { days, table_problem }: Pick<StagedReport, 'days' | 'table_problem'>,
   merge: (report: TableReport, month: string, days: readonly DayFacts[]) => Promise<Merged>,
 ): Promise<Curation> {
   const merged: MergedDay[] = [];

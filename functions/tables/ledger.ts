@@ -16,7 +16,7 @@ import { type DayFacts, damagedObject, type Sums } from './report.ts';
 import { literal } from './sql.ts';
 
 /** A report, and its window. */
-export interface Entry {
+export interface DeliveredReport {
   readonly version: ReportVersion;
   readonly window: Window;
   /** When its file arrived. */
@@ -28,7 +28,7 @@ export interface Entry {
 }
 
 /** A fact about a day. It has a line for each metric. The fact of a report has one for the rows, too. */
-export interface LedgerFact extends DayFacts, Entry {
+export interface LedgerFact extends DayFacts, DeliveredReport {
   /** See LEDGER_COLUMNS. */
   readonly kind: typeof REPORT | typeof TOTAL | typeof ACCEPTED;
   readonly day_over: boolean;
@@ -44,15 +44,15 @@ export function reportFacts(report: Omit<LedgerFact, 'kind'>, accepted_at: strin
 /** The facts about the reports that the days of an object show, and about the reports that are held. */
 export function shownFacts(shown: ShownDays): LedgerFact[] {
   return Object.entries(shown).flatMap(([day, { held, ...entry }]) => {
-    if (!held) return factsOf(day, entry);
+    if (!held) return factsOfDay(day, entry);
     // The held snapshot of a list is of a later day than the snapshot that the table shows.
     const { start_date, end_date } = held.ledger;
     const heldDay = start_date <= day && day < end_date ? day : start_date;
-    return [...factsOf(day, entry), ...factsOf(heldDay, { ...held, rows: 0 })];
+    return [...factsOfDay(day, entry), ...factsOfDay(heldDay, { ...held, rows: 0 })];
   });
 }
 
-function factsOf(
+function factsOfDay(
   day: string,
   { ledger, rows, accepted_at, ...version }: Omit<ShownDay, 'restated' | 'held'>,
 ): LedgerFact[] {
@@ -105,7 +105,7 @@ export async function mergeLedger(
   await mergeObject(merging, key, async (old) => {
     const known = old ? selectLedger(old, key) : 'FROM fact LIMIT 0';
     const merge = `WITH fact AS MATERIALIZED (${selectLines(request, facts)}), known AS MATERIALIZED (${known}),
-      added AS MATERIALIZED (FROM fact ANTI JOIN known ON ${isSame})`;
+      added AS MATERIALIZED (FROM fact ANTI JOIN known ON ${SAME_FACT})`;
     const [counted] = await merging.database.query(`${merge} SELECT count(*) AS lines FROM added`);
     if (counted?.lines === '0') return { result: undefined };
     const rows = `${merge} FROM (FROM known UNION ALL BY NAME FROM added)
@@ -115,7 +115,7 @@ export async function mergeLedger(
 }
 
 /** SQL: two lines are the same fact. A retry may have copied the file of a report again. */
-const isSame = [
+const SAME_FACT = [
   ...['kind', 'report_id', 'report_created_at', 'table_name', 'date', 'metric'].map(
     (name) => `fact.${name} IS NOT DISTINCT FROM known.${name}`,
   ),

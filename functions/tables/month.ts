@@ -16,7 +16,7 @@ import {
   tableColumns,
 } from '../workflow/table.ts';
 import type { Database } from './database.ts';
-import type { Entry } from './ledger.ts';
+import type { DeliveredReport } from './ledger.ts';
 import {
   constant,
   duckType,
@@ -42,7 +42,7 @@ import { metricsOf, readSums, sumExpressions } from './stage-report.ts';
 const PART_DAYS = 16;
 
 /** A report, and the table that it goes into. */
-export interface TableReport extends Entry {
+export interface TableReport extends DeliveredReport {
   readonly schema: TableSchema;
   readonly account: string;
   /** In ISO 8601. */

@@ -34,7 +34,7 @@ export interface DayFacts {
  */
 export type Sums = Readonly<Record<string, string | null>>;
 
-export interface ReportFacts {
+export interface StagedReport {
   readonly rows: number;
   /** Absent if no row has a date. Of a report by day, in the window. */
   readonly first_date?: string;
@@ -85,7 +85,7 @@ const OUT_OF_TIME =
   "the file takes longer than CurateReport's timeout; raise memory_mb of CurateReport, which brings CPU, or curate_minutes, or export shorter ranges (in a local run: the machine was busy or asleep)";
 
 /** The limit to raise, by the message of an error. DuckDB has no codes. */
-const LIMITS: readonly (readonly [RegExp, string])[] = [
+const LIMIT_ADVICE: readonly (readonly [RegExp, string])[] = [
   [/maximum_object_size/, 'a row of the file, with the blanks around it, is longer than 16 MB'],
   [
     /surrogate in string/,
@@ -99,7 +99,7 @@ const LIMITS: readonly (readonly [RegExp, string])[] = [
 
 /** @returns undefined if the call met no limit */
 export function limitOf(error: unknown, signal?: AbortSignal): TableProblem | undefined {
-  const [, limit] = LIMITS.find(([pattern]) => pattern.test((error as Error).message)) ?? [];
+  const [, limit] = LIMIT_ADVICE.find(([pattern]) => pattern.test((error as Error).message)) ?? [];
   const reason = signal?.aborted ? OUT_OF_TIME : limit;
   return reason === undefined ? undefined : new TableProblem(reason, { cause: error });
 }

@@ -106,7 +106,7 @@ async function writeRows(
   const staged: StagedColumn[] = [];
   const inner: InnerField[] = [];
   for (const [number, column] of columns.entries()) {
-    const place = file.layout === 'csv' ? undefined : placeOf(column.from);
+    const place = file.layout === 'csv' ? undefined : pathInObject(column.from);
     const object = place && textOf(place.outer.toLowerCase());
     const field = textOf(column.from.toLowerCase());
     const text = place ? `coalesce(${field}, ${valueInside(place.inner, object)})` : field;
@@ -235,7 +235,7 @@ async function countInside(
  *
  * @returns the name in the row, and the keys inside of its object; undefined for any other field
  */
-export function placeOf(
+export function pathInObject(
   from: string,
 ): { readonly outer: string; readonly inner: readonly string[] } | undefined {
   const [outer = '', ...inner] = from.split('.');

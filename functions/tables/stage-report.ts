@@ -7,7 +7,7 @@ import type { Database, Row } from './database.ts';
 import {
   type DayFacts,
   listNames,
-  type ReportFacts,
+  type StagedReport,
   type ReportFile,
   type RowFields,
   refusedFile,
@@ -15,7 +15,7 @@ import {
   shorten,
   TableProblem,
 } from './report.ts';
-import { BAD_CELL, BEFORE_TEXT, placeOf, stageRows } from './rows.ts';
+import { BAD_CELL, BEFORE_TEXT, pathInObject, stageRows } from './rows.ts';
 import { identifier, literal } from './sql.ts';
 
 export interface ReportOptions extends Pick<ReportRequest, 'granularity'> {
@@ -71,7 +71,7 @@ export async function stageReport(
   file: ReportFile,
   path: string,
   options: ReportOptions,
-): Promise<ReportFacts> {
+): Promise<StagedReport> {
   const { window, schema, granularity } = options;
   const columns = schema?.columns ?? metricsOf(options.columns);
   // With any other granularity, the date of a row may be the first day of its week or month.
@@ -120,7 +120,7 @@ function describeFields(
   const byKey = Map.groupBy(names, (name) => name.toLowerCase());
   const fieldsOf = ({ from }: Column) => byKey.get(from.toLowerCase()) ?? [];
   const requested = new Set(columns.map(({ name }) => name));
-  const outers = new Set(all.flatMap(({ from }) => placeOf(from)?.outer.toLowerCase() ?? []));
+  const outers = new Set(all.flatMap(({ from }) => pathInObject(from)?.outer.toLowerCase() ?? []));
   return {
     file,
     hasTable: schema !== undefined,
@@ -243,7 +243,7 @@ function warningsOf(
 function datesOf({
   first_date = null,
   last_date = null,
-}: Row): Pick<ReportFacts, 'first_date' | 'last_date'> {
+}: Row): Pick<StagedReport, 'first_date' | 'last_date'> {
   if (first_date === null || last_date === null) return {};
   return { first_date: String(first_date), last_date: String(last_date) };
 }

@@ -2,7 +2,7 @@ import { LIMITS } from '../../contract.ts';
 
 /** Calendar dates, YYYY-MM-DD, with an exclusive end of a range. */
 
-const DAY_MS = 24 * 60 * 60 * 1000;
+export const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** `end_date` is exclusive. */
 export interface DateRange {

@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import pMap, { pMapSkip } from 'p-map';
 import { type Database, openDatabase, type Row } from '../../../functions/tables/database.ts';
 import { isLedger } from '../../../functions/tables/ledger.ts';
-import { duckType, parquet, readObject, selectOld, timestamp } from '../../../functions/tables/merge.ts';
+import { duckType, parquet, readTableObject, selectOld, timestamp } from '../../../functions/tables/merge.ts';
 import { literal } from '../../../functions/tables/sql.ts';
 import { latestTime } from '../../../functions/workflow/possible.ts';
 import { addDays, dateIn } from '../../../functions/workflow/request/dates.ts';
@@ -139,7 +139,7 @@ async function load(database: Database, path: string, id: string, month: string,
     `copied_at <= ${latest}`,
   ].join(' AND ');
   try {
-    const object = await readObject(database, path);
+    const object = await readTableObject(database, path);
     if (!isLedger(object.columns)) return false;
     const [wrong] = await database.query(
       `SELECT count(*) AS rows FROM ${parquet(path)} WHERE (${isTrue}) IS NOT TRUE`,

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDatabase } from '../../../functions/tables/database.ts';
-import { type ReportFacts, TableProblem } from '../../../functions/tables/report.ts';
+import { type StagedReport, TableProblem } from '../../../functions/tables/report.ts';
 import { findRows } from '../../../functions/tables/report-file.ts';
 import { fieldsOfRow, type ReportOptions, stageReport } from '../../../functions/tables/stage-report.ts';
 import type { Column, TableSchema } from '../../../functions/workflow/table.ts';
@@ -43,7 +43,7 @@ export function withColumn(column: Partial<Column>): Schema {
 }
 
 interface Staged {
-  readonly facts: ReportFacts;
+  readonly facts: StagedReport;
   /** The Parquet file. */
   readonly path: string;
 }
@@ -64,7 +64,7 @@ export async function stage(body: string | Buffer, given: Given = {}): Promise<S
 }
 
 /** The facts of a report. */
-export async function factsOf(body: string | Buffer, given: Given = {}): Promise<Partial<ReportFacts>> {
+export async function factsOf(body: string | Buffer, given: Given = {}): Promise<Partial<StagedReport>> {
   try {
     return (await stage(body, given)).facts;
   } catch (error) {
