@@ -12,7 +12,7 @@ import {
   type TableFile,
 } from './tables/curate-file.ts';
 import { openDatabase, openScratchFolder } from './tables/database.ts';
-import type { AcceptedAt, LostReport } from './tables/month.ts';
+import type { AcceptedAt, LostReport } from './tables/decide-day.ts';
 import { curateTotal } from './tables/reconcile.ts';
 import { limitOf, notWritten, otherRequest, reasonOf, TableProblem } from './tables/report.ts';
 import { count } from './workflow/count.ts';

@@ -131,29 +131,41 @@ interface Ending {
 }
 
 /**
- * Asks for a page that begins at the last item. If it has that item alone, the list has ended. A page of one
- * item proves nothing on a server whose pages have no more.
+ * Finds a proof that a list has ended where an answer is doubtful. There are three: the platform counts as many
+ * items as were read; a page that begins at the last item has this item alone; or the server answers each
+ * larger offset with its last page.
  *
  * @throws AnswerUnreadable if the list goes on, or if nobody can tell
  */
 async function requireEnd(reply: Doubtful, ending: Ending): Promise<void> {
   const { progress, limit, isFiltered, warn, ask } = ending;
-  const { offset, total, last, last_item, largest } = progress;
+  const { offset, total, last, last_item } = progress;
   const happened = wordDoubt(reply, offset);
   const fail = (why: string) => unreadableAnswer(reply.answer, `${happened}, and ${why}. ${IN_PARTS}`);
+
   if (total !== undefined && total > offset) throw fail(`it counts ${count(total, 'item')}`);
+  // With filters, the count may be that of all items.
   if (total === offset && !isFiltered) return;
-  const end = await ask(offset - 1, progress.path);
-  const items = end.is === 'page' ? end.items : [];
-  const isAlone = items.length === 1 && digestOfItem(items[0]) === last_item;
-  if (isAlone && limit > 1 && (offset === 1 || largest > 1)) return;
-  const isSame = reply.is === 'repeated' && reply.digest === last.digest && digestOf(items) === last.digest;
-  if (!isSame) throw fail(isAlone ? whyOneProvesNothing(limit) : whyListGoesOn(items));
+
+  const atLastItem = await ask(offset - 1, progress.path);
+  const items = atLastItem.is === 'page' ? atLastItem.items : [];
+  const isLastItem = items.length === 1 && digestOfItem(items[0]) === last_item;
+  if (isLastItem && hasLargerPages(progress, limit)) return;
+
+  const isLastPage =
+    reply.is === 'repeated' && reply.digest === last.digest && digestOf(items) === last.digest;
+  if (!isLastPage) throw fail(isLastItem ? whyOneProvesNothing(limit) : whyListGoesOn(items));
   const fault = faultOfSamePage(progress, limit);
   if (fault !== undefined) throw fail(fault);
   // A server that ignores the offset, and perhaps the limit, has sent the whole list.
   if (progress.pages === 1)
     warn('the platform sent the same page again, so it ignores the offset: check that the list is no longer');
+}
+
+/** True if a page may have more than one item. Otherwise a page of one item does not show that it is the last. */
+function hasLargerPages({ offset, largest }: ListProgress, limit: number): boolean {
+  const isOnlyItem = offset === 1;
+  return limit > 1 && (isOnlyItem || largest > 1);
 }
 
 /** @returns undefined if the last page, which comes again and again, is the end of the list */

@@ -1,4 +1,7 @@
 import { AccessRefused, DiskFull, DownloadRefused, readMessage } from '../workflow/errors.ts';
+import type { ReportRequest } from '../workflow/request/request.ts';
+import type { Window } from '../workflow/state-parts.ts';
+import type { Column, TableSchema } from '../workflow/table.ts';
 
 /** The rows of the platform's file, on this machine's disk. */
 export interface ReportFile {
@@ -34,6 +37,20 @@ export interface DayFacts {
  */
 export type Sums = Readonly<Record<string, string | null>>;
 
+/** How a report is staged. */
+export interface ReportOptions extends Pick<ReportRequest, 'granularity'> {
+  /** With granularity DAY, no row may have another date. */
+  readonly window: Window;
+  /** Absent if the export has no table. The rows are only counted and added up then. */
+  readonly schema: Pick<TableSchema, 'columns' | 'date_column'> | undefined;
+  /**
+   * The columns that the request asks for: the file must have them. Another account's request may have added
+   * others to the schema.
+   */
+  readonly columns: readonly Column[];
+}
+
+/** What a report has, once it is staged and added up. */
 export interface StagedReport {
   readonly rows: number;
   /** Absent if no row has a date. Of a report by day, in the window. */

@@ -57,6 +57,19 @@ export function compareReports(first: ReportId, second: ReportId): number {
   return first.report_id > second.report_id ? 1 : -1;
 }
 
+export function isNewer(first: ReportId, second: ReportId): boolean {
+  return compareReports(first, second) > 0;
+}
+
+export function isSameReport(first: ReportId, second: ReportId): boolean {
+  return compareReports(first, second) === 0;
+}
+
+/** True if a report counts for a day: it has rows of the day, or somebody accepted that it has none. */
+export function counts({ rows, accepted_at }: Pick<ShownDay, 'rows' | 'accepted_at'>): boolean {
+  return rows > 0 || accepted_at !== undefined;
+}
+
 /** By date. */
 export type ShownDays = Readonly<Record<string, ShownDay>>;
 

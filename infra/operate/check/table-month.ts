@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { readTableObject, selectOld } from '../../../functions/tables/merge.ts';
 import type { MonthEntries } from '../../../functions/tables/month-entries.ts';
-import { metricsOf, readSums, sumExpressions } from '../../../functions/tables/stage-report.ts';
+import { metricsOf, readSums, sumExpressions } from '../../../functions/tables/sums.ts';
 import { monthKey, tableColumns } from '../../../functions/workflow/table.ts';
 import { type CheckWork, toSums } from './work.ts';
 
