@@ -108,7 +108,10 @@ export function covers({ start_date, end_date }: DateRange, day: string): boolea
   return start_date <= day && (day < end_date || day === start_date);
 }
 
-/** The report that is held: the newest one of the day. It has no rows, so the table keeps those of an older one. */
+/**
+ * The report that is held: the newest one of the day, which has no rows of it. The table keeps the rows of an
+ * older one.
+ */
 function findHeld(shown: ShownDay): ShownDay['held'] {
   return shown.held && isNewer(shown.held, shown) ? shown.held : undefined;
 }

@@ -15,8 +15,8 @@ export interface TableExport {
 }
 
 /**
- * Consecutive days whose rows no file has: the file of the report that they showed last was removed, or another
- * run replaced it.
+ * Consecutive days whose rows no file has: the file of the report that they showed last was removed, or
+ * another run replaced it.
  */
 export interface DaysWithoutFile extends DateRange {
   readonly account: string;

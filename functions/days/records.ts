@@ -120,8 +120,8 @@ async function readDeliveries(
 }
 
 /**
- * True if a window shares a day with a range, or borders on it. So a range that ends today has today's snapshot
- * of a list, and a range has the windows without days that a query for purchases may have.
+ * True if a window shares a day with a range, or borders on it. So a range that ends today has today's
+ * snapshot of a list, and a range has the windows without days that a query for purchases may have.
  */
 function touches(window: DateRange, range: DateRange): boolean {
   return window.start_date <= range.end_date && window.end_date >= range.start_date;

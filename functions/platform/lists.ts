@@ -32,11 +32,10 @@ type Doubtful =
 type Reply = ({ readonly is: 'page' } & ListPage) | Doubtful;
 
 /**
- * Requests the pages of a list in order, one at a time. The list ends where the answers
- * prove it: by an empty page, or by a page that is refused or comes again, if a page that begins at the last
- * item has nothing behind it. None of these ends counts if the answer names more items than were read. An item
- * may come twice, because the order may change between requests. Numbers that JavaScript cannot hold stay as
- * they were sent.
+ * Requests the pages of a list in order, one at a time. The list ends where the answers prove it: by an empty
+ * page, or by a page that is refused or comes again, if a page that begins at the last item has nothing behind
+ * it. None of these ends counts if the answer names more items than were read. An item may come twice, because
+ * the order may change between requests. Numbers that JavaScript cannot hold stay as they were sent.
  *
  * @param warn gets the reason if items may be missing
  * @param begun what was read before. Default: nothing
@@ -131,9 +130,9 @@ interface Ending {
 }
 
 /**
- * Finds a proof that a list has ended where an answer is doubtful. There are three: the platform counts as many
- * items as were read; a page that begins at the last item has this item alone; or the server answers each
- * larger offset with its last page.
+ * Finds a proof that a list has ended where an answer is doubtful. There are three: the platform counts as
+ * many items as were read; a page that begins at the last item has this item alone; or the server answers
+ * each larger offset with its last page.
  *
  * @throws AnswerUnreadable if the list goes on, or if nobody can tell
  */
@@ -162,7 +161,10 @@ async function requireEnd(reply: Doubtful, ending: Ending): Promise<void> {
     warn('the platform sent the same page again, so it ignores the offset: check that the list is no longer');
 }
 
-/** True if a page may have more than one item. Otherwise a page of one item does not show that it is the last. */
+/**
+ * True if a page may have more than one item. Otherwise, a page of one item does not show that this is the last
+ * one.
+ */
 function hasLargerPages({ offset, largest }: ListProgress, limit: number): boolean {
   const isOnlyItem = offset === 1;
   return limit > 1 && (isOnlyItem || largest > 1);

@@ -70,8 +70,8 @@ interface InnerField {
  * @param path of the Parquet file
  * @param columns the first is the date
  * @param isDated whether each row must have a date
- * @param leftOut days whose rows are left out. A name that only such rows have is not returned, unless all rows
- *   are left out
+ * @param leftOut days whose rows are left out. A name that only such rows have is not returned, unless all
+ *   rows are left out
  * @returns the names of the file, or many of them; and the `from` of a column whose field is inside of an
  *   object, if a row has it. A name or `from` that a row repeats is there twice
  * @throws DownloadRefused if the file is cut; MalformedJson if it does not parse; TableProblem
@@ -223,7 +223,10 @@ async function readNames(
   return [...outer, ...inner];
 }
 
-/** @returns a condition of SQL for the rows that count; whether one of them has the usual names, or none is there */
+/**
+ * @returns a condition of SQL for the rows that count, and whether one of them has the usual names. Without any
+ *   row, the usual names are the names of the file
+ */
 async function findCountingRows(
   database: Database,
   { path, leftOut }: Staging,
