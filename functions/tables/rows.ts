@@ -296,7 +296,7 @@ function pointer(keys: readonly string[]): string {
 }
 
 /** SQL of the value in a JSON text, which may be any other text too. */
-function valueInside(keys: readonly string[], text = 'NULL'): string {
+function valueInside(keys: readonly string[], text: string): string {
   return `CASE WHEN json_valid(${text}) THEN json_extract_string(${text}, ${pointer(keys)}) END`;
 }
 
@@ -307,7 +307,7 @@ function valueInside(keys: readonly string[], text = 'NULL'): string {
  * @param columnOfNames the column that has the value of an expression: the names in an object
  * @returns SQL that is 0, 1 or 2, where 2 stands for more too
  */
-function timesInside(keys: readonly string[], text = 'NULL', columnOfNames: (sql: string) => string): string {
+function timesInside(keys: readonly string[], text: string, columnOfNames: (sql: string) => string): string {
   const isRepeated = keys.map((key, depth) => {
     const names = columnOfNames(
       `CASE WHEN json_valid(${text}) THEN json_keys(${text}, ${pointer(keys.slice(0, depth))}) END`,
