@@ -49,7 +49,7 @@ const CONFLICTS = /^(PreconditionFailed|ConditionalRequestConflict|NoSuchKey)$/;
 const ABSENT = /^NoSuch(Key|Version)$/;
 
 /** Without s3:ListBucket, S3 answers 403 for an object that does not exist. */
-const READ = 's3:GetObject and s3:ListBucket';
+const READ_OBJECT = 's3:GetObject and s3:ListBucket';
 
 /** The bucket and its client. */
 interface Access {
@@ -133,7 +133,7 @@ function createReading(access: Access) {
       VersionId?: string,
     ): Promise<{ crc32?: string | undefined; version_id?: string | undefined } | undefined> {
       const command = new HeadObjectCommand({ ...at(access, key), VersionId, ChecksumMode: 'ENABLED' });
-      const call = { doing: `look at ${key} of`, permission: READ, expected: /^NotFound$/ };
+      const call = { doing: `look at ${key} of`, permission: READ_OBJECT, expected: /^NotFound$/ };
       const answer = await attempt(access, call, client.send(command, within()));
       return answer && { crc32: answer.ChecksumCRC32, version_id: answer.VersionId };
     },
@@ -208,7 +208,7 @@ function createFileTransfer(access: Access) {
         await pipeline(Body as Readable, createWriteStream(path, { highWaterMark: BLOCK_BYTES }));
         return { etag: ETag, crc32 };
       };
-      const permission = VersionId === undefined ? READ : `s3:GetObjectVersion, ${READ}`;
+      const permission = VersionId === undefined ? READ_OBJECT : `s3:GetObjectVersion, ${READ_OBJECT}`;
       return attempt(access, { ...readingOf(key), permission }, read());
     },
 
@@ -255,7 +255,7 @@ async function put(access: Access, key: string, putting: Promise<unknown>): Prom
 
 /** The call that reads an object. */
 function readingOf(key: string): BucketCall {
-  return { doing: `read ${key} of`, permission: READ, expected: ABSENT };
+  return { doing: `read ${key} of`, permission: READ_OBJECT, expected: ABSENT };
 }
 
 function at({ bucket }: Access, key: string) {

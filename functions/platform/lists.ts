@@ -13,7 +13,7 @@ import { apiCall, requireSuccess, send } from './send.ts';
 const PAGE_CAP = 64 * 1024 * 1024;
 
 /** Statuses by which a server may refuse an offset behind the end. The contract does not show them. */
-const REFUSALS = [400, 404, 416, 422];
+const OFFSET_REFUSALS = [400, 404, 416, 422];
 
 /** Without `items`, the array of a list's items must be recognized. */
 type List = Pick<ListRequest, 'resource' | 'limit' | 'filters' | 'items'>;
@@ -82,7 +82,7 @@ async function requestPage(
   const page = LISTS.request({ resource, filters, limit, offset });
   const call = apiCall(platform, authorization, page, { doing: `listing ${resource}` });
   const answer = await send(platform, call, PAGE_CAP);
-  if (offset > 0 && REFUSALS.includes(answer.status)) return { is: 'refused', answer };
+  if (offset > 0 && OFFSET_REFUSALS.includes(answer.status)) return { is: 'refused', answer };
   return { is: 'page', ...readListPage(requireSuccess(answer, 200, 204), items ?? LISTS.items, path) };
 }
 

@@ -55,7 +55,7 @@ const Body = z.custom<Fields>(isObject, 'must be of type object');
 
 const CreatedReport = z.object({ id: Id });
 
-const PolledReport = z.object({
+const PollAnswer = z.object({
   id: Id,
   status: z.string().check(z.minLength(1, 'empty')),
   url: z.nullish(z.string()),
@@ -119,7 +119,7 @@ export async function getReport(
   );
   if (answer.status === 404) return { id, status: undefined, requestId: requestIdOf(answer) };
   const body = parseAnswer(requireSuccess(answer, 200), Body);
-  const record = readFacts(answer, { ...readReport({ id, body }) }, PolledReport);
+  const record = readFacts(answer, { ...readReport({ id, body }) }, PollAnswer);
   // The rows of another report under this one's key would pass every later check.
   if (requireHarmless(record.id, answer) !== id)
     throw unreadableAnswer(answer, 'the record of another report');
