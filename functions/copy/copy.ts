@@ -4,7 +4,7 @@ import { CopyFailed, ServiceUnavailable, UrlExpired } from '../workflow/errors.t
 import type { CopySettings } from '../workflow/settings.ts';
 import type { Checkpoint } from '../workflow/state-parts.ts';
 import type { Write } from './body.ts';
-import { download, type FileHead, RemainderRefused, type DownloadSource } from './download.ts';
+import { type DownloadSource, download, type FileHead, RemainderRefused } from './download.ts';
 import {
   checkSize,
   createDestination,

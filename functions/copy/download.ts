@@ -4,7 +4,7 @@ import { isCertificateFault, sayUntrusted } from '../platform/failures.ts';
 import { codeOf } from '../platform/send.ts';
 import { CopyFailed, DownloadRefused, ExportError, UrlExpired } from '../workflow/errors.ts';
 import type { Checkpoint } from '../workflow/state-parts.ts';
-import { type ResponseHeaders, type FileRequest, readResponse, type Write } from './body.ts';
+import { type FileRequest, type ResponseHeaders, readResponse, type Write } from './body.ts';
 import type { Kind } from './upload.ts';
 
 export type DownloadSource = Omit<FileRequest, 'headers'>;

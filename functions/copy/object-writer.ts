@@ -13,8 +13,8 @@ import {
   listParts,
   type Part,
   putObject,
-  type VerifiedObject,
   uploadPart,
+  type VerifiedObject,
 } from './upload.ts';
 
 /** One part fills while the other is uploaded. A third buffer gained no speed. */

@@ -1,6 +1,6 @@
 import type { ObjectStore } from '../aws/objects.ts';
-import { openMerging } from '../tables/merge.ts';
 import type { AcceptedAt, LostReport } from '../tables/decide-day.ts';
+import { openMerging } from '../tables/merge.ts';
 import { mergeMonth } from '../tables/month.ts';
 import { readEntries, requireMonths, shownOn } from '../tables/month-entries.ts';
 import { damagedKeyIn, damagedObject } from '../tables/report.ts';

@@ -14,11 +14,11 @@ import {
 } from '../workflow/errors.ts';
 import { wordIssue } from '../workflow/request/issues.ts';
 import {
-  type ReceivedAnswer,
   type Call,
   cleanSentence,
   type Head,
   headerOf,
+  type ReceivedAnswer,
   type Refusal,
   readRefusal,
   requestIdOf,

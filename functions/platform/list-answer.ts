@@ -1,5 +1,5 @@
 import { fieldsOf, isObject, type JsonObject } from '../workflow/json.ts';
-import { type ReceivedAnswer, headerOf } from './answer.ts';
+import { headerOf, type ReceivedAnswer } from './answer.ts';
 import { parseBody, unreadableAnswer } from './failures.ts';
 
 /** A page of a list. The contract shows neither its wrapper nor the end of a list. */

@@ -10,10 +10,10 @@ import {
 } from '../workflow/errors.ts';
 import { fieldsOf, type JsonObject } from '../workflow/json.ts';
 import {
-  type ReceivedAnswer,
   errorBody,
   errorFacts,
   isSuccess,
+  type ReceivedAnswer,
   requestIdOf,
   retryAfterOf,
   UNNAMED,

@@ -3,7 +3,7 @@ import { DownloadRefused } from '../workflow/errors.ts';
 import { type JsonObject, parseJson } from '../workflow/json.ts';
 import { describeDays } from '../workflow/request/dates.ts';
 import type { PurchasesRequest } from '../workflow/request/request.ts';
-import { type ReceivedAnswer, headerOf, isSuccess } from './answer.ts';
+import { headerOf, isSuccess, type ReceivedAnswer } from './answer.ts';
 import type { Authorization, Platform } from './connection.ts';
 import { isGzip, isLabeledPage, isPage, START_BYTES, unreadableCoding } from './content.ts';
 import { unreadableAnswer } from './failures.ts';

@@ -14,7 +14,7 @@ import { isObject, type JsonObject } from '../workflow/json.ts';
 import { addDays, describeDays } from '../workflow/request/dates.ts';
 import type { ReportRequest } from '../workflow/request/request.ts';
 import type { Window } from '../workflow/state-parts.ts';
-import { type ReceivedAnswer, cleanIn, cleanSentence, requestIdOf } from './answer.ts';
+import { cleanIn, cleanSentence, type ReceivedAnswer, requestIdOf } from './answer.ts';
 import { type Authorization, isSegment, type Platform } from './connection.ts';
 import { parseAnswer, readFacts, unreadableAnswer } from './failures.ts';
 import { refusedAdvertisers } from './refused-advertisers.ts';

@@ -3,7 +3,7 @@ import { gunzip } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import { type Caller, callHeaders, type Headers, type Request } from '../contract.ts';
 import { ExportError } from '../workflow/errors.ts';
-import { type ReceivedAnswer, type Call, type Head, isSuccess, requestIdOf } from './answer.ts';
+import { type Call, type Head, isSuccess, type ReceivedAnswer, requestIdOf } from './answer.ts';
 import {
   type Authorization,
   type Connection,

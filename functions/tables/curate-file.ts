@@ -17,9 +17,9 @@ import {
   type DayFacts,
   listNames,
   notWritten,
-  type StagedReport,
   type ReportFile,
   reasonOf,
+  type StagedReport,
   type Sums,
 } from './report.ts';
 import { findRows } from './report-file.ts';

@@ -10,10 +10,10 @@ import type { SavedWindow } from '../workflow/states.ts';
 import { columnName, ledgerKey, REPORT, TOTAL, tableOf } from '../workflow/table.ts';
 import {
   type Curation,
-  writeByMonth,
   deliveredReportOf,
   stageWindow,
   type TableFile,
+  writeByMonth,
 } from './curate-file.ts';
 import { type LedgerFact, mergeLedger } from './ledger.ts';
 import { damagedObject, listNames, TableProblem } from './report.ts';

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import type { Write } from '../../functions/copy/body.ts';
 import {
+  type DownloadSource,
   download,
   type FileHead,
-  type DownloadSource,
   type StoredBytes,
 } from '../../functions/copy/download.ts';
 import { safeAgent } from '../../functions/platform/safe-agent.ts';
