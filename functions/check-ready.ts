@@ -23,7 +23,7 @@ import type { Common } from './workflow/step.ts';
 import { tableOf } from './workflow/table.ts';
 
 /** Accounts that are read at the same time. */
-const PARALLEL = 10;
+const PARALLEL_ACCOUNTS = 10;
 
 /** Seconds. */
 export const BETWEEN_CHECKS = 15 * 60;
@@ -48,7 +48,7 @@ interface Dependencies extends RequestTarget, Pick<Common, 'now' | 'log'> {
  */
 export async function checkReady(run: ReadyCheck, dependencies: Dependencies): Promise<CheckedRun> {
   const read = (input: unknown) => readAccount(run, input, dependencies);
-  const accounts = await pMap(run.requests.flatMap(requestsIn), read, { concurrency: PARALLEL });
+  const accounts = await pMap(run.requests.flatMap(requestsIn), read, { concurrency: PARALLEL_ACCOUNTS });
   const { checks = 0, told } = run.checked ?? {};
   const withStatus = (status: CheckedAccount['status']) =>
     accounts.filter((account) => account.status === status);

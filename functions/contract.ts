@@ -84,12 +84,15 @@ export function tokenHeaders({ token }: IssuedToken): Headers {
   return { Authorization: `Bearer ${token}` };
 }
 
-/** The header that a message about a 400 names (contract 9.2). Undefined: the platform has no revisions. */
+/**
+ * The header of the revision (contract 9.1), which a message about a 400 names too (9.2). Undefined: the
+ * platform has no revisions.
+ */
 export const REVISION_HEADER: string | undefined = 'X-Service-Revision';
 
 /** The headers of every call but a token's (contract 9.1, 9.3). */
 export function callHeaders({ revision }: Caller): Headers {
-  return { 'X-Service-Revision': revision };
+  return REVISION_HEADER === undefined ? {} : { [REVISION_HEADER]: revision };
 }
 
 // Reports

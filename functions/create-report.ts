@@ -57,7 +57,7 @@ export async function createReport(
   const { window: after, answer } = outcome;
   if (!answer) return { ...after, status: 'planned' };
   return {
-    ...leaveOut(after, all, answer.refused),
+    ...leaveOutRefused(after, all, answer.refused),
     reports: [...reports, newReport(answer, access)],
     status: 'pending',
     wait_seconds: MIN_WAIT,
@@ -74,7 +74,7 @@ function newReport({ id }: { readonly id: string }, { now }: PlatformAccess): Re
 }
 
 /** The warning of each window has the same words, so an export's result has it once. */
-function leaveOut(
+function leaveOutRefused(
   { advertisers, ...state }: ReportWindow,
   all: readonly string[],
   refused: readonly string[],

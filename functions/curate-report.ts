@@ -4,9 +4,15 @@ import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { type RequestTarget, requestHash, targetOf } from './decisions/request-hash.ts';
 import { MAX_REPLACED_COPIES, MIN_WAIT } from './decisions/waits.ts';
 import { NOT_READ, shortenTexts } from './decisions/warnings.ts';
-import { type Curation, curateList, curateRows, openFile, type TableFile } from './tables/curate-file.ts';
+import {
+  type Curation,
+  curateList,
+  curateRows,
+  findWindowRows,
+  type TableFile,
+} from './tables/curate-file.ts';
 import { openDatabase, openScratchFolder } from './tables/database.ts';
-import type { AcceptedAt, LostReport } from './tables/month.ts';
+import type { AcceptedAt, LostReport } from './tables/decide-day.ts';
 import { curateTotal } from './tables/reconcile.ts';
 import { limitOf, notWritten, otherRequest, reasonOf, TableProblem } from './tables/report.ts';
 import { count } from './workflow/count.ts';
@@ -98,7 +104,7 @@ async function curateWith(
       if (replaced_copies < MAX_REPLACED_COPIES) return copyAgain(state);
       return deliverWithoutTable(`other runs replaced the file ${count(MAX_REPLACED_COPIES + 1, 'time')}`);
     }
-    const file = await openFile(state, schema, copy, signal);
+    const file = await findWindowRows(state, schema, copy, signal);
     const accepted_at = request.accept_empty ? object.copied_at : undefined;
     const { acceptedAt = () => accepted_at, lost } = dependencies;
     using database = await openDatabase(folder, signal, countColumns(request, schema));

@@ -20,7 +20,7 @@ import { type ExportPlan, PlanOfAll } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
 
 /** The ways in which the platform's list of advertisers differs from the contract's. */
-interface List {
+interface AdvertisersList {
   readonly resource?: string;
   /** The place of the items. Default: the only array. */
   readonly items?: string;
@@ -29,7 +29,7 @@ interface List {
 }
 
 interface Dependencies extends PlatformAccess, Pick<Common, 'millisecondsLeft'> {
-  readonly list: List;
+  readonly list: AdvertisersList;
   readonly store: Pick<ObjectStore, 'list' | 'getText' | 'putJson' | 'putText'>;
 }
 

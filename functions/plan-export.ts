@@ -1,26 +1,22 @@
 import { hash } from 'node:crypto';
 import pMap from 'p-map';
-import { type Catalog, catalogOf } from './aws/catalog.ts';
+import { catalogOf } from './aws/catalog.ts';
 import { createHandler } from './aws/handler.ts';
 import { createObjectStore, type ObjectStore } from './aws/objects.ts';
-import { beginRun, type Judging } from './days/begin-run.ts';
-import { PARALLEL } from './days/read-all.ts';
+import { beginRun } from './days/begin-run.ts';
+import { type ConfigAccess, compareWithConfigured, judgingOf } from './days/configured-request.ts';
+import { PARALLEL_READS } from './days/read-all.ts';
 import type { DayStore } from './days/read-days.ts';
-import { type RequestTarget, requestHash, targetOf } from './decisions/request-hash.ts';
-import { count } from './workflow/count.ts';
-import { ExportError, InvalidInput, readMessage } from './workflow/errors.ts';
+import { targetOf } from './decisions/request-hash.ts';
 import { AccountsInput, isOfAccounts, parseRequests } from './workflow/request/accounts.ts';
 import { type ExportRequest, parseRequest } from './workflow/request/request.ts';
 import { READS } from './workflow/settings.ts';
 import type { Window } from './workflow/state-parts.ts';
 import { type ExportPlan, PlanExportInput } from './workflow/states.ts';
 import type { Common } from './workflow/step.ts';
-import { differenceOf, type TableSchema, tableOf } from './workflow/table.ts';
 
-interface Dependencies extends RequestTarget, Pick<Common, 'log' | 'now'> {
+interface Dependencies extends ConfigAccess, Pick<Common, 'log' | 'now'> {
   readonly store: DayStore & Pick<ObjectStore, 'putJson' | 'remove'>;
-  /** Undefined if the stack has no tables. */
-  readonly catalog: Catalog | undefined;
 }
 
 /**
@@ -40,8 +36,8 @@ export async function planExport(
   const { log, now, store } = dependencies;
   const parsed = parseRequest(input, new Date(started_at));
   const { request } = parsed;
-  const configured = await findConfigured([request], dependencies);
-  const judged = judgedBy(request, configured, dependencies);
+  const configured = await compareWithConfigured([request], dependencies);
+  const judged = judgingOf(request, configured, dependencies);
   const chosen = await beginRun({ parsed, execution, started_at }, judged, store, now());
   const warnings = [...parsed.warnings, ...configured.warnings, ...chosen.warnings];
   for (const warning of warnings) log.warn(warning, { execution });
@@ -55,60 +51,6 @@ export async function planExport(
     warnings,
     advertisers: null,
   };
-}
-
-interface Configured extends Pick<Judging, 'unread'> {
-  readonly schema?: TableSchema | undefined;
-  readonly warnings: readonly string[];
-}
-
-/**
- * Reads the table of a name, and compares the requests of accounts with the configured ones. A name is one
- * request: another request would replace the configured one's files. Without a table, there is nothing to
- * compare with.
- *
- * @param requests of one name
- * @throws InvalidInput with each account whose request differs
- */
-async function findConfigured(
-  requests: readonly ExportRequest[],
-  dependencies: Pick<Dependencies, 'catalog' | keyof RequestTarget>,
-): Promise<Configured> {
-  const [first] = requests;
-  const { catalog } = dependencies;
-  if (catalog === undefined || first === undefined || first.kind === 'purchases') return { warnings: [] };
-  try {
-    // Also for a request with `table: false`: its file would replace the configured request's.
-    const schema = await catalog.getTable(first.name);
-    const faults = schema
-      ? requests.flatMap((request) => otherRequestFaults(request, schema, dependencies))
-      : [];
-    if (faults.length > 0)
-      throw new InvalidInput(`The request has ${count(faults.length, 'fault')}, and nothing was exported.`, {
-        faults,
-      });
-    return { schema, warnings: [] };
-  } catch (error) {
-    // A failure of Glue or Lake Formation concerns the table only. CurateReport reads it again.
-    if (error instanceof InvalidInput || !(error instanceof ExportError)) throw error;
-    const { happened } = readMessage(error.message);
-    const reason = happened.replace(/\.$/, '');
-    return { warnings: [`the request was not compared with the configured one: ${reason}`], unread: reason };
-  }
-}
-
-function otherRequestFaults(request: ExportRequest, schema: TableSchema, target: RequestTarget): string[] {
-  const { account, name } = request;
-  const configured = schema.requests[account];
-  if (configured === undefined || configured === requestHash(request, target)) return [];
-  return [
-    `name: account ${account} has another request under the name ${name} in the deployed config; it differs in ${differenceOf(request, schema)}. Give this one another name`,
-  ];
-}
-
-function judgedBy(request: ExportRequest, { schema, unread }: Configured, target: RequestTarget): Judging {
-  const hash = requestHash(request, target);
-  return { request, hash, schema: tableOf(request) === undefined ? undefined : schema, unread };
 }
 
 /** The platform's own total of a window is a window beside it. */
@@ -146,7 +88,7 @@ async function planAccounts(
     return `${String(request.name).slice(0, 30)}-${facts.account.slice(0, 32)}-${suffix}`;
   };
   const planned = accounts.map((facts) => ({ account: facts.account, name: nameOf(facts), facts }));
-  const configured = await findConfigured(
+  const configured = await compareWithConfigured(
     parsed.map((child) => child.request),
     dependencies,
   );
@@ -155,9 +97,9 @@ async function planAccounts(
     const child = byAccount.get(account);
     if (!child) throw new Error(`The input has no request of account ${account}`);
     const beginning = { parsed: child, execution: name, parent: execution, started_at };
-    await beginRun(beginning, judgedBy(child.request, configured, dependencies), store, now());
+    await beginRun(beginning, judgingOf(child.request, configured, dependencies), store, now());
   };
-  await pMap(planned, announce, { concurrency: PARALLEL });
+  await pMap(planned, announce, { concurrency: PARALLEL_READS });
   return {
     execution,
     started_at,

@@ -1,10 +1,10 @@
 import { createHandler } from './aws/handler.ts';
 import { createObjectWriting, type WriteObject } from './copy/object-writer.ts';
+import { PART_BYTES } from './copy/parts.ts';
 import { postQuery } from './platform/purchases.ts';
 import { callPlatform, createPlatformAccess, type PlatformAccess } from './token/call-platform.ts';
 import { objectKey } from './workflow/keys.ts';
 import { READS } from './workflow/settings.ts';
-import { PART_BYTES } from './workflow/state-parts.ts';
 import { type AuthorizedWindow, PurchasesWindow, type SavedWindow } from './workflow/states.ts';
 
 interface Dependencies extends PlatformAccess {

@@ -28,7 +28,7 @@ type StoredTable = Partial<Pick<Table, 'Parameters' | 'StorageDescriptor'>>;
 
 /** The table's parameters: `request.acme` is a hash, `currency.acme` is `USD`, `from.spend` is a name. */
 const REQUEST = 'request.';
-const CURRENCY = 'currency.';
+const CURRENCY_PREFIX = 'currency.';
 const FROM = 'from.';
 
 export function catalogTable(schema: TableSchema, bucket: string, words: TableWords): CatalogTable {
@@ -39,7 +39,7 @@ export function catalogTable(schema: TableSchema, bucket: string, words: TableWo
     kind,
     date_column,
     ...withPrefix(REQUEST, Object.entries(requests)),
-    ...withPrefix(CURRENCY, Object.entries(currencies)),
+    ...withPrefix(CURRENCY_PREFIX, Object.entries(currencies)),
     ...Object.fromEntries(renamed.map(({ name, from }) => [`${FROM}${name}`, from])),
   });
 }
@@ -85,7 +85,7 @@ export function readSchema(stored: StoredTable): TableSchema | undefined {
     date_column,
     columns: [],
     requests: {},
-    currencies: withoutPrefix(CURRENCY, Parameters),
+    currencies: withoutPrefix(CURRENCY_PREFIX, Parameters),
   } as const;
   const reserved = new Set(tableColumns(ofFile).map(({ name }) => name));
   const from = withoutPrefix(FROM, Parameters);

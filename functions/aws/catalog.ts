@@ -8,7 +8,7 @@ import { asServiceError } from './service-error.ts';
 const CALL_TIMEOUT = 5_000;
 
 /** Lake Formation refuses with the same error as IAM. */
-const READ = 'glue:GetTable, and DESCRIBE in Lake Formation if it manages the table';
+const READ_TABLE = 'glue:GetTable, and DESCRIBE in Lake Formation if it manages the table';
 
 export type Catalog = ReturnType<typeof createCatalog>;
 
@@ -26,7 +26,7 @@ export function createCatalog({ GLUE_DATABASE: DatabaseName }: { readonly GLUE_D
         return schema?.table === table ? schema : undefined;
       } catch (error) {
         if (error instanceof EntityNotFoundException) return undefined;
-        throw asServiceError(error, `read table ${table}`, READ);
+        throw asServiceError(error, `read table ${table}`, READ_TABLE);
       }
     },
   };

@@ -49,7 +49,7 @@ const CONFLICTS = /^(PreconditionFailed|ConditionalRequestConflict|NoSuchKey)$/;
 const ABSENT = /^NoSuch(Key|Version)$/;
 
 /** Without s3:ListBucket, S3 answers 403 for an object that does not exist. */
-const READ = 's3:GetObject and s3:ListBucket';
+const READ_OBJECT = 's3:GetObject and s3:ListBucket';
 
 /** The bucket and its client. */
 interface Access {
@@ -58,7 +58,7 @@ interface Access {
 }
 
 /** The act of a call, which its error names. */
-interface Call {
+interface BucketCall {
   /** Such as "read exports/a.json of", which goes before the bucket's name. */
   readonly doing: string;
   readonly permission: string;
@@ -133,7 +133,7 @@ function createReading(access: Access) {
       VersionId?: string,
     ): Promise<{ crc32?: string | undefined; version_id?: string | undefined } | undefined> {
       const command = new HeadObjectCommand({ ...at(access, key), VersionId, ChecksumMode: 'ENABLED' });
-      const call = { doing: `look at ${key} of`, permission: READ, expected: /^NotFound$/ };
+      const call = { doing: `look at ${key} of`, permission: READ_OBJECT, expected: /^NotFound$/ };
       const answer = await attempt(access, call, client.send(command, within()));
       return answer && { crc32: answer.ChecksumCRC32, version_id: answer.VersionId };
     },
@@ -208,7 +208,7 @@ function createFileTransfer(access: Access) {
         await pipeline(Body as Readable, createWriteStream(path, { highWaterMark: BLOCK_BYTES }));
         return { etag: ETag, crc32 };
       };
-      const permission = VersionId === undefined ? READ : `s3:GetObjectVersion, ${READ}`;
+      const permission = VersionId === undefined ? READ_OBJECT : `s3:GetObjectVersion, ${READ_OBJECT}`;
       return attempt(access, { ...readingOf(key), permission }, read());
     },
 
@@ -234,7 +234,7 @@ function createFileTransfer(access: Access) {
 /** @returns undefined after an error that the call expects */
 async function attempt<T>(
   { bucket }: Access,
-  { doing, permission, expected }: Call,
+  { doing, permission, expected }: BucketCall,
   work: Promise<T>,
 ): Promise<T | undefined> {
   try {
@@ -254,8 +254,8 @@ async function put(access: Access, key: string, putting: Promise<unknown>): Prom
 }
 
 /** The call that reads an object. */
-function readingOf(key: string): Call {
-  return { doing: `read ${key} of`, permission: READ, expected: ABSENT };
+function readingOf(key: string): BucketCall {
+  return { doing: `read ${key} of`, permission: READ_OBJECT, expected: ABSENT };
 }
 
 function at({ bucket }: Access, key: string) {

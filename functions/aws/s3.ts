@@ -57,7 +57,7 @@ export function createS3Client(config: S3ClientConfig = {}): S3Client {
   client.middlewareStack.add(
     (next, { commandName }) =>
       (args) => {
-        const { body, headers } = args.request as Request;
+        const { body, headers } = args.request as SdkRequest;
         if (commandName === 'PutObjectCommand' && Number(headers['content-length']) > UNASKED_BYTES)
           headers.expect = '100-continue';
         // SigV4's SHA-256 over a part would cost more CPU than the rest of the copy.
@@ -68,7 +68,7 @@ export function createS3Client(config: S3ClientConfig = {}): S3Client {
   );
   client.middlewareStack.add(
     (next) => (args) => {
-      const request = args.request as Request;
+      const request = args.request as SdkRequest;
       const { protocol, body } = request;
       if (protocol !== 'https:' || !Buffer.isBuffer(body)) return next(args);
       // For this try only: the SDK cannot repeat a stream.
@@ -83,7 +83,7 @@ function* slicesOf(body: Buffer): Generator<Buffer> {
   for (let at = 0; at < body.length; at += SLICE_BYTES) yield body.subarray(at, at + SLICE_BYTES);
 }
 
-interface Request {
+interface SdkRequest {
   readonly protocol: string;
   readonly body: unknown;
   readonly headers: Record<string, string>;

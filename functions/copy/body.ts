@@ -11,7 +11,7 @@ const HEADERS_TIMEOUT_MS = 30_000;
 /** Between two pieces of the body. A pause of `write` does not count. */
 const IDLE_TIMEOUT_MS = 30_000;
 
-export interface Request {
+export interface FileRequest {
   readonly dispatcher: Dispatcher;
   /** Pre-signed. It never appears in a message or a log. */
   readonly url: string;
@@ -21,7 +21,7 @@ export interface Request {
 }
 
 /** Names in lower case. Repeated headers are joined by a comma. */
-export type Headers = Readonly<Record<string, string | undefined>>;
+export type ResponseHeaders = Readonly<Record<string, string | undefined>>;
 
 /** A returned promise asks the body to wait. */
 export type Write = (chunk: Buffer) => Promise<void> | undefined;
@@ -36,8 +36,8 @@ export type Write = (chunk: Buffer) => Promise<void> | undefined;
  *   when the call's time is up
  */
 export async function readResponse(
-  { dispatcher, url, headers, timeouts = {} }: Request,
-  begin: (status: number, headers: Headers) => Write,
+  { dispatcher, url, headers, timeouts = {} }: FileRequest,
+  begin: (status: number, headers: ResponseHeaders) => Write,
   signal: AbortSignal,
 ): Promise<void> {
   await dispatcher.stream(

@@ -4,7 +4,7 @@ import { CopyFailed, ServiceUnavailable, UrlExpired } from '../workflow/errors.t
 import type { CopySettings } from '../workflow/settings.ts';
 import type { Checkpoint } from '../workflow/state-parts.ts';
 import type { Write } from './body.ts';
-import { download, type FileHead, RemainderRefused, type Source } from './download.ts';
+import { type DownloadSource, download, type FileHead, RemainderRefused } from './download.ts';
 import {
   checkSize,
   createDestination,
@@ -18,7 +18,7 @@ import type { Destination, Kind } from './upload.ts';
 export type CopyCheckpoint = Omit<Checkpoint, 'report_id' | 'calls'>;
 
 export interface CopyOptions {
-  readonly source: Source;
+  readonly source: DownloadSource;
   readonly destination: Destination;
   /** Ends this call. The next call continues from the checkpoint. */
   readonly deadline: AbortSignal;

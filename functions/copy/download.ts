@@ -4,10 +4,10 @@ import { isCertificateFault, sayUntrusted } from '../platform/failures.ts';
 import { codeOf } from '../platform/send.ts';
 import { CopyFailed, DownloadRefused, ExportError, UrlExpired } from '../workflow/errors.ts';
 import type { Checkpoint } from '../workflow/state-parts.ts';
-import { type Headers, type Request, readResponse, type Write } from './body.ts';
+import { type FileRequest, type ResponseHeaders, readResponse, type Write } from './body.ts';
 import type { Kind } from './upload.ts';
 
-export type Source = Omit<Request, 'headers'>;
+export type DownloadSource = Omit<FileRequest, 'headers'>;
 
 /** The file as the storage host describes it. */
 export interface FileHead extends Kind {
@@ -38,7 +38,7 @@ export class RemainderRefused extends CopyFailed {
  *   DownloadRefused (a person must act); what `begin` and `write` throw
  */
 export async function download(
-  { url, dispatcher, timeouts }: Source,
+  { url, dispatcher, timeouts }: DownloadSource,
   stored: StoredBytes | undefined,
   begin: (file: FileHead) => Write,
   signal: AbortSignal,
@@ -48,7 +48,7 @@ export async function download(
   let at = stored?.stored_bytes ?? 0;
   let end: number | undefined;
   let writer: StartWriter | undefined;
-  const judge = (status: number, answered: Headers): Write => {
+  const judge = (status: number, answered: ResponseHeaders): Write => {
     end = stored ? judgeRest(status, answered, stored) : judgeFile(status, answered);
     checkFraming(answered);
     // The start of the rest of a file says nothing about the file.
@@ -87,14 +87,18 @@ function wrongLength(bytes: number, of: number | undefined): RemainderRefused {
 }
 
 /** @returns the size of the file, if it is known */
-function judgeFile(status: number, headers: Headers): number | undefined {
+function judgeFile(status: number, headers: ResponseHeaders): number | undefined {
   if (status !== 200) throw refusal(status, headers);
   const length = headers['content-length'];
   return length === undefined ? undefined : Number(length);
 }
 
 /** @returns the size of the file */
-function judgeRest(status: number, headers: Headers, { stored_bytes: at, etag }: StoredBytes): number {
+function judgeRest(
+  status: number,
+  headers: ResponseHeaders,
+  { stored_bytes: at, etag }: StoredBytes,
+): number {
   if (status === 200) throw new RemainderRefused('it sends the whole file instead');
   if (status === 412 || status === 416) throw new RemainderRefused('it changed or ended', { status });
   if (status !== 206) throw refusal(status, headers);
@@ -107,7 +111,7 @@ function judgeRest(status: number, headers: Headers, { stored_bytes: at, etag }:
   return size;
 }
 
-function refusal(status: number, headers: Headers): ExportError {
+function refusal(status: number, headers: ResponseHeaders): ExportError {
   if (status === 401 || status === 403 || status === 410)
     return new UrlExpired(`The storage host no longer serves the URL (${status}).`, { status });
   if (status >= 300 && status < 400)
@@ -117,7 +121,7 @@ function refusal(status: number, headers: Headers): ExportError {
 }
 
 /** undici takes the connection's end for the body's end, so a truncated body would look complete. */
-function checkFraming(headers: Headers): void {
+function checkFraming(headers: ResponseHeaders): void {
   const coding = headers['transfer-encoding'];
   const isFramed =
     coding === undefined ? headers['content-length'] !== undefined : coding.toLowerCase() === 'chunked';
@@ -156,7 +160,7 @@ function createStartWriter(bytes: number, open: (start: Buffer) => Write): Start
 }
 
 /** The first bytes decide. The headers only name the type of what these leave open. */
-function kindOf(headers: Headers, start: Buffer): Kind {
+function kindOf(headers: ResponseHeaders, start: Buffer): Kind {
   if (isPage(start))
     throw new DownloadRefused('The file is a web page or an error in XML, not a report. Nothing was stored.');
   const coding = unreadableCoding(headers['content-encoding'], start);
@@ -168,12 +172,12 @@ function kindOf(headers: Headers, start: Buffer): Kind {
 }
 
 /** S3 stores it as metadata, which holds 2 KB of ASCII. */
-function contentTypeOf(headers: Headers): string {
+function contentTypeOf(headers: ResponseHeaders): string {
   const type = /^[\x20-\x7e]{1,255}$/.exec(headers['content-type'] ?? '')?.[0];
   return type === undefined || isLabeledPage(type) ? 'application/octet-stream' : type;
 }
 
 /** RFC 9110, 8.8.3. */
-function strongEtag(headers: Headers): string | undefined {
+function strongEtag(headers: ResponseHeaders): string | undefined {
   return /^"[\x21\x23-\x7e]*"$/.exec(headers.etag ?? '')?.[0];
 }

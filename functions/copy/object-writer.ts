@@ -2,7 +2,8 @@ import { crc32 } from 'node:zlib';
 import { createS3Client } from '../aws/s3.ts';
 import { CopyFailed, DownloadRefused } from '../workflow/errors.ts';
 import type { ObjectSettings } from '../workflow/settings.ts';
-import { PART_BYTES, type StoredObject } from '../workflow/state-parts.ts';
+import type { StoredObject } from '../workflow/state-parts.ts';
+import { PART_BYTES } from './parts.ts';
 import {
   abortUpload,
   completeUpload,
@@ -12,8 +13,8 @@ import {
   listParts,
   type Part,
   putObject,
-  type Stored,
   uploadPart,
+  type VerifiedObject,
 } from './upload.ts';
 
 /** One part fills while the other is uploaded. A third buffer gained no speed. */
@@ -136,7 +137,7 @@ export class ObjectWriter {
     this.#crc = 0;
   }
 
-  async #complete(): Promise<Stored> {
+  async #complete(): Promise<VerifiedObject> {
     this.#throwFailure();
     if (this.#used > 0) this.#send();
     await Promise.all(this.#sending);

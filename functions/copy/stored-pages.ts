@@ -18,7 +18,7 @@ const OBJECT_LENGTH = 8 * 1024 * 1024;
  * Milliseconds that are left of a call when it asks for its last page: three requests may take a minute each,
  * because the end of a list has to be proven.
  */
-export const STOP_BEFORE_MS = 200_000;
+export const LAST_PAGE_MS = 200_000;
 
 /** Limits an endless list, and the memory for the ids of its items: 200 bytes each, 600 MB. */
 export const MAX_ITEMS = 3_000_000;
@@ -89,13 +89,13 @@ export async function readLines(pages: AsyncIterable<ReadPage>, reading: PagesRe
       }
       progress = page.progress;
       if (progress.offset > maxItems) throw endless(maxItems);
-      if (millisecondsLeft() < STOP_BEFORE_MS) return await stop(false);
+      if (millisecondsLeft() < LAST_PAGE_MS) return await stop(false);
     }
   } catch (error) {
     if (progress === stored?.progress || !isPassing(error)) throw error;
     return await stop(false, error);
   }
-  if (objects > 0 && millisecondsLeft() < STOP_BEFORE_MS) return await stop(true);
+  if (objects > 0 && millisecondsLeft() < LAST_PAGE_MS) return await stop(true);
   const all = progress && objects > 0 ? { stored: { objects, progress, is_complete: true } } : {};
   return { ...all, lines, pages: progress?.pages ?? 0, total: progress?.total, isComplete: true };
 }

@@ -28,7 +28,7 @@ export interface Destination extends Place {
 export type Kind = Pick<StoredObject, 'content_type' | 'content_encoding'>;
 
 /** A visible object whose checksum S3 has verified. */
-export type Stored = Pick<StoredObject, 'bytes' | 'crc32' | 'version_id'>;
+export type VerifiedObject = Pick<StoredObject, 'bytes' | 'crc32' | 'version_id'>;
 
 export interface Part {
   /** From 1. */
@@ -59,7 +59,7 @@ export async function createUpload(to: Destination, kind: Kind): Promise<string>
     ChecksumAlgorithm: 'CRC32',
     ChecksumType: 'FULL_OBJECT',
   });
-  const { UploadId = '' } = await to.s3.send(command).catch(refused(to, WRITE));
+  const { UploadId = '' } = await to.s3.send(command).catch(throwWriteError(to, WRITE));
   return UploadId;
 }
 
@@ -84,7 +84,7 @@ export async function listParts(to: Destination, uploadId: string): Promise<Part
     return parts;
   } catch (error) {
     if (error instanceof Error && error.name === 'NoSuchUpload') return undefined;
-    return refused(to, 's3:ListMultipartUploadParts')(error);
+    return throwWriteError(to, 's3:ListMultipartUploadParts')(error);
   }
 }
 
@@ -109,8 +109,8 @@ export async function uploadPart(
     ContentLength: body.length,
     ChecksumCRC32: checksum,
   });
-  const answer = await to.s3.send(command, { abortSignal: signal }).catch(refused(to, WRITE));
-  compare(`part ${number} of ${to.key}`, checksum, answer.ChecksumCRC32);
+  const answer = await to.s3.send(command, { abortSignal: signal }).catch(throwWriteError(to, WRITE));
+  requireSameChecksum(`part ${number} of ${to.key}`, checksum, answer.ChecksumCRC32);
   return { number, bytes: body.length, crc32, etag: answer.ETag ?? '' };
 }
 
@@ -123,7 +123,7 @@ export async function completeUpload(
   to: Destination,
   uploadId: string,
   parts: readonly Part[],
-): Promise<Stored> {
+): Promise<VerifiedObject> {
   const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
   const checksum = base64Crc32(parts.reduce((crc, part) => combineCrc32(crc, part.crc32, part.bytes), 0));
   const command = new CompleteMultipartUploadCommand({
@@ -140,11 +140,11 @@ export async function completeUpload(
     ChecksumType: 'FULL_OBJECT',
     MpuObjectSize: bytes,
   });
-  const answer = await to.s3.send(command).catch(refused(to, WRITE));
-  return verified(to, answer, { bytes, crc32: checksum });
+  const answer = await to.s3.send(command).catch(throwWriteError(to, WRITE));
+  return toVerifiedObject(to, answer, { bytes, crc32: checksum });
 }
 
-export async function putObject(to: Destination, kind: Kind, body: Buffer): Promise<Stored> {
+export async function putObject(to: Destination, kind: Kind, body: Buffer): Promise<VerifiedObject> {
   const checksum = base64Crc32(crc32(body));
   const command = new PutObjectCommand({
     ...addressed(to),
@@ -153,8 +153,8 @@ export async function putObject(to: Destination, kind: Kind, body: Buffer): Prom
     ...headersOf(kind),
     ChecksumCRC32: checksum,
   });
-  const answer = await to.s3.send(command).catch(refused(to, WRITE));
-  return verified(to, answer, { bytes: body.length, crc32: checksum });
+  const answer = await to.s3.send(command).catch(throwWriteError(to, WRITE));
+  return toVerifiedObject(to, answer, { bytes: body.length, crc32: checksum });
 }
 
 /** Removes the parts now. Never throws: the bucket's lifecycle rule removes them within a day anyway. */
@@ -163,24 +163,26 @@ export async function abortUpload(to: Destination, uploadId: string): Promise<vo
   await to.s3.send(command, { abortSignal: AbortSignal.timeout(ABORT_TIMEOUT_MS) }).catch(() => {});
 }
 
-function refused(to: Place, permission: string): (error: unknown) => never {
+function throwWriteError(to: Place, permission: string): (error: unknown) => never {
   return (error) => {
     const name = error instanceof Error ? error.name : 'unknown';
     if (!BROKEN.test(name)) throw asServiceError(error, `write ${to.key} to bucket ${to.bucket}`, permission);
-    throw new CopyFailed(`S3 refused the transfer of ${to.key} (${name}). Try again.`, { aws_error: name });
+    throw new CopyFailed(`S3 throwWriteError the transfer of ${to.key} (${name}). Try again.`, {
+      aws_error: name,
+    });
   };
 }
 
-function verified(
+function toVerifiedObject(
   to: Place,
   answer: { ChecksumCRC32?: string | undefined; VersionId?: string | undefined },
   sent: { readonly bytes: number; readonly crc32: string },
-): Stored {
-  compare(to.key, sent.crc32, answer.ChecksumCRC32);
+): VerifiedObject {
+  requireSameChecksum(to.key, sent.crc32, answer.ChecksumCRC32);
   return { ...sent, ...(answer.VersionId !== undefined && { version_id: answer.VersionId }) };
 }
 
-function compare(name: string, sent: string, stored: string | undefined): void {
+function requireSameChecksum(name: string, sent: string, stored: string | undefined): void {
   if (sent === stored) return;
   throw new CopyFailed(`S3's checksum of ${name} differs from the checksum of the bytes sent. Try again.`, {
     sent,

@@ -8,7 +8,7 @@ import { advertiserId } from '../workflow/request/fields.ts';
 import type { ReportRequest } from '../workflow/request/request.ts';
 import type { Newcomers } from '../workflow/state-parts.ts';
 import { parseManifest } from './manifest.ts';
-import { PARALLEL } from './read-all.ts';
+import { PARALLEL_READS } from './read-all.ts';
 import { listWindows, oldestDay } from './records.ts';
 
 /** The object that ListAdvertisers writes if the list has changed. */
@@ -52,11 +52,11 @@ export async function compareWithDelivered(
   const last = keys.findLast(isManifest);
   const lastList = last && (await findList(last));
   if (lastList && (await readAdvertisers(store, lastList))?.join() === ids.join()) return { gone: [] };
-  const named = await pMap(keys.filter(isManifest), findList, { concurrency: PARALLEL });
+  const named = await pMap(keys.filter(isManifest), findList, { concurrency: PARALLEL_READS });
   const listKeys = new Set(named.filter((key) => key !== undefined));
   const read = async (key: string) => (await readAdvertisers(store, key)) ?? [];
   // The keys of lists are in the order of their times.
-  const lists = await pMap([...listKeys].sort(), read, { concurrency: PARALLEL });
+  const lists = await pMap([...listKeys].sort(), read, { concurrency: PARALLEL_READS });
   const known = new Set(lists.flat());
   const listed = new Set(ids);
   const added = known.size > 0 ? ids.filter((id) => !known.has(id)) : [];

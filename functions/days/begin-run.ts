@@ -105,7 +105,7 @@ export async function chooseMissing(judged: Judging, store: DayStore, now: Date)
           `days that the request delivered as it was before the config changed, and that are exported again: ${older}`,
         ]),
   ];
-  return { ...leaveOut(windows, new Set(isIn('missing', 'older').map(({ day }) => day))), warnings };
+  return { ...keepWindows(windows, new Set(isIn('missing', 'older').map(({ day }) => day))), warnings };
 }
 
 /** Finds the run that is finished. Its object, if it is still there, has the windows that it asked for. */
@@ -140,10 +140,10 @@ async function chooseUnfinished(
   const { deliveries } = await readRecords(store, request, now, isList ? undefined : request);
   const open = daysToRenew({ began_at, request, windows: asked }, deliveries);
   const wanted = new Set(isList && open.length > 0 ? windows.flatMap(daysIn) : open);
-  return { ...leaveOut(windows, wanted), warnings: [] };
+  return { ...keepWindows(windows, wanted), warnings: [] };
 }
 
-function leaveOut(windows: Window[], wanted: ReadonlySet<string>) {
+function keepWindows(windows: Window[], wanted: ReadonlySet<string>) {
   const chosen = windows.filter((window) => daysIn(window).some((day) => wanted.has(day)));
   return { windows: chosen, already_delivered: windows.length - chosen.length };
 }

@@ -1,5 +1,12 @@
 import { type DateRange, wasOver } from '../workflow/request/dates.ts';
-import { compareReports, type ReportVersion, type ShownDay, type ShownDays } from '../workflow/shown-days.ts';
+import {
+  compareReports,
+  isNewer,
+  isSameReport,
+  type ReportVersion,
+  type ShownDay,
+  type ShownDays,
+} from '../workflow/shown-days.ts';
 
 /** A report that a manifest names. It counts for each day of its window. */
 export interface Delivery extends DateRange, ReportVersion {
@@ -101,9 +108,12 @@ export function covers({ start_date, end_date }: DateRange, day: string): boolea
   return start_date <= day && (day < end_date || day === start_date);
 }
 
-/** True if the newest report of the day has no rows, so the table keeps the rows of an older one. */
-function isHeld(shown: ShownDay): boolean {
-  return shown.held !== undefined && compareReports(shown.held, shown) > 0;
+/**
+ * The report that is held: the newest one of the day, which has no rows of it. The table keeps the rows of an
+ * older one.
+ */
+function findHeld(shown: ShownDay): ShownDay['held'] {
+  return shown.held && isNewer(shown.held, shown) ? shown.held : undefined;
 }
 
 /**
@@ -111,7 +121,8 @@ function isHeld(shown: ShownDay): boolean {
  * the day does not count as held, because `rebuild` finds no report to accept.
  */
 function isHeldBy(delivery: Delivery, shown: ShownDay): boolean {
-  return shown.held !== undefined && isHeld(shown) && compareReports(shown.held, delivery) === 0;
+  const held = findHeld(shown);
+  return held !== undefined && isSameReport(held, delivery);
 }
 
 /**
@@ -120,7 +131,7 @@ function isHeldBy(delivery: Delivery, shown: ShownDay): boolean {
  */
 function isBehind(delivery: Delivery, entry: ShownDay | undefined, hash: string): boolean {
   if (!entry) return true;
-  const newestRead = entry.held && isHeld(entry) ? entry.held : entry;
+  const newestRead = findHeld(entry) ?? entry;
   const age = compareReports(delivery, newestRead);
   const lacks = entry.lacks !== undefined && newestRead === entry && delivery.request_hash === hash;
   return age > 0 || (age === 0 && lacks);

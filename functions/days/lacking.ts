@@ -1,8 +1,8 @@
-import type { Entry } from '../tables/ledger.ts';
+import type { DeliveredReport } from '../tables/ledger.ts';
 import type { DayFacts } from '../tables/report.ts';
 import type { DateRange } from '../workflow/request/dates.ts';
 import type { ExportRequest } from '../workflow/request/request.ts';
-import { compareReports, type ReportId, type ShownDay } from '../workflow/shown-days.ts';
+import { counts, isNewer, isSameReport, type ReportId, type ShownDay } from '../workflow/shown-days.ts';
 import { tableOf } from '../workflow/table.ts';
 import type { ExportRecords, StoredDelivery } from './records.ts';
 
@@ -15,8 +15,8 @@ export interface TableExport {
 }
 
 /**
- * Consecutive days whose rows no file has: the file of the report that they showed last was removed, or another
- * run replaced it.
+ * Consecutive days whose rows no file has: the file of the report that they showed last was removed, or
+ * another run replaced it.
  */
 export interface DaysWithoutFile extends DateRange {
   readonly account: string;
@@ -25,7 +25,7 @@ export interface DaysWithoutFile extends DateRange {
 }
 
 /** A report without rows of some days. The ledger has all of it, so it needs no file. */
-export interface EmptyReport extends Omit<Entry, 'time_zone'> {
+export interface EmptyReport extends Omit<DeliveredReport, 'time_zone'> {
   readonly days: readonly DayFacts[];
 }
 
@@ -74,16 +74,16 @@ export function isLacking(
   shown: ShownDay | undefined,
   { lost, accepted_at, mayHaveRows }: DayKnowledge,
 ): boolean {
-  if (lost && compareReports(report, lost) <= 0) return false;
+  if (lost && !isNewer(report, lost)) return false;
   if (!shown) return true;
-  const counts = shown.rows > 0 || shown.accepted_at !== undefined;
-  const age = compareReports(report, shown);
-  const isShown = age === 0;
-  // A report that counts takes the place of an older one, and of any that does not, whatever is held.
-  const mayCount = mayHaveRows || accepted_at !== undefined;
-  if (mayCount && !isShown && (age > 0 || !counts)) return true;
-  const lead = compareReports(report, shown.held ?? shown);
-  if (lead > 0) return true;
-  if (isShown) return shown.lacks !== undefined || (accepted_at !== undefined && shown.rows === 0 && !counts);
-  return lead === 0 && accepted_at !== undefined;
+  const isShown = isSameReport(report, shown);
+  const isAccepted = accepted_at !== undefined;
+  // A report that counts takes the place of an older one, and of any that does not count, whatever is held.
+  const mayCount = mayHaveRows || isAccepted;
+  if (mayCount && !isShown && (isNewer(report, shown) || !counts(shown))) return true;
+  const newestRead = shown.held ?? shown;
+  if (isNewer(report, newestRead)) return true;
+  // The table has read it. The day changes if the table has more of its columns now, or by a new accept.
+  if (isShown) return shown.lacks !== undefined || (isAccepted && !counts(shown));
+  return isAccepted && isSameReport(report, newestRead);
 }

@@ -2,7 +2,7 @@ import pMap, { pMapSkip } from 'p-map';
 import type { ObjectStore } from '../aws/objects.ts';
 
 /** Objects that are read at the same time. More would share the CPU of a small function. */
-export const PARALLEL = 10;
+export const PARALLEL_READS = 10;
 
 export interface ReadRecords<T> {
   readonly records: T[];
@@ -24,5 +24,5 @@ export async function readAll<T>(
     if (record === undefined) damaged.push(key);
     return record ?? pMapSkip;
   };
-  return { records: await pMap(keys, read, { concurrency: PARALLEL }), damaged: damaged.toSorted() };
+  return { records: await pMap(keys, read, { concurrency: PARALLEL_READS }), damaged: damaged.toSorted() };
 }

@@ -1,7 +1,7 @@
 import type { ObjectStore } from '../aws/objects.ts';
 import { type DamagedMonth, type MonthEntries, readEntries, shownOn } from '../tables/month-entries.ts';
 import { reasonOf } from '../tables/report.ts';
-import { type DateRange, monthOf } from '../workflow/request/dates.ts';
+import { addDays, type DateRange, monthOf } from '../workflow/request/dates.ts';
 import type { ExportRequest } from '../workflow/request/request.ts';
 import type { ShownDays } from '../workflow/shown-days.ts';
 import { type TableSchema, tableOf } from '../workflow/table.ts';
@@ -21,7 +21,7 @@ export interface JudgedExport {
 }
 
 /** The entries of an account's table about some days. */
-export interface TableEntries {
+export interface ShownEntries {
   readonly shown: ShownDays;
   /** The objects that can be read. */
   readonly months: readonly MonthEntries[];
@@ -45,14 +45,13 @@ export async function readDays(
   days: readonly string[],
   now: Date,
   since?: Date,
-): Promise<{ readonly days: StoredDay[]; readonly records: ExportRecords; readonly unread?: string }> {
+): Promise<{ readonly days: StoredDay[]; readonly unread?: string }> {
   const [records, table] = await Promise.all([
-    readRecords(store, judged.request, now, rangeOf(days)),
+    readRecords(store, judged.request, now, rangeOfDays(days)),
     tryTable(store, judged, days),
   ]);
   return {
     days: judgeStored(days, judged, records, table.entries, since),
-    records,
     ...(table.unread !== undefined && { unread: table.unread }),
   };
 }
@@ -62,7 +61,7 @@ async function tryTable(
   store: DayStore,
   judged: JudgedExport,
   days: readonly string[],
-): Promise<{ readonly entries?: TableEntries | undefined; readonly unread?: string }> {
+): Promise<{ readonly entries?: ShownEntries | undefined; readonly unread?: string }> {
   try {
     return { entries: await readTable(store, judged, days) };
   } catch (error) {
@@ -77,7 +76,7 @@ export async function readTable(
   store: Pick<ObjectStore, 'list' | 'readEnd'>,
   { request, schema }: JudgedExport,
   days: readonly string[],
-): Promise<TableEntries | undefined> {
+): Promise<ShownEntries | undefined> {
   const table = tableOf(request);
   if (schema === undefined || table === undefined) return undefined;
   const wanted = new Set(days.map(monthOf));
@@ -95,7 +94,7 @@ export function judgeStored(
   days: readonly string[],
   { request, hash }: JudgedExport,
   { deliveries, failures, runs }: Pick<ExportRecords, 'deliveries' | 'failures' | 'runs'>,
-  entries: TableEntries | undefined,
+  entries: ShownEntries | undefined,
   since?: Date,
 ): StoredDay[] {
   const counting = since
@@ -127,11 +126,14 @@ export function judgeStored(
 }
 
 /**
+ * The range from the first day to the last one.
+ *
  * @param days ascending
- * @returns undefined for no days. Its end is the last day: records and runs are read for days that overlap it
+ * @returns undefined for no days
  */
-function rangeOf(days: readonly string[]): DateRange | undefined {
-  const start_date = days.at(0);
+function rangeOfDays(days: readonly string[]): DateRange | undefined {
+  const first = days.at(0);
   const last = days.at(-1);
-  return start_date === undefined || last === undefined ? undefined : { start_date, end_date: last };
+  if (first === undefined || last === undefined) return undefined;
+  return { start_date: first, end_date: addDays(last, 1) };
 }

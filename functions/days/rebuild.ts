@@ -1,12 +1,19 @@
 import type { ObjectStore } from '../aws/objects.ts';
+import type { AcceptedAt, LostReport } from '../tables/decide-day.ts';
 import { openMerging } from '../tables/merge.ts';
-import { type AcceptedAt, type LostReport, mergeMonth } from '../tables/month.ts';
+import { mergeMonth } from '../tables/month.ts';
 import { readEntries, requireMonths, shownOn } from '../tables/month-entries.ts';
 import { damagedKeyIn, damagedObject } from '../tables/report.ts';
 import { ExportError, readMessage } from '../workflow/errors.ts';
-import { type DateRange, daysOf, monthOf } from '../workflow/request/dates.ts';
+import { type DateRange, daysOf, monthOf, overlap } from '../workflow/request/dates.ts';
 import type { ExportRequest } from '../workflow/request/request.ts';
-import { compareReports, type ShownDays } from '../workflow/shown-days.ts';
+import {
+  compareReports,
+  isSameReport,
+  type ReportId,
+  type ShownDay,
+  type ShownDays,
+} from '../workflow/shown-days.ts';
 import type { Curated } from '../workflow/state-parts.ts';
 import type { AuthorizedWindow, SavedWindow } from '../workflow/states.ts';
 import type { TableSchema } from '../workflow/table.ts';
@@ -80,14 +87,15 @@ async function* acceptHeldDays(rebuilding: Rebuilding): AsyncGenerator<RebuiltWi
   for (const delivery of orderDeliveries(rebuilding)) {
     if (isGone(delivery)) continue;
     const shown = await readShown(rebuilding, delivery);
-    const isHeld = (day: string) => {
-      const held = shown[day]?.held;
-      return covers(range, day) && held !== undefined && compareReports(held, delivery) === 0;
-    };
-    if (!daysOf(delivery).some(isHeld)) continue;
+    const isToAccept = (day: string) => covers(range, day) && isHeldReport(delivery, shown[day]);
+    if (!daysOf(delivery).some(isToAccept)) continue;
     const acceptedAt = acceptedBefore(delivery, ledger);
     const now = new Date().toISOString();
-    yield rebuildWindow(delivery, rebuilding, (day) => acceptedAt(day) ?? (isHeld(day) ? now : undefined));
+    yield rebuildWindow(
+      delivery,
+      rebuilding,
+      (day) => acceptedAt(day) ?? (isToAccept(day) ? now : undefined),
+    );
   }
 }
 
@@ -136,11 +144,14 @@ function acceptedEmpty(
   now: string,
 ): AcceptedAt {
   return (day) => {
-    const held = shown[day]?.held;
-    const isHeld = held !== undefined && compareReports(held, version) === 0;
-    const isAccepted = acceptEmpty && covers(range, day) && isHeld;
+    const isAccepted = acceptEmpty && covers(range, day) && isHeldReport(version, shown[day]);
     return ledger.acceptedAt(day, version) ?? (isAccepted ? now : undefined);
   };
+}
+
+/** True if the table holds the report: it is the newest one of the day, and has no rows. */
+function isHeldReport(report: ReportId, shown: ShownDay | undefined): boolean {
+  return shown?.held !== undefined && isSameReport(shown.held, report);
 }
 
 /** The deliveries of the range whose request may be written, in the order in which their files are read. */
@@ -150,11 +161,6 @@ function orderDeliveries({ tableExport, range }: Rebuilding): readonly StoredDel
     .toSorted(compareReports);
   const ordered = tableExport.request.kind === 'list' ? oldestFirst.toReversed() : oldestFirst;
   return [...ordered.filter((delivery) => !isGone(delivery)), ...ordered.filter(isGone)];
-}
-
-/** True if two ranges have a day in common. */
-export function overlap(window: DateRange, range: DateRange): boolean {
-  return window.start_date < range.end_date && window.end_date > range.start_date;
 }
 
 /** The file of the delivery was removed, or another run has replaced it. */

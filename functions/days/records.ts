@@ -46,7 +46,8 @@ export interface ExportRecords {
 }
 
 /**
- * Reads the manifests and failure reports of an export that share a day with a range, and its runs.
+ * Reads the manifests and failure reports of an export's windows that share a day with a range or border on
+ * it, and all of its runs.
  *
  * @param range default: all days
  * @param listed the keys of its windows, if they are known
@@ -63,7 +64,10 @@ export async function readRecords(
     listed ?? listWindows(store, request, request.kind === 'purchases' ? undefined : range?.start_date),
     readRuns(store, request, now),
   ]);
-  const wanted = keys.filter((key) => overlap(windowOf(key), range));
+  const wanted = keys.filter((key) => {
+    const window = windowOf(key);
+    return window !== undefined && (range === undefined || touches(window, range));
+  });
   const failed = wanted.filter((key) => key.endsWith(`/${FAILURE}`));
   // The range of a run may begin long before this one.
   const ofRuns = runs.records.map((run) => failureKey(request, run.request));
@@ -115,10 +119,12 @@ async function readDeliveries(
   });
 }
 
-/** True also of windows without days, which a query for purchases may have. */
-function overlap(window: DateRange | undefined, range: DateRange | undefined): boolean {
-  if (window === undefined) return false;
-  return !range || (window.start_date <= range.end_date && window.end_date >= range.start_date);
+/**
+ * True if a window shares a day with a range, or borders on it. So a range that ends today has today's
+ * snapshot of a list, and a range has the windows without days that a query for purchases may have.
+ */
+function touches(window: DateRange, range: DateRange): boolean {
+  return window.start_date <= range.end_date && window.end_date >= range.start_date;
 }
 
 /**

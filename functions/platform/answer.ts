@@ -33,7 +33,7 @@ export interface Head {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
-export interface Answer extends Head {
+export interface ReceivedAnswer extends Head {
   /** Without the gzip of a gateway. */
   readonly bytes: Buffer;
   /** The bytes as UTF-8, without a byte order mark. */
@@ -94,7 +94,7 @@ export const UNNAMED = 'unnamed error';
  * Reads any answer that is not a success, HTML and empty bodies included: as the platform's error, or
  * OAuth's.
  */
-export function readRefusal(answer: Answer): Refusal {
+export function readRefusal(answer: ReceivedAnswer): Refusal {
   const { type, message, detail, validation } = errorFacts(answer);
   const { error, error_description } = errorBody(answer);
   return {

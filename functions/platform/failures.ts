@@ -14,11 +14,11 @@ import {
 } from '../workflow/errors.ts';
 import { wordIssue } from '../workflow/request/issues.ts';
 import {
-  type Answer,
   type Call,
   cleanSentence,
   type Head,
   headerOf,
+  type ReceivedAnswer,
   type Refusal,
   readRefusal,
   requestIdOf,
@@ -31,7 +31,7 @@ import {
 const GATEWAY_STATUSES = [502, 504];
 
 /** The error of an answer with another status than 2xx. */
-export function refusalError(answer: Answer, refusal: Refusal = readRefusal(answer)): ExportError {
+export function refusalError(answer: ReceivedAnswer, refusal: Refusal = readRefusal(answer)): ExportError {
   const { call, status } = answer;
   const { type, validation: faults = [] } = refusal;
   const facts: Facts = { request_id: requestIdOf(answer), status, type, ...call.facts, faults };
@@ -45,7 +45,10 @@ export function refusalError(answer: Answer, refusal: Refusal = readRefusal(answ
   return new RequestRefused(`${happened}${explainRefusal(refusal, answer)}`, facts);
 }
 
-function explainRefusal({ reason, detail, validation = [] }: Refusal, { call, status }: Answer): string {
+function explainRefusal(
+  { reason, detail, validation = [] }: Refusal,
+  { call, status }: ReceivedAnswer,
+): string {
   const { length } = validation;
   const words = quote(reason ?? (status < 400 ? 'redirects are not followed' : undefined));
   if (length > 0) return `${words}. It named ${count(length, 'fault')}.`;
@@ -114,12 +117,16 @@ export function unreadableAnswer(answer: Head, reason: string): AnswerUnreadable
 }
 
 /** Parses a success by its schema. Throws AnswerUnreadable, which names wrong fields without values. */
-export function parseAnswer<S extends z.core.$ZodType>(answer: Answer, schema: S): z.output<S> {
+export function parseAnswer<S extends z.core.$ZodType>(answer: ReceivedAnswer, schema: S): z.output<S> {
   return readFacts(answer, parseBody(answer), schema);
 }
 
 /** Checks what was read from a success. Throws AnswerUnreadable, which names wrong facts without values. */
-export function readFacts<S extends z.core.$ZodType>(answer: Answer, facts: unknown, schema: S): z.output<S> {
+export function readFacts<S extends z.core.$ZodType>(
+  answer: ReceivedAnswer,
+  facts: unknown,
+  schema: S,
+): z.output<S> {
   const parsed = z.safeParse(schema, facts, { error: wordIssue });
   if (parsed.success) return parsed.data;
   const faults = parsed.error.issues.map(
@@ -129,7 +136,7 @@ export function readFacts<S extends z.core.$ZodType>(answer: Answer, facts: unkn
 }
 
 /** Throws AnswerUnreadable if the body is empty or not JSON. */
-export function parseBody(answer: Answer, parse: (text: string) => unknown = JSON.parse): unknown {
+export function parseBody(answer: ReceivedAnswer, parse: (text: string) => unknown = JSON.parse): unknown {
   if (answer.text.trim() === '') throw unreadableAnswer(answer, 'an empty body');
   try {
     return parse(answer.text);

@@ -1,10 +1,10 @@
 import { fieldsOf, isObject, type JsonObject } from '../workflow/json.ts';
-import { type Answer, headerOf } from './answer.ts';
+import { headerOf, type ReceivedAnswer } from './answer.ts';
 import { parseBody, unreadableAnswer } from './failures.ts';
 
 /** A page of a list. The contract shows neither its wrapper nor the end of a list. */
 export interface ListPage {
-  readonly answer: Answer;
+  readonly answer: ReceivedAnswer;
   /** Empty if the answer is an empty page, in one of its spellings. */
   readonly items: readonly unknown[];
   /** The place of the items, if there are any. */
@@ -21,7 +21,7 @@ export interface ListPage {
  * @throws AnswerUnreadable if there are no items, unless the answer is an empty page
  */
 export function readListPage(
-  answer: Answer,
+  answer: ReceivedAnswer,
   setting: string | undefined,
   before: readonly string[] | undefined,
 ): ListPage {
@@ -69,7 +69,7 @@ function* arraysIn(value: unknown, path: readonly string[] = []): Generator<Item
  * @throws AnswerUnreadable if there may be items at another place, or if it looks like an error
  */
 function requireEmptyPage(
-  answer: Answer,
+  answer: ReceivedAnswer,
   body: unknown,
   { setting, before }: { setting: string | undefined; before: readonly string[] | undefined },
 ): void {
@@ -108,7 +108,7 @@ function isWithoutItems(body: unknown, path: readonly string[] | undefined, isLa
  *
  * @throws AnswerUnreadable
  */
-function requireNoFault(answer: Answer, body: JsonObject): void {
+function requireNoFault(answer: ReceivedAnswer, body: JsonObject): void {
   if (isError(body)) throw unreadableAnswer(answer, 'the page has no items, and looks like an error');
   if (saysMore(body)) throw unreadableAnswer(answer, 'the page has no items, and says that more follow');
 }
@@ -183,7 +183,7 @@ const DESCRIPTIONS = /^_?(meta|metadata|page|paging|pagination|pageinfo|hits|res
  * @param path of the items. The objects on it may have the count
  */
 function countIn(
-  answer: Answer | undefined,
+  answer: ReceivedAnswer | undefined,
   body: unknown,
   path: readonly string[] = [],
 ): number | undefined {

@@ -3,7 +3,7 @@ import { LISTS } from '../contract.ts';
 import { count } from '../workflow/count.ts';
 import type { ListRequest } from '../workflow/request/request.ts';
 import type { ListProgress } from '../workflow/state-parts.ts';
-import { type Answer, readRefusal } from './answer.ts';
+import { type ReceivedAnswer, readRefusal } from './answer.ts';
 import type { Authorization, Platform } from './connection.ts';
 import { unreadableAnswer } from './failures.ts';
 import { type ListPage, readListPage } from './list-answer.ts';
@@ -13,7 +13,7 @@ import { apiCall, requireSuccess, send } from './send.ts';
 const PAGE_CAP = 64 * 1024 * 1024;
 
 /** Statuses by which a server may refuse an offset behind the end. The contract does not show them. */
-const REFUSALS = [400, 404, 416, 422];
+const OFFSET_REFUSALS = [400, 404, 416, 422];
 
 /** Without `items`, the array of a list's items must be recognized. */
 type List = Pick<ListRequest, 'resource' | 'limit' | 'filters' | 'items'>;
@@ -26,17 +26,16 @@ export interface ReadPage {
 
 /** An answer that may be the end of the list, or a fault of the server. */
 type Doubtful =
-  | { readonly is: 'refused'; readonly answer: Answer }
-  | { readonly is: 'repeated'; readonly answer: Answer; readonly digest: string };
+  | { readonly is: 'refused'; readonly answer: ReceivedAnswer }
+  | { readonly is: 'repeated'; readonly answer: ReceivedAnswer; readonly digest: string };
 
 type Reply = ({ readonly is: 'page' } & ListPage) | Doubtful;
 
 /**
- * Requests the pages of a list in order, one at a time. The list ends where the answers
- * prove it: by an empty page, or by a page that is refused or comes again, if a page that begins at the last
- * item has nothing behind it. None of these ends counts if the answer names more items than were read. An item
- * may come twice, because the order may change between requests. Numbers that JavaScript cannot hold stay as
- * they were sent.
+ * Requests the pages of a list in order, one at a time. The list ends where the answers prove it: by an empty
+ * page, or by a page that is refused or comes again, if a page that begins at the last item has nothing behind
+ * it. None of these ends counts if the answer names more items than were read. An item may come twice, because
+ * the order may change between requests. Numbers that JavaScript cannot hold stay as they were sent.
  *
  * @param warn gets the reason if items may be missing
  * @param begun what was read before. Default: nothing
@@ -83,7 +82,7 @@ async function requestPage(
   const page = LISTS.request({ resource, filters, limit, offset });
   const call = apiCall(platform, authorization, page, { doing: `listing ${resource}` });
   const answer = await send(platform, call, PAGE_CAP);
-  if (offset > 0 && REFUSALS.includes(answer.status)) return { is: 'refused', answer };
+  if (offset > 0 && OFFSET_REFUSALS.includes(answer.status)) return { is: 'refused', answer };
   return { is: 'page', ...readListPage(requireSuccess(answer, 200, 204), items ?? LISTS.items, path) };
 }
 
@@ -131,29 +130,44 @@ interface Ending {
 }
 
 /**
- * Asks for a page that begins at the last item. If it has that item alone, the list has ended. A page of one
- * item proves nothing on a server whose pages have no more.
+ * Finds a proof that a list has ended where an answer is doubtful. There are three: the platform counts as
+ * many items as were read; a page that begins at the last item has this item alone; or the server answers
+ * each larger offset with its last page.
  *
  * @throws AnswerUnreadable if the list goes on, or if nobody can tell
  */
 async function requireEnd(reply: Doubtful, ending: Ending): Promise<void> {
   const { progress, limit, isFiltered, warn, ask } = ending;
-  const { offset, total, last, last_item, largest } = progress;
+  const { offset, total, last, last_item } = progress;
   const happened = wordDoubt(reply, offset);
   const fail = (why: string) => unreadableAnswer(reply.answer, `${happened}, and ${why}. ${IN_PARTS}`);
+
   if (total !== undefined && total > offset) throw fail(`it counts ${count(total, 'item')}`);
+  // With filters, the count may be that of all items.
   if (total === offset && !isFiltered) return;
-  const end = await ask(offset - 1, progress.path);
-  const items = end.is === 'page' ? end.items : [];
-  const isAlone = items.length === 1 && digestOfItem(items[0]) === last_item;
-  if (isAlone && limit > 1 && (offset === 1 || largest > 1)) return;
-  const isSame = reply.is === 'repeated' && reply.digest === last.digest && digestOf(items) === last.digest;
-  if (!isSame) throw fail(isAlone ? whyOneProvesNothing(limit) : whyListGoesOn(items));
+
+  const atLastItem = await ask(offset - 1, progress.path);
+  const items = atLastItem.is === 'page' ? atLastItem.items : [];
+  const isLastItem = items.length === 1 && digestOfItem(items[0]) === last_item;
+  if (isLastItem && hasLargerPages(progress, limit)) return;
+
+  const isLastPage =
+    reply.is === 'repeated' && reply.digest === last.digest && digestOf(items) === last.digest;
+  if (!isLastPage) throw fail(isLastItem ? whyOneProvesNothing(limit) : whyListGoesOn(items));
   const fault = faultOfSamePage(progress, limit);
   if (fault !== undefined) throw fail(fault);
   // A server that ignores the offset, and perhaps the limit, has sent the whole list.
   if (progress.pages === 1)
     warn('the platform sent the same page again, so it ignores the offset: check that the list is no longer');
+}
+
+/**
+ * True if a page may have more than one item. Otherwise, a page of one item does not show that this is the last
+ * one.
+ */
+function hasLargerPages({ offset, largest }: ListProgress, limit: number): boolean {
+  const isOnlyItem = offset === 1;
+  return limit > 1 && (isOnlyItem || largest > 1);
 }
 
 /** @returns undefined if the last page, which comes again and again, is the end of the list */

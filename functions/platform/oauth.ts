@@ -10,10 +10,10 @@ import {
 } from '../workflow/errors.ts';
 import { fieldsOf, type JsonObject } from '../workflow/json.ts';
 import {
-  type Answer,
   errorBody,
   errorFacts,
   isSuccess,
+  type ReceivedAnswer,
   requestIdOf,
   retryAfterOf,
   UNNAMED,
@@ -189,7 +189,7 @@ function lifetime(expiresIn: unknown): number {
  * Only a code that blames the credential, or a 401, asks a person for another one. Nobody helps a busy
  * endpoint by that.
  */
-function tokenError(answer: Answer, scope: string | undefined): ExportError {
+function tokenError(answer: ReceivedAnswer, scope: string | undefined): ExportError {
   const { status } = answer;
   const type = errorCodeOf(answer);
   if (status < 400) return refusalError(answer, { type });
@@ -214,14 +214,14 @@ function tokenError(answer: Answer, scope: string | undefined): ExportError {
 }
 
 /** The code of an error, such as `invalid_client`. It may have several places. */
-function errorCodeOf(answer: Answer): string {
+function errorCodeOf(answer: ReceivedAnswer): string {
   const { error, code } = errorBody(answer);
   const codes = [error, errorFacts(answer).type, fieldsOf(error).code, code].map(codeIn);
   return codes.find((known) => known !== undefined) ?? UNNAMED;
 }
 
 /** True if the words of the answer ask to wait. */
-function isBusy(answer: Answer, type: string): boolean {
+function isBusy(answer: ReceivedAnswer, type: string): boolean {
   const { status, text } = answer;
   if (status >= 500 || NO_ENDPOINT.includes(status) || type === 'unsupported_grant_type') return false;
   const body = errorBody(answer);

@@ -3,7 +3,7 @@ import { DownloadRefused } from '../workflow/errors.ts';
 import { type JsonObject, parseJson } from '../workflow/json.ts';
 import { describeDays } from '../workflow/request/dates.ts';
 import type { PurchasesRequest } from '../workflow/request/request.ts';
-import { type Answer, headerOf, isSuccess } from './answer.ts';
+import { headerOf, isSuccess, type ReceivedAnswer } from './answer.ts';
 import type { Authorization, Platform } from './connection.ts';
 import { isGzip, isLabeledPage, isPage, START_BYTES, unreadableCoding } from './content.ts';
 import { unreadableAnswer } from './failures.ts';
@@ -68,7 +68,7 @@ export async function postQuery(platform: Platform, authorization: Authorization
  *
  * @returns undefined unless it is an array
  */
-function countRows(answer: Answer, contentType: string): number | undefined {
+function countRows(answer: ReceivedAnswer, contentType: string): number | undefined {
   if (answer.bytes.length > MAX_PARSED || !/^application\/json\b/i.test(contentType)) return undefined;
   const { text: body } = answer;
   const parsed = parseJson(body);

@@ -2,7 +2,7 @@ import { ADVERTISER_ID, type ErrorFacts, type Fields, REFUSED_FIELDS, readError 
 import { fieldsOf, isObject, parseJson } from '../workflow/json.ts';
 import type { ReportRequest } from '../workflow/request/request.ts';
 import type { Window } from '../workflow/state-parts.ts';
-import type { Answer } from './answer.ts';
+import type { ReceivedAnswer } from './answer.ts';
 
 /** Finds the ids of advertisers in a sentence in lower case. */
 const IDS = new RegExp(`(?<![\\w-])(${ADVERTISER_ID.form.source})(?![\\w-])`, 'gi');
@@ -15,7 +15,7 @@ const IDS = new RegExp(`(?<![\\w-])(${ADVERTISER_ID.form.source})(?![\\w-])`, 'g
  * @param ids which the request asked for
  */
 export function refusedAdvertisers(
-  { status, text }: Pick<Answer, 'status' | 'text'>,
+  { status, text }: Pick<ReceivedAnswer, 'status' | 'text'>,
   request: RefusedRequest,
   window: Window,
   ids: readonly string[],
@@ -24,7 +24,7 @@ export function refusedAdvertisers(
   const facts = readError({ status, body: fieldsOf(parseJson(text)) as Fields });
   const failures = failuresOf(facts);
   const sentences = failures.length > 0 ? failures : status === 403 ? [sentenceOf(facts) ?? text] : [];
-  const names = namesOf(request, window, ids);
+  const names = namesInRequest(request, window, ids);
   if (sentences.some((sentence) => names.some((name) => isNamed(name, sentence)))) return [];
   const about =
     failures.length > 0
@@ -51,7 +51,7 @@ function sentenceOf({ type, message, detail }: ErrorFacts): string | undefined {
 }
 
 /** The names in a request besides its advertisers: fields, metrics, dimensions, dates, texts of options. */
-function namesOf(
+function namesInRequest(
   { metrics, dimensions, options }: RefusedRequest,
   { start_date, end_date }: Window,
   ids: readonly string[],

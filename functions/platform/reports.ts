@@ -14,7 +14,7 @@ import { isObject, type JsonObject } from '../workflow/json.ts';
 import { addDays, describeDays } from '../workflow/request/dates.ts';
 import type { ReportRequest } from '../workflow/request/request.ts';
 import type { Window } from '../workflow/state-parts.ts';
-import { type Answer, cleanIn, cleanSentence, requestIdOf } from './answer.ts';
+import { cleanIn, cleanSentence, type ReceivedAnswer, requestIdOf } from './answer.ts';
 import { type Authorization, isSegment, type Platform } from './connection.ts';
 import { parseAnswer, readFacts, unreadableAnswer } from './failures.ts';
 import { refusedAdvertisers } from './refused-advertisers.ts';
@@ -53,9 +53,9 @@ const Id = z.pipe(
 
 const Body = z.custom<Fields>(isObject, 'must be of type object');
 
-const Created = z.object({ id: Id });
+const CreatedReport = z.object({ id: Id });
 
-const Polled = z.object({
+const PollAnswer = z.object({
   id: Id,
   status: z.string().check(z.minLength(1, 'empty')),
   url: z.nullish(z.string()),
@@ -101,7 +101,7 @@ export async function postReport(
   const accepted = all.filter((id) => !refused.includes(id));
   const answer = refused.length > 0 && accepted.length > 0 ? await post(accepted) : first;
   const body = parseAnswer(requireSuccess(answer, ...CREATE_STATUSES), Body);
-  const { id } = readFacts(answer, { id: readCreated({ status: answer.status, body }) }, Created);
+  const { id } = readFacts(answer, { id: readCreated({ status: answer.status, body }) }, CreatedReport);
   return { id: requireHarmless(id, answer), refused };
 }
 
@@ -119,7 +119,7 @@ export async function getReport(
   );
   if (answer.status === 404) return { id, status: undefined, requestId: requestIdOf(answer) };
   const body = parseAnswer(requireSuccess(answer, 200), Body);
-  const record = readFacts(answer, { ...readReport({ id, body }) }, Polled);
+  const record = readFacts(answer, { ...readReport({ id, body }) }, PollAnswer);
   // The rows of another report under this one's key would pass every later check.
   if (requireHarmless(record.id, answer) !== id)
     throw unreadableAnswer(answer, 'the record of another report');
@@ -148,7 +148,7 @@ function describeReason(reason: unknown, secrets: readonly string[]): string | u
 }
 
 /** The id goes into state and manifest, so it may not hold the token. */
-function requireHarmless(id: string, answer: Answer): string {
+function requireHarmless(id: string, answer: ReceivedAnswer): string {
   if (answer.call.secrets.some((secret) => id.includes(secret)))
     throw unreadableAnswer(answer, 'an id that contains the token');
   return id;

@@ -39,7 +39,7 @@ function safeConnector(
       callback(null, socket);
     };
     if (fault === undefined && connector) connector(target, connected);
-    else callback(refusal(host, fault ?? 'its protocol is unknown'), null);
+    else callback(refusedHost(host, fault ?? 'its protocol is unknown'), null);
   };
 }
 
@@ -52,12 +52,12 @@ function checkedLookup(faultOfAddress: (address: string) => string | undefined):
       const fault = addresses
         .map(({ address }) => faultOfAddress(address))
         .find((reason) => reason !== undefined);
-      if (fault !== undefined) return callback(refusal(hostname, fault), '');
+      if (fault !== undefined) return callback(refusedHost(hostname, fault), '');
       return options.all ? callback(null, addresses) : callback(null, first.address, first.family);
     });
   };
 }
 
-function refusal(host: string, fault: string): DownloadRefused {
+function refusedHost(host: string, fault: string): DownloadRefused {
   return new DownloadRefused(`The host ${host} was refused: ${fault}.`);
 }

@@ -3,7 +3,7 @@ import { gunzip } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import { type Caller, callHeaders, type Headers, type Request } from '../contract.ts';
 import { ExportError } from '../workflow/errors.ts';
-import { type Answer, type Call, type Head, isSuccess, requestIdOf } from './answer.ts';
+import { type Call, type Head, isSuccess, type ReceivedAnswer, requestIdOf } from './answer.ts';
 import {
   type Authorization,
   type Connection,
@@ -46,7 +46,7 @@ function inLowerCase(headers: Headers): Headers {
 }
 
 /** @throws the error of an answer that has none of these statuses, or that is over the cap */
-export function requireSuccess(answer: Answer, ...success: readonly number[]): Answer {
+export function requireSuccess(answer: ReceivedAnswer, ...success: readonly number[]): ReceivedAnswer {
   const isExpected = success.includes(answer.status);
   if (!isExpected && !isSuccess(answer)) throw refusalError(answer);
   if (!isExpected)
@@ -62,7 +62,7 @@ export function requireSuccess(answer: Answer, ...success: readonly number[]): A
  * @param cap bytes of the body to read at most
  * @throws PlatformUnavailable, AnswerLost or DownloadRefused if the connection fails or a timeout ends it
  */
-export async function send(platform: Connection, call: Call, cap = ANSWER_CAP): Promise<Answer> {
+export async function send(platform: Connection, call: Call, cap = ANSWER_CAP): Promise<ReceivedAnswer> {
   const { log } = platform;
   const { method, path, facts } = call;
   const began = performance.now();
@@ -83,7 +83,7 @@ export async function send(platform: Connection, call: Call, cap = ANSWER_CAP): 
   }
 }
 
-async function exchange(platform: Connection, call: Call, cap: number): Promise<Answer> {
+async function exchange(platform: Connection, call: Call, cap: number): Promise<ReceivedAnswer> {
   const url = endpoint(call.base ?? platform.baseUrl, call.path);
   url.search = new URLSearchParams(call.query).toString();
   const timeouts = { ...TIMEOUTS, ...(call.creates && CREATE_TIMEOUTS), ...platform.timeouts };
@@ -112,7 +112,7 @@ async function exchange(platform: Connection, call: Call, cap: number): Promise<
       if (length > cap) break;
     }
     const received = Buffer.concat(chunks).subarray(0, cap);
-    const { bytes, isLonger } = await decode(received, cap);
+    const { bytes, isLonger } = await unzip(received, cap);
     const text = bytes.toString().replace(/^\ufeff/, '');
     return { ...head, bytes, text, truncated: length > cap || isLonger };
   } catch (error) {
@@ -125,7 +125,7 @@ async function exchange(platform: Connection, call: Call, cap: number): Promise<
  * Decodes gzip, which a gateway may apply to an answer although no call accepts it. Other bytes, and gzip
  * that is cut, stay as they are.
  */
-async function decode(bytes: Buffer, cap: number): Promise<{ bytes: Buffer; isLonger: boolean }> {
+async function unzip(bytes: Buffer, cap: number): Promise<{ bytes: Buffer; isLonger: boolean }> {
   if (!isGzip(bytes)) return { bytes, isLonger: false };
   try {
     return { bytes: await promisify(gunzip)(bytes, { maxOutputLength: cap }), isLonger: false };

@@ -4,28 +4,22 @@ import type { Catalog } from '../aws/catalog.ts';
 import { count } from '../workflow/count.ts';
 import { dateIn, daysOf, monthOf, wasOver } from '../workflow/request/dates.ts';
 import type { ExportRequest, ReportRequest } from '../workflow/request/request.ts';
-import { compareReports, type ReportVersion, type ShownDay } from '../workflow/shown-days.ts';
+import { isSameReport, type ReportVersion, type ShownDays } from '../workflow/shown-days.ts';
 import type { Curated, Window } from '../workflow/state-parts.ts';
 import type { SavedWindow } from '../workflow/states.ts';
 import { type Column, DATE_COLUMN, reportColumns, type TableSchema, tableOf } from '../workflow/table.ts';
-import { type Entry, mergeLedger, reportFacts, shownFacts } from './ledger.ts';
+import { furthestFall, type MergedDay, type TableReport } from './decide-day.ts';
+import { type DeliveredReport, mergeLedger, reportFacts, shownFacts } from './ledger.ts';
+import { mergeList } from './list-snapshot.ts';
 import type { Merging } from './merge.ts';
-import {
-  findValue,
-  furthestFall,
-  type Merged,
-  type MergedDay,
-  mergeList,
-  mergeMonth,
-  type TableReport,
-} from './month.ts';
+import { findValue, type MergeOutcome, mergeMonth } from './month.ts';
 import {
   type DayFacts,
   listNames,
   notWritten,
-  type ReportFacts,
   type ReportFile,
   reasonOf,
+  type StagedReport,
   type Sums,
 } from './report.ts';
 import { findRows } from './report-file.ts';
@@ -59,18 +53,18 @@ export async function curateRows(state: SavedWindow, tableFile: TableFile): Prom
   const request = state.request as ReportRequest;
   const path = join(tableFile.folder, 'rows.parquet');
   const { schema } = tableFile;
-  const entry = entryOf(state, tableFile);
+  const delivered = deliveredReportOf(state, tableFile);
   const staged = await stageWindow(request, state.window, tableFile, path);
   const asked = new Set(columnsInFile(request, schema).map(({ name }) => name));
-  const facts = withoutUnasked(await checkAbsent(staged, entry.version, request, tableFile), asked);
+  const facts = withoutUnasked(await checkAbsent(staged, delivered.version, request, tableFile), asked);
   const inTable = new Set(schema?.columns.map(({ name }) => name));
   const lacks = [...asked].filter((name) => !inTable.has(name));
   const { rows, first_date, last_date } = facts;
   const sums = Object.fromEntries(
     Object.entries(facts.sums).flatMap(([name, sum]) => (sum === null ? [] : [[name, sum]])),
   );
-  const { created_at } = entry.version;
-  const written = await writeDays(tableFile, request, entry, facts, (report, month, monthDays) =>
+  const { created_at } = delivered.version;
+  const written = await writeDays(tableFile, request, delivered, facts, (report, month, monthDays) =>
     mergeMonth(tableFile, month, monthDays, { ...report, lacks }, path),
   );
   // The newest day that has rows and was over when the report was created.
@@ -89,7 +83,7 @@ export async function curateRows(state: SavedWindow, tableFile: TableFile): Prom
  * @param copy the path of the file
  * @throws what {@link findRows} throws
  */
-export function openFile(
+export function findWindowRows(
   { request, object }: SavedWindow,
   schema: TableSchema | undefined,
   copy: string,
@@ -103,10 +97,10 @@ export function openFile(
 }
 
 /** The report of a window, for the table and the ledger. */
-export function entryOf(
+export function deliveredReportOf(
   { window, ready_id, reports, request, object, execution }: SavedWindow,
   { hash: request_hash }: Pick<TableFile, 'hash'>,
-): Entry {
+): DeliveredReport {
   const report = reports.find(({ id }) => id === ready_id);
   if (!report) throw new Error(`The state names no report ${ready_id}`);
   const time_zone = request.kind === 'report' ? (request.time_zone ?? 'UTC') : undefined;
@@ -121,7 +115,7 @@ function columnsInFile(request: ReportRequest, schema: TableSchema | undefined):
 }
 
 /** Leaves out the sums of metrics that only another account's request asks for, so no row has a value. */
-function withoutUnasked(facts: ReportFacts, asked: ReadonlySet<string>): ReportFacts {
+function withoutUnasked(facts: StagedReport, asked: ReadonlySet<string>): StagedReport {
   const isAsked = (name: string) => asked.has(name) || (facts.rows > 0 && facts.sums[name] !== null);
   const pick = (sums: Sums) => Object.fromEntries(Object.entries(sums).filter(([name]) => isAsked(name)));
   const days = facts.days.map((day) => ({ ...day, sums: pick(day.sums) }));
@@ -134,7 +128,7 @@ export async function stageWindow(
   window: Window,
   { database, file, schema }: Pick<TableFile, 'database' | 'file' | 'schema'>,
   path: string,
-): Promise<ReportFacts> {
+): Promise<StagedReport> {
   const columns = columnsInFile(request, schema);
   const { granularity } = request;
   const facts = await stageReport(database, file, path, { window, schema, columns, granularity });
@@ -155,18 +149,18 @@ export async function stageWindow(
  * too: then the table shows values of it, and must not lose them.
  */
 async function checkAbsent(
-  facts: ReportFacts,
+  facts: StagedReport,
   version: ReportVersion,
   { account }: ReportRequest,
   { schema, ...merging }: TableFile,
-): Promise<ReportFacts> {
+): Promise<StagedReport> {
   const { absent, days, warnings } = facts;
   if (absent.length === 0) return facts;
   const warning = `no row has ${listNames(absent)}, so the values are NULL, like those of a metric that is left out where it is 0`;
   const asNull = { ...facts, warnings: [...warnings, warning] };
   if (!schema) return asNull;
   let problem: string | undefined;
-  const unread = await eachMonth(days, merging.signal, async (month, monthDays) => {
+  const unread = await writeByMonth(days, merging.signal, async (month, monthDays) => {
     if (problem !== undefined) return;
     const value = await findValue(merging, month, monthDays, { schema, account, version }, absent);
     if (value)
@@ -182,62 +176,102 @@ export async function curateList(state: SavedWindow, tableFile: TableFile): Prom
   const days = [{ day: window.start_date, rows: object.rows ?? 0, sums: {} }];
   const { copied_at } = object;
   const version = { report_id, created_at: copied_at, request_hash: tableFile.hash };
-  const entry = { version, window, copied_at, execution: report_id };
-  return writeDays(tableFile, state.request, entry, { days }, (report) =>
+  const delivered = { version, window, copied_at, execution: report_id };
+  return writeDays(tableFile, state.request, delivered, { days }, (report) =>
     mergeList(tableFile, tableFile.file, report),
   );
 }
+
+/** Merges days into the object of their month, or a snapshot into the object of its list. */
+type Merge = (report: TableReport, month: string, days: readonly DayFacts[]) => Promise<MergeOutcome>;
 
 /**
  * Writes days into the table, unless their file has a fault, and then what the report says of them into the
  * ledger.
  */
 async function writeDays(
-  { catalog, schema, acceptedAt, lost, ...merging }: TableFile,
+  tableFile: TableFile,
   request: ExportRequest,
-  entry: Entry,
-  { days, table_problem }: Pick<ReportFacts, 'days' | 'table_problem'>,
-  merge: (report: TableReport, month: string, days: readonly DayFacts[]) => Promise<Merged>,
+  delivered: DeliveredReport,
+  { days, table_problem }: Pick<StagedReport, 'days' | 'table_problem'>,
+  merge: Merge,
 ): Promise<Curation> {
-  const merged: MergedDay[] = [];
-  // The last writer of an object may have been killed before it wrote the ledger.
-  const before: Record<string, ShownDay> = {};
-  let problem = table_problem;
-  if (schema && problem === undefined)
-    problem = await eachMonth(days, merging.signal, async (month, monthDays) => {
-      const { account } = request;
-      const warnBelow = request.kind === 'report' ? request.warn_below : undefined;
-      const report = { ...entry, schema, account, acceptedAt, lost, warnBelow };
-      const mergedMonth = await merge(report, month, monthDays);
-      merged.push(...mergedMonth.days);
-      Object.assign(before, mergedMonth.before);
-    });
-  const factsOf = ({ day, rows, sums }: DayFacts, day_over: boolean, accepted_at?: string) =>
-    reportFacts({ ...entry, day, rows, sums, day_over }, accepted_at);
-  const { created_at } = entry.version;
-  // Without a table, the ledger alone has what reports said. Otherwise, it has the days that the table took.
-  const ofReport =
-    tableOf(request) === undefined
-      ? days.flatMap((facts) => factsOf(facts, wasOver(facts.day, created_at, entry.time_zone)))
-      : merged.flatMap((facts) => factsOf(facts, facts.day_over, facts.accepted_at));
-  const ofOthers = shownFacts(before).filter(({ version }) => compareReports(version, entry.version) !== 0);
-  const unlogged =
-    catalog &&
-    (await eachMonth([...ofReport, ...ofOthers], merging.signal, (month, facts) =>
-      mergeLedger(merging, request, month, facts),
-    ));
-  const { curated, warnings } = describeChanges(schema, days, merged, problem);
+  const { catalog, schema } = tableFile;
+  const written =
+    table_problem === undefined
+      ? await writeTable(tableFile, request, delivered, days, merge)
+      : { merged: [], before: {}, problem: table_problem };
+  const unlogged = catalog && (await writeLedger(tableFile, request, delivered, days, written));
+  const { curated, warnings } = describeChanges(schema, days, written.merged, written.problem);
   return {
     curated,
     warnings: [...warnings, ...(unlogged === undefined ? [] : [`the ledger is not written: ${unlogged}`])],
   };
 }
 
+/** What became of a report's days in the table. */
+interface WrittenDays {
+  /** The days of the months that were written. */
+  readonly merged: readonly MergedDay[];
+  /** All days that these months showed before. */
+  readonly before: ShownDays;
+  /** The reason why the other months are not written. */
+  readonly problem: string | undefined;
+}
+
+async function writeTable(
+  { schema, acceptedAt, lost, signal }: TableFile,
+  request: ExportRequest,
+  delivered: DeliveredReport,
+  days: readonly DayFacts[],
+  merge: Merge,
+): Promise<WrittenDays> {
+  if (!schema) return { merged: [], before: {}, problem: undefined };
+  const { account } = request;
+  const warnBelow = request.kind === 'report' ? request.warn_below : undefined;
+  const report = { ...delivered, schema, account, acceptedAt, lost, warnBelow };
+  const outcomes: MergeOutcome[] = [];
+  const problem = await writeByMonth(days, signal, async (month, monthDays) => {
+    outcomes.push(await merge(report, month, monthDays));
+  });
+  const before: ShownDays = Object.assign({}, ...outcomes.map((outcome) => outcome.before));
+  return { merged: outcomes.flatMap((outcome) => outcome.days), before, problem };
+}
+
 /**
+ * Writes what the report says of its days: of the days that the table took, or of all if the export has no
+ * table. Writes also what the table showed before, because the last writer of a month may have been killed
+ * before it wrote the ledger.
+ *
+ * @returns the reason why the ledger cannot be written
+ */
+function writeLedger(
+  tableFile: TableFile,
+  request: ExportRequest,
+  delivered: DeliveredReport,
+  days: readonly DayFacts[],
+  { merged, before }: WrittenDays,
+): Promise<string | undefined> {
+  const { version, time_zone } = delivered;
+  const factsOf = ({ day, rows, sums }: DayFacts, day_over: boolean, accepted_at?: string) =>
+    reportFacts({ ...delivered, day, rows, sums, day_over }, accepted_at);
+  const ofReport =
+    tableOf(request) === undefined
+      ? days.flatMap((facts) => factsOf(facts, wasOver(facts.day, version.created_at, time_zone)))
+      : merged.flatMap((facts) => factsOf(facts, facts.day_over, facts.accepted_at));
+  const ofOthers = shownFacts(before).filter((fact) => !isSameReport(fact.version, version));
+  return writeByMonth([...ofReport, ...ofOthers], tableFile.signal, (month, facts) =>
+    mergeLedger(tableFile, request, month, facts),
+  );
+}
+
+/**
+ * Writes days, one month after the other.
+ *
  * @returns the reason why a month and the ones after it cannot be written
  * @throws any error that another try may cure
  */
-export async function eachMonth<T extends DayFacts>(
+export async function writeByMonth<T extends DayFacts>(
   days: readonly T[],
   signal: AbortSignal,
   write: (month: string, days: readonly T[]) => Promise<void>,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DuckDBInstance, type Json } from '@duckdb/node-api';
 import { count } from '../workflow/count.ts';
 import { byName } from '../workflow/json.ts';
+import { memoryLimit } from './memory.ts';
 import { limitOf, MalformedJson, refusedFile, TableProblem } from './report.ts';
 
 export type Row = Readonly<Record<string, Json>>;
@@ -20,30 +21,11 @@ export interface Database extends Disposable {
 }
 
 /**
- * DuckDB takes 150 MB beyond its limit, and the rest of the process up to 190 MB: together less than 512 MB.
- * More memory makes no report of 1 GB faster, because sorting one then writes to the disk anyway.
- */
-const MEMORY_LIMIT_MB = 150;
-
-/** DuckDB holds 2,048 rows as lists of texts, several times: 200 columns of 20 characters take 300 MB. */
-const MB_PER_COLUMN = 2;
-
-/**
  * DuckDB holds a row group until it is written. Its default, 122,880 rows, is too much for 50 columns, and
  * takes a fifth more CPU than half of it. Readers skip a group that has none of their days.
  */
 const ROW_GROUP_VALUES = 1_000_000;
 const MAX_ROW_GROUP_ROWS = 61_440;
-
-/** MB of the function by default, because they bring a whole CPU. */
-const DEFAULT_MEMORY_MB = 1_769;
-
-/** A larger function gives DuckDB all that it has beyond the default. Lambda sets the variable. */
-function memoryLimit(columns: number): string {
-  const { AWS_LAMBDA_FUNCTION_MEMORY_SIZE: size = DEFAULT_MEMORY_MB } = process.env;
-  const least = Math.max(MEMORY_LIMIT_MB, MB_PER_COLUMN * columns);
-  return `${least + Math.max(0, Number(size) - DEFAULT_MEMORY_MB)}MB`;
-}
 
 /**
  * DuckDB gives memory back to the system when it frees this much at a time. With its default of 512 MB, a

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ObjectStore } from '../aws/objects.ts';
 import { ServiceUnavailable } from '../workflow/errors.ts';
-import { DAYS, readShownDays, type ShownDays } from '../workflow/shown-days.ts';
+import { DAYS_KEY, readShownDays, type ShownDays } from '../workflow/shown-days.ts';
 import type { TableColumn } from '../workflow/table.ts';
 import { type Database, openDatabase } from './database.ts';
 import { damagedObject, TableProblem } from './report.ts';
@@ -72,7 +72,9 @@ export async function mergeObject<T>(
     const path = join(scratch.path, 'old.parquet');
     const etag = (await store.getFile(key, path, signal))?.etag;
     const build = async () => {
-      const { next, result } = await merge(etag === undefined ? undefined : await readObject(database, path));
+      const { next, result } = await merge(
+        etag === undefined ? undefined : await readTableObject(database, path),
+      );
       return { result, written: next && (await write(database, scratch.path, next)) };
     };
     const { result, written } = await build().catch((error: Error) => {
@@ -85,10 +87,10 @@ export async function mergeObject<T>(
 }
 
 /** Reads the columns and the days of an object on this disk. */
-export async function readObject(database: Database, path: string): Promise<OldObject> {
+export async function readTableObject(database: Database, path: string): Promise<OldObject> {
   const columns = await database.query(`DESCRIBE FROM ${parquet(path)}`);
   const [days] = await database.query(
-    `SELECT decode(value) AS text FROM parquet_kv_metadata(${literal(path)}) WHERE decode(key) = ${literal(DAYS)}`,
+    `SELECT decode(value) AS text FROM parquet_kv_metadata(${literal(path)}) WHERE decode(key) = ${literal(DAYS_KEY)}`,
   );
   return {
     path,
@@ -99,7 +101,7 @@ export async function readObject(database: Database, path: string): Promise<OldO
 
 async function write(database: Database, folder: string, { rows, days }: NewObject): Promise<string> {
   const path = join(folder, 'new.parquet');
-  const metadata = days ? `, KV_METADATA {${DAYS}: ${literal(JSON.stringify(days))}}` : '';
+  const metadata = days ? `, KV_METADATA {${DAYS_KEY}: ${literal(JSON.stringify(days))}}` : '';
   await database.query(
     `COPY (${rows}) TO ${literal(path)} (${database.parquet}, COMPRESSION snappy${metadata})`,
   );
@@ -149,11 +151,6 @@ export function selectColumns(
 export function shownIn(old: OldObject | undefined, key: string): ShownDays {
   if (old && !old.days) throw damagedObject(key);
   return old?.days ?? {};
-}
-
-/** True if the object has exactly these columns, in this order. */
-export function hasColumns(old: OldObject, columns: readonly TableColumn[]): boolean {
-  return [...old.columns.keys()].join() === columns.map(({ name }) => name).join();
 }
 
 /** DuckDB's name of a type of the Data Catalog. */

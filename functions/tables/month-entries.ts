@@ -1,7 +1,7 @@
 import { parquetMetadata, parquetSchema, type SchemaElement } from 'hyparquet';
 import pMap, { pMapSkip } from 'p-map';
 import type { ObjectEnd, ObjectStore } from '../aws/objects.ts';
-import { DAYS, readShownDays, type ShownDays } from '../workflow/shown-days.ts';
+import { DAYS_KEY, readShownDays, type ShownDays } from '../workflow/shown-days.ts';
 import { TABLES_PREFIX } from '../workflow/table.ts';
 import { damagedObject, TableProblem } from './report.ts';
 
@@ -37,7 +37,7 @@ export interface MonthEntries {
 type TableObjects = Pick<ObjectStore, 'list' | 'readEnd'>;
 
 /** Months that are read at the same time. */
-const PARALLEL = 10;
+const PARALLEL_MONTHS = 10;
 
 /** Holds the footer of a month of 10,000 rows. The footer of 100 million rows takes a second call. */
 const END_BYTES = 64 * 1024;
@@ -73,7 +73,7 @@ export async function readEntries(
       return pMapSkip;
     }
   };
-  const months = await pMap(wanted, read, { concurrency: PARALLEL });
+  const months = await pMap(wanted, read, { concurrency: PARALLEL_MONTHS });
   return { months, damaged: unreadable };
 }
 
@@ -109,7 +109,7 @@ async function readFooter(
 
 function describeFooter(key: string, { bytes }: ObjectEnd): Pick<MonthEntries, 'days' | 'columns'> {
   const metadata = parseFooter(key, bytes);
-  const text = metadata.key_value_metadata?.find((entry) => entry.key === DAYS)?.value;
+  const text = metadata.key_value_metadata?.find((entry) => entry.key === DAYS_KEY)?.value;
   const days = text === undefined ? undefined : readShownDays(text);
   if (!days) throw damagedObject(key);
   const columns = parquetSchema(metadata).children.map(

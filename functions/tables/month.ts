@@ -1,22 +1,7 @@
-import { earliest, wasOver } from '../workflow/request/dates.ts';
-import { findMetric } from '../workflow/request/dictionary.ts';
-import {
-  compareReports,
-  type ReportId,
-  type ReportVersion,
-  type ShownDay,
-  type ShownDays,
-} from '../workflow/shown-days.ts';
-import {
-  LIST_COLUMNS,
-  listKey,
-  monthKey,
-  type TableColumn,
-  type TableSchema,
-  tableColumns,
-} from '../workflow/table.ts';
+import { isNewer, type ShownDays } from '../workflow/shown-days.ts';
+import { monthKey, type TableColumn, type TableSchema, tableColumns } from '../workflow/table.ts';
 import type { Database } from './database.ts';
-import type { Entry } from './ledger.ts';
+import { decideDay, type MergedDay, type TableReport } from './decide-day.ts';
 import {
   constant,
   duckType,
@@ -29,10 +14,9 @@ import {
   shownIn,
   timestamp,
 } from './merge.ts';
-import type { DayFacts, ReportFile, Sums } from './report.ts';
-import { readJson } from './rows.ts';
+import type { DayFacts, Sums } from './report.ts';
 import { identifier, literal } from './sql.ts';
-import { metricsOf, readSums, sumExpressions } from './stage-report.ts';
+import { metricsOf, readSums, sumExpressions } from './sums.ts';
 
 /**
  * Days of a report that are not mixed with others, so that a reader skips half of a large month. With weeks,
@@ -41,41 +25,10 @@ import { metricsOf, readSums, sumExpressions } from './stage-report.ts';
  */
 const PART_DAYS = 16;
 
-/** A report, and the table that it goes into. */
-export interface TableReport extends Entry {
-  readonly schema: TableSchema;
-  readonly account: string;
-  /** In ISO 8601. */
-  readonly acceptedAt: AcceptedAt;
-  /** Default: the table lost no day. */
-  readonly lost?: LostReport | undefined;
-  /** See `warn_below` of a request. */
-  readonly warnBelow?: number | undefined;
-  /** See ShownDay. Default: none. */
-  readonly lacks?: readonly string[] | undefined;
-}
-
-/** @returns when somebody accepted that a report has no rows of the day; undefined if nobody did */
-export type AcceptedAt = (day: string) => string | undefined;
-
-/**
- * @returns the newest report of a day that the ledger has rows of, if the table lost it and its file is gone
- */
-export type LostReport = (day: string) => ReportId | undefined;
-
-/** The outcome of one day of a report. */
-export interface MergedDay extends DayFacts {
-  readonly day_over: boolean;
-  /** See {@link TableReport}. */
-  readonly accepted_at: string | undefined;
-  /** `shown` · `kept`: the table has a newer report · `held`: no rows, so the table keeps its own */
-  readonly outcome: 'shown' | 'kept' | 'held';
-  /** The table showed other rows or sums before. A retry finds this in the object. */
-  readonly restated: boolean;
-  /** See ShownDay. */
-  readonly fell?: ShownDay['fell'];
-  /** The day's entry in the new object, if it changes. With the outcome `shown`, its rows change too. */
-  readonly entry?: ShownDay;
+/** The outcome of each day of a report, and the days that the object showed before. */
+export interface MergeOutcome {
+  readonly days: readonly MergedDay[];
+  readonly before: ShownDays;
 }
 
 /**
@@ -85,7 +38,6 @@ export interface MergedDay extends DayFacts {
  *
  * @param days of this month, ascending; also those without rows
  * @param path of the file of their rows; undefined only if no day has rows
- * @returns the outcome of each day, and the days that the object showed before
  * @throws see mergeObject
  */
 export async function mergeMonth(
@@ -94,7 +46,7 @@ export async function mergeMonth(
   days: readonly DayFacts[],
   report: TableReport,
   path: string | undefined,
-) {
+): Promise<MergeOutcome> {
   const key = monthKey(report.schema.table, report.account, month);
   const columns = tableColumns(report.schema);
   const constants = constantsOf(report.schema, report.account);
@@ -226,43 +178,6 @@ export function beginsWith(names: Iterable<string>, columns: readonly TableColum
   return columns.every(({ name }, at) => listed[at] === name);
 }
 
-export type Merged = Awaited<ReturnType<typeof mergeMonth>>;
-
-/**
- * Makes a list's object show a snapshot. It is judged like a day of a report, see {@link decideDay}.
- *
- * @param file JSON items, one per line
- * @throws DownloadRefused if the file does not parse; see also mergeObject
- */
-export async function mergeList(merging: Merging, file: ReportFile, report: TableReport): Promise<Merged> {
-  const { version, schema, account } = report;
-  const day = report.window.start_date;
-  const items = readJson(file, [], 'read_json_objects');
-  const [counted] = await merging.database.query(`SELECT count(*) AS rows FROM ${items}`);
-  const snapshot = { day, rows: Number(counted?.rows), sums: {} };
-  const key = listKey(schema.table, account);
-  return mergeObject(merging, key, async (old) => {
-    const before = shownIn(old, key);
-    const [[shownDay = day, shown] = []] = Object.entries(before);
-    const { entry, ...judged } = decideDay(snapshot, shown, report);
-    const result = { days: [{ ...judged, restated: false }], before };
-    if (!entry) return { result };
-    if (old && judged.outcome === 'held')
-      return { result, next: { rows: `FROM ${parquet(old.path)}`, days: { [shownDay]: entry } } };
-    // Each column is a field of the item's top level, and `item` is the item's own text.
-    const fields = LIST_COLUMNS.map(({ name }) => [name, `json->>'$.${name}'`]);
-    const values = {
-      ...Object.fromEntries(fields),
-      account: literal(account),
-      item: 'json::VARCHAR',
-      snapshot_at: timestamp(version.created_at),
-    };
-    // Sorted, because the platform may give its pages in any order.
-    const rows = `SELECT ${selectColumns(tableColumns(schema), values)} FROM ${items} ORDER BY ALL`;
-    return { result, next: { rows, days: { [day]: entry } } };
-  });
-}
-
 /**
  * Looks for a value other than 0 that the table would lose if a report took these days without the metrics.
  *
@@ -282,7 +197,7 @@ export async function findValue(
     const shown = shownIn(old, key);
     const replaced = days.filter(({ day, rows }) => {
       const entry = shown[day];
-      return rows > 0 && entry !== undefined && compareReports(entry, version) < 0;
+      return rows > 0 && entry !== undefined && isNewer(version, entry);
     });
     const there = metrics.filter((name) => old?.columns.has(name));
     if (!old || replaced.length === 0 || there.length === 0) return { result: undefined };
@@ -308,133 +223,4 @@ async function sumShown(
     `SELECT ${['date', ...sumExpressions(metrics)]} FROM ${parquet(path)} WHERE date IN (${dates}) GROUP BY date`,
   );
   return new Map(sums.map((row) => [String(row.date), readSums(row, metrics)]));
-}
-
-/** A day of a report, before it is compared with what the object shows. */
-interface JudgedDay extends Omit<MergedDay, 'outcome' | 'restated' | 'fell' | 'entry'> {
-  readonly counts: boolean;
-  /** The day of the object, if it shows this report. */
-  readonly shown: Pick<ShownDay, keyof ReportVersion | 'rows' | 'ledger' | 'lacks'>;
-}
-
-/**
- * Decides what becomes of a report's day, and how the object shows it then. A report counts if it has rows of
- * the day, or if somebody accepted that it has none. A day shows the newest report that counts, or else the
- * newest one. It is held if the newest report does not count, and another one is shown. So the order in which
- * reports and accepts arrive does not matter.
- *
- * @param before the sums of the rows that the object shows
- */
-function decideDay(
-  dayOfReport: DayFacts,
-  shown: ShownDay | undefined,
-  report: TableReport,
-  before: Sums = {},
-): MergedDay {
-  const { version, lost } = report;
-  const { counts, shown: next, ...facts } = judgeDay(dayOfReport, report);
-  if (staysLost(version, counts, lost?.(facts.day)))
-    return { ...facts, restated: false, outcome: counts ? 'kept' : 'held' };
-  if (!shown) return { ...facts, restated: false, outcome: 'shown', entry: firstEntry(next, facts) };
-  const age = compareReports(version, shown);
-  if (age === 0) return { ...facts, outcome: 'shown', ...showAgain(shown, next, facts) };
-  const shownCounts = shown.rows > 0 || shown.accepted_at !== undefined;
-  if (age < 0 && (shownCounts || !counts)) return { ...facts, restated: false, outcome: 'kept' };
-  if (shownCounts && !counts) {
-    const isNewest = !shown.held || compareReports(version, shown.held) > 0;
-    const held = { ...version, ledger: next.ledger };
-    return { ...facts, restated: false, outcome: 'held', ...(isNewest && { entry: { ...shown, held } }) };
-  }
-  const held = counts ? heldBeside(version, shown, shownCounts) : undefined;
-  return { ...facts, outcome: 'shown', ...showInstead(shown, next, facts, report, before, held) };
-}
-
-/** The rows of the newest report that counts are lost, so an older report must not take its place. */
-function staysLost(version: ReportVersion, counts: boolean, lostReport: ReportId | undefined): boolean {
-  return lostReport !== undefined && !(counts && compareReports(version, lostReport) > 0);
-}
-
-/** The report takes the place of another one. */
-function showInstead(
-  shown: ShownDay,
-  next: JudgedDay['shown'],
-  facts: Omit<JudgedDay, 'counts' | 'shown'>,
-  { version, warnBelow = 0 }: TableReport,
-  before: Sums,
-  held: ShownDay['held'],
-): Pick<MergedDay, 'restated' | 'fell' | 'entry'> {
-  const { rows, sums, accepted_at } = facts;
-  const isSameRequest = shown.request_hash === version.request_hash;
-  const earlier = { ...before, rows: String(shown.rows) };
-  const fell = isSameRequest ? findFall(earlier, facts, warnBelow) : undefined;
-  const restated = shown.rows !== rows || hasOtherSums(before, sums, shown);
-  return { restated, fell, entry: { ...next, restated, accepted_at, held, fell } };
-}
-
-function judgeDay(dayOfReport: DayFacts, report: TableReport): JudgedDay {
-  const { day, rows, sums } = dayOfReport;
-  const { version, window, lacks = [], copied_at, execution } = report;
-  const { start_date, end_date } = window;
-  const day_over = wasOver(day, version.created_at, report.time_zone);
-  const accepted_at = rows > 0 ? undefined : report.acceptedAt(day);
-  const ledger = { start_date, end_date, copied_at, execution, day_over, sums };
-  return {
-    ...dayOfReport,
-    day_over,
-    accepted_at,
-    counts: rows > 0 || accepted_at !== undefined,
-    shown: { ...version, rows, ledger, lacks: lacks.length > 0 ? lacks : undefined },
-  };
-}
-
-function firstEntry(next: JudgedDay['shown'], { accepted_at }: Pick<JudgedDay, 'accepted_at'>): ShownDay {
-  return { ...next, restated: false, accepted_at };
-}
-
-/** The report is shown already. A retry may know of an accept, or of columns, that it lacked before. */
-function showAgain(
-  shown: ShownDay,
-  next: JudgedDay['shown'],
-  { accepted_at }: Pick<JudgedDay, 'accepted_at'>,
-): Pick<MergedDay, 'restated' | 'fell' | 'entry'> {
-  const { restated, fell, lacks = [] } = shown;
-  const isComplete = lacks.every((name) => next.lacks?.includes(name));
-  const accepts = [shown.accepted_at, accepted_at].filter((time) => time !== undefined);
-  const entry = { ...shown, ...next, accepted_at: earliest(accepts) };
-  const isAsBefore = isComplete && entry.accepted_at === shown.accepted_at;
-  return { restated, fell, ...(!isAsBefore && { entry }) };
-}
-
-/** A metric that the shown report does not have is NULL in all its rows, which says nothing. */
-function hasOtherSums(before: Sums, sums: Sums, { ledger }: ShownDay): boolean {
-  return Object.entries(before).some(([name, sum]) => {
-    const isKnown = sum !== null || Object.hasOwn(ledger.sums, name);
-    return isKnown && (sums[name] ?? null) !== sum;
-  });
-}
-
-/** @returns the newest report without rows, if it is newer than the one that the day shows from now on */
-function heldBeside(version: ReportVersion, shown: ShownDay, shownCounts: boolean): ShownDay['held'] {
-  const newestEmpty = shownCounts ? shown.held : { ...versionOf(shown), ledger: shown.ledger };
-  return newestEmpty && compareReports(newestEmpty, version) > 0 ? newestEmpty : undefined;
-}
-
-/** Compares only rows and metrics that add up. Another request may have other rows for good reasons. */
-function findFall(before: Sums, { rows, sums }: DayFacts, share: number): ShownDay['fell'] {
-  const values = Object.entries({ ...sums, rows: `${rows}` }).map(([metric, now]) => {
-    return { metric, before: Number(before[metric]), now: Number(now) };
-  });
-  const addsUp = (metric: string) => metric === 'rows' || findMetric(metric)?.adds_up;
-  const fallen = values.filter(({ metric, before, now }) => addsUp(metric) && now < share * before);
-  return furthestFall(fallen);
-}
-
-/** The fall to the smallest share of what was there before. */
-export function furthestFall<T extends NonNullable<ShownDay['fell']>>(falls: readonly T[]): T | undefined {
-  const shareOf = ({ before, now }: T) => now / before;
-  return falls.toSorted((first, second) => shareOf(first) - shareOf(second)).at(0);
-}
-
-function versionOf({ report_id, created_at, request_hash }: ReportVersion): ReportVersion {
-  return { report_id, created_at, request_hash };
 }

@@ -8,7 +8,13 @@ import type { ReportRequest } from '../workflow/request/request.ts';
 import type { Window } from '../workflow/state-parts.ts';
 import type { SavedWindow } from '../workflow/states.ts';
 import { columnName, ledgerKey, REPORT, TOTAL, tableOf } from '../workflow/table.ts';
-import { type Curation, eachMonth, entryOf, stageWindow, type TableFile } from './curate-file.ts';
+import {
+  type Curation,
+  deliveredReportOf,
+  stageWindow,
+  type TableFile,
+  writeByMonth,
+} from './curate-file.ts';
 import { type LedgerFact, mergeLedger } from './ledger.ts';
 import { damagedObject, listNames, TableProblem } from './report.ts';
 
@@ -26,13 +32,13 @@ export async function curateTotal(state: SavedWindow, tableFile: TableFile): Pro
   // It may be 0, or have another name now.
   const absent = facts.absent.filter((name) => metrics.includes(name));
   if (absent.length > 0) throw new TableProblem(`no row of it has ${listNames(absent)}`);
-  const entry = entryOf(state, tableFile);
+  const delivered = deliveredReportOf(state, tableFile);
   const lines = facts.days.map(({ day, sums }): LedgerFact => {
     const compared = Object.fromEntries(metrics.map((metric) => [metric, sums[metric] ?? null]));
-    const day_over = wasOver(day, entry.version.created_at, entry.time_zone);
-    return { ...entry, day, rows: 0, sums: compared, kind: TOTAL, day_over };
+    const day_over = wasOver(day, delivered.version.created_at, delivered.time_zone);
+    return { ...delivered, day, rows: 0, sums: compared, kind: TOTAL, day_over };
   });
-  const problem = await eachMonth(lines, tableFile.signal, (month, facts) =>
+  const problem = await writeByMonth(lines, tableFile.signal, (month, facts) =>
     mergeLedger(tableFile, request, month, facts),
   );
   if (problem !== undefined) throw new TableProblem(problem);
@@ -65,7 +71,7 @@ export async function readComparedDays(
   const days = windows.flatMap(({ window }) => daysOf(window));
   const months = [...new Set(days.map(monthOf))].toSorted();
   const facts = (
-    await Promise.all(months.map((month) => readFacts(store, ledgerKey(request, month))))
+    await Promise.all(months.map((month) => readLedgerLines(store, ledgerKey(request, month))))
   ).flat();
   const table = tableOf(request) ?? null;
   const ofTable = facts.filter(({ table_name }) => table_name === table);
@@ -119,7 +125,7 @@ interface Line {
 }
 
 /** Reads a month of the ledger without DuckDB. @returns nothing if there is none */
-async function readFacts(store: LedgerStore, key: string): Promise<Line[]> {
+async function readLedgerLines(store: LedgerStore, key: string): Promise<Line[]> {
   const end = await store.readEnd(key, WHOLE_OBJECT_BYTES);
   if (!end) return [];
   const { bytes } = end;

@@ -28,7 +28,7 @@ import {
 } from './text.ts';
 
 /** The labels of a file, and what the request says about its rows. */
-interface Kind extends Pick<StoredObject, 'content_type'> {
+interface FileLabels extends Pick<StoredObject, 'content_type'> {
   /** As requested of the platform. Absent for a list, of which ExportList wrote one item per line. */
   readonly format?: string | undefined;
   /** The fields of a row of JSON. A list has none. */
@@ -48,7 +48,7 @@ const MAX_GZIP = 2;
 const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 1 }, chunkSize: BLOCK_BYTES };
 
 /** A text that is not compressed, or whose name ends with `.zst`, and what is known of it. */
-interface FoundText {
+interface UnpackedText {
   readonly path: string;
   readonly charset: string | undefined;
   /** Its first characters, for a message. */
@@ -64,8 +64,8 @@ interface FoundText {
  *
  * @throws DownloadRefused if it is no report; TableProblem if its rows cannot be found; the disk's own error
  */
-export async function findRows(copy: string, kind: Kind): Promise<ReportFile> {
-  const { format, content_type, signal } = kind;
+export async function findRows(copy: string, labels: FileLabels): Promise<ReportFile> {
+  const { format, content_type, signal } = labels;
   if (format !== undefined && !canRead(format))
     throw new TableProblem(`files of format ${format} cannot be read`);
   const path = await unpack(copy, signal);
@@ -76,27 +76,32 @@ export async function findRows(copy: string, kind: Kind): Promise<ReportFile> {
   if (start === '') throw refusedFile('is empty');
   if (start.startsWith('<')) throw refusedFile('is HTML or XML');
   const text = { ...ends, path, charset, shown: shorten(start, SHOWN) };
-  if (/^[[{]/.test(start)) return findJsonRows(copy, text, format, kind);
-  if (/^csv$/i.test(format)) return findCsvRows(copy, text, kind);
+  if (/^[[{]/.test(start)) return findJsonRows(copy, text, format, labels);
+  if (/^csv$/i.test(format)) return findCsvRows(copy, text, labels);
   throw new TableProblem(`the file is not JSON: it begins with ${text.shown}`);
 }
 
-async function findCsvRows(copy: string, text: FoundText, kind: Kind): Promise<ReportFile> {
+async function findCsvRows(copy: string, text: UnpackedText, labels: FileLabels): Promise<ReportFile> {
   const facts: CsvFacts = { header: [] };
-  const path = await decode(text, `${copy}.rows.zst`, (texts) => readCsv(texts, facts), kind);
+  const path = await writeDecoded(text, `${copy}.rows.zst`, (texts) => readCsv(texts, facts), labels);
   return { path, layout: 'csv', ...facts };
 }
 
-async function findJsonRows(copy: string, text: FoundText, format: string, kind: Kind): Promise<ReportFile> {
+async function findJsonRows(
+  copy: string,
+  text: UnpackedText,
+  format: string,
+  labels: FileLabels,
+): Promise<ReportFile> {
   const { start, last, charset, hasMarks } = text;
   const isPlain = charset === undefined && !hasMarks;
-  const json = isPlain ? text.path : await decode(text, `${copy}.text.zst`, (texts) => texts, kind);
+  const json = isPlain ? text.path : await writeDecoded(text, `${copy}.text.zst`, (texts) => texts, labels);
   const isArray = start.startsWith('[');
   // DuckDB takes `[row,` for an array of one row.
   const fault = last === (isArray ? ']' : '}') ? undefined : await findJsonFault(readText(json));
   if (fault) throw fault;
   if (isArray) return { path: json, layout: 'array' };
-  const { content_type, signal, rows: path, fields } = kind;
+  const { content_type, signal, rows: path, fields } = labels;
   if (/ndjson|jsonl|json-lines/i.test(`${format} ${content_type}`)) return { path: json, layout: 'lines' };
   const result = { isArray: false };
   const rows = `${copy}.rows.zst`;
@@ -111,11 +116,11 @@ async function findJsonRows(copy: string, text: FoundText, format: string, kind:
 }
 
 /** Writes a text in UTF-8, changed. @returns the path of the new file */
-async function decode(
-  { path, charset }: FoundText,
+async function writeDecoded(
+  { path, charset }: UnpackedText,
   to: string,
   change: (texts: AsyncIterable<string>) => AsyncIterable<string>,
-  { content_type, signal }: Kind,
+  { content_type, signal }: FileLabels,
 ): Promise<string> {
   try {
     await rewrite(path, (chunks) => change(decodeText(chunks, charset)), to, signal);

@@ -1,4 +1,7 @@
 import { AccessRefused, DiskFull, DownloadRefused, readMessage } from '../workflow/errors.ts';
+import type { ReportRequest } from '../workflow/request/request.ts';
+import type { Window } from '../workflow/state-parts.ts';
+import type { Column, TableSchema } from '../workflow/table.ts';
 
 /** The rows of the platform's file, on this machine's disk. */
 export interface ReportFile {
@@ -34,7 +37,21 @@ export interface DayFacts {
  */
 export type Sums = Readonly<Record<string, string | null>>;
 
-export interface ReportFacts {
+/** How a report is staged. */
+export interface ReportOptions extends Pick<ReportRequest, 'granularity'> {
+  /** With granularity DAY, no row may have another date. */
+  readonly window: Window;
+  /** Absent if the export has no table. The rows are only counted and added up then. */
+  readonly schema: Pick<TableSchema, 'columns' | 'date_column'> | undefined;
+  /**
+   * The columns that the request asks for: the file must have them. Another account's request may have added
+   * others to the schema.
+   */
+  readonly columns: readonly Column[];
+}
+
+/** What a report has, once it is staged and added up. */
+export interface StagedReport {
   readonly rows: number;
   /** Absent if no row has a date. Of a report by day, in the window. */
   readonly first_date?: string;
@@ -85,7 +102,7 @@ const OUT_OF_TIME =
   "the file takes longer than CurateReport's timeout; raise memory_mb of CurateReport, which brings CPU, or curate_minutes, or export shorter ranges (in a local run: the machine was busy or asleep)";
 
 /** The limit to raise, by the message of an error. DuckDB has no codes. */
-const LIMITS: readonly (readonly [RegExp, string])[] = [
+const LIMIT_ADVICE: readonly (readonly [RegExp, string])[] = [
   [/maximum_object_size/, 'a row of the file, with the blanks around it, is longer than 16 MB'],
   [
     /surrogate in string/,
@@ -99,7 +116,7 @@ const LIMITS: readonly (readonly [RegExp, string])[] = [
 
 /** @returns undefined if the call met no limit */
 export function limitOf(error: unknown, signal?: AbortSignal): TableProblem | undefined {
-  const [, limit] = LIMITS.find(([pattern]) => pattern.test((error as Error).message)) ?? [];
+  const [, limit] = LIMIT_ADVICE.find(([pattern]) => pattern.test((error as Error).message)) ?? [];
   const reason = signal?.aborted ? OUT_OF_TIME : limit;
   return reason === undefined ? undefined : new TableProblem(reason, { cause: error });
 }

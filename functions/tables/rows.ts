@@ -1,4 +1,5 @@
-import type { Column, ColumnType } from '../workflow/table.ts';
+import type { Column } from '../workflow/table.ts';
+import { castTo, castToDate } from './cast.ts';
 import type { Database } from './database.ts';
 import { MalformedJson, MESSAGE_CHARACTERS, type ReportFile } from './report.ts';
 import { readText } from './report-file.ts';
@@ -69,8 +70,8 @@ interface InnerField {
  * @param path of the Parquet file
  * @param columns the first is the date
  * @param isDated whether each row must have a date
- * @param leftOut days whose rows are left out. A name that only such rows have is not returned, unless all rows
- *   are left out
+ * @param leftOut days whose rows are left out. A name that only such rows have is not returned, unless all
+ *   rows are left out
  * @returns the names of the file, or many of them; and the `from` of a column whose field is inside of an
  *   object, if a row has it. A name or `from` that a row repeats is there twice
  * @throws DownloadRefused if the file is cut; MalformedJson if it does not parse; TableProblem
@@ -83,7 +84,7 @@ export async function stageRows(
   try {
     const opened = await openRows(database, file);
     const fields = await writeRows(database, file, opened, staging);
-    return await namesOf(database, opened.names, fields, staging);
+    return await readNames(database, opened.names, fields, staging);
   } catch (error) {
     if (!(error instanceof MalformedJson) || file.layout === 'csv') throw error;
     throw (await findJsonFault(readText(file.path), error.reason)) ?? error;
@@ -95,53 +96,79 @@ async function writeRows(
   database: Database,
   file: ReportFile,
   { names, rows }: OpenedRows,
-  { path, columns, isDated }: Staging,
+  { path, columns: tableColumns, isDated }: Staging,
 ): Promise<readonly InnerField[]> {
-  const usualKeys = names.map((name) => name.toLowerCase());
+  const { columns, inner, objects } = describeColumns(file, names, tableColumns, isDated);
+  const keys = 'CASE WHEN NOT is_usual THEN list_transform(names, lambda name: lower(name)) END AS keys';
+  const texts = [
+    ...columns.map(({ text }, number) => `${text} AS text_${number}`),
+    ...inner.map(({ times, column }) => `${times} AS ${column}`),
+    `CASE WHEN NOT is_usual THEN names END AS ${OTHER_NAMES}`,
+  ];
+  const values = columns.map(({ value }, number) => `${value} AS value_${number}`);
+  const badCells = columns.map(({ isBad, badCell }) => `WHEN ${isBad} THEN ${badCell}`);
+  const written = [
+    ...columns.map(({ name }, number) => `value_${number} AS ${identifier(name)}`),
+    ...inner.map(({ column }) => column),
+    `CASE ${badCells.join(' ')} END AS ${BAD_CELL}`,
+    OTHER_NAMES,
+  ];
+  const steps = [
+    nameStep('file_rows', rows),
+    nameStep('keyed_rows', `SELECT *, ${keys} FROM file_rows`),
+    nameStep('opened_rows', `SELECT ${['*', ...objects]} FROM keyed_rows`),
+    nameStep('text_rows', `SELECT ${texts} FROM opened_rows`),
+    nameStep('value_rows', `SELECT ${['*', ...values]} FROM text_rows`),
+  ];
+  await database.query(
+    `COPY (WITH ${steps} SELECT ${written} FROM value_rows) TO ${literal(path)} (${database.parquet}, ${READ_SOON})`,
+  );
+  return inner;
+}
+
+/** DuckDB would keep the result of each step in memory otherwise. */
+function nameStep(name: string, query: string): string {
+  return `${name} AS NOT MATERIALIZED (${query})`;
+}
+
+/** Expressions of SQL for the columns of a file's rows. */
+interface DescribedColumns {
+  readonly columns: readonly StagedColumn[];
+  readonly inner: readonly InnerField[];
+  /** The names in objects that hold fields, as columns. `inner` needs them. */
+  readonly objects: readonly string[];
+}
+
+/** @param usualNames the names of most rows, in their order */
+function describeColumns(
+  { layout }: ReportFile,
+  usualNames: readonly string[],
+  tableColumns: readonly Column[],
+  isDated: boolean,
+): DescribedColumns {
+  const usualKeys = usualNames.map((name) => name.toLowerCase());
   const textOf = (key: string) =>
     // Reading a text by its position takes less time than by its name.
     `CASE WHEN is_usual THEN texts[${usualKeys.indexOf(key) + 1}]
       ELSE texts[list_position(keys, ${literal(key)})] END`;
   const objects = createObjectNames();
-  const staged: StagedColumn[] = [];
+  const columns: StagedColumn[] = [];
   const inner: InnerField[] = [];
-  for (const [number, column] of columns.entries()) {
-    const place = file.layout === 'csv' ? undefined : placeOf(column.from);
-    const object = place && textOf(place.outer.toLowerCase());
-    const field = textOf(column.from.toLowerCase());
-    const text = place ? `coalesce(${field}, ${valueInside(place.inner, object)})` : field;
-    staged.push(stageColumn(column, number, text, isDated));
-    if (place)
-      inner.push({
-        from: column.from,
-        times: timesInside(place.inner, object, objects.columnOf),
-        column: identifier(`$times_${number}`),
-      });
+  for (const [number, column] of tableColumns.entries()) {
+    const { from } = column;
+    const field = textOf(from.toLowerCase());
+    const place = layout === 'csv' ? undefined : pathInObject(from);
+    if (!place) {
+      columns.push(stageColumn(column, number, field, isDated));
+      continue;
+    }
+    const object = textOf(place.outer.toLowerCase());
+    const text = `coalesce(${field}, ${valueInside(place.inner, object)})`;
+    columns.push(stageColumn(column, number, text, isDated));
+    const times = timesInside(place.inner, object, objects.columnOf);
+    inner.push({ from, times, column: identifier(`$times_${number}`) });
   }
-  const cells = staged.map(({ isBad, badCell }) => `WHEN ${isBad} THEN ${badCell}`);
-  // DuckDB would keep the result of each step in memory otherwise.
-  const steps = Object.entries({
-    file_rows: rows,
-    keyed_rows: `SELECT *, CASE WHEN NOT is_usual THEN list_transform(names, lambda name: lower(name)) END AS keys
-      FROM file_rows`,
-    opened_rows: `SELECT ${['*', ...objects.selected()]} FROM keyed_rows`,
-    text_rows: `SELECT ${[
-      ...staged.map(({ text }, number) => `${text} AS text_${number}`),
-      ...inner.map(({ times, column }) => `${times} AS ${column}`),
-      `CASE WHEN NOT is_usual THEN names END AS ${OTHER_NAMES}`,
-    ]} FROM opened_rows`,
-    value_rows: `SELECT ${['*', ...staged.map(({ value }, number) => `${value} AS value_${number}`)]} FROM text_rows`,
-  }).map(([name, query]) => `${name} AS NOT MATERIALIZED (${query})`);
-  const selected = [
-    ...staged.map(({ name }, number) => `value_${number} AS ${identifier(name)}`),
-    ...inner.map(({ column }) => column),
-    `CASE ${cells.join(' ')} END AS ${BAD_CELL}`,
-    OTHER_NAMES,
-  ];
-  await database.query(
-    `COPY (WITH ${steps} SELECT ${selected} FROM value_rows) TO ${literal(path)} (${database.parquet}, ${READ_SOON})`,
-  );
-  return inner;
+  return { columns, inner, objects: objects.selected() };
 }
 
 /** @param isDated the first column, which is the date, must have a value */
@@ -174,23 +201,51 @@ function createObjectNames() {
 }
 
 /**
- * The names of the rows that count: without the rows of days that the report leaves out, unless there are no
- * others.
+ * Reads the names of the rows that count: without the rows of days that the report leaves out, unless there
+ * are no others.
  */
-async function namesOf(
+async function readNames(
   database: Database,
-  names: readonly string[],
+  usualNames: readonly string[],
   fields: readonly InnerField[],
-  { path, columns, leftOut }: Staging,
+  staging: Staging,
 ): Promise<readonly string[]> {
+  const { where, hasUsualRow } = await findCountingRows(database, staging);
+  const usual = hasUsualRow ? usualNames : [];
+  const others = await readOtherNames(database, staging, where);
+  const outer = [...usual, ...others.flatMap(({ name, times }) => namesToAdd(name, times, usual))];
+  const known = new Set(outer.map((name) => name.toLowerCase()));
+  const inside = await countInside(database, staging.path, fields, where);
+  const inner = inside.flatMap(({ from, times }) => {
+    if (times > 1) return [from, from];
+    return times === 1 && !known.has(from.toLowerCase()) ? [from] : [];
+  });
+  return [...outer, ...inner];
+}
+
+/**
+ * @returns a condition of SQL for the rows that count, and whether one of them has the usual names. Without any
+ *   row, the usual names are the names of the file
+ */
+async function findCountingRows(
+  database: Database,
+  { path, leftOut }: Staging,
+): Promise<{ readonly where: string; readonly hasUsualRow: boolean }> {
   const counted = leftOut.length > 0 ? `(date IN (${leftOut.map(literal)})) IS NOT TRUE` : 'true';
   const [total] = await database.query(
     `SELECT count(*) AS rows, count(*) FILTER (${OTHER_NAMES} IS NULL) AS usual
      FROM ${literal(path)} WHERE ${counted}`,
   );
-  const isEmpty = total?.rows === '0';
-  const where = isEmpty ? 'true' : counted;
-  const usualNames = isEmpty || total?.usual !== '0' ? names : [];
+  if (total?.rows === '0') return { where: 'true', hasUsualRow: true };
+  return { where: counted, hasUsualRow: total?.usual !== '0' };
+}
+
+/** @returns names of rows without the usual names, and how many times the row with most of a name has it */
+async function readOtherNames(
+  database: Database,
+  { path, columns }: Staging,
+  where: string,
+): Promise<readonly { readonly name: string; readonly times: number }[]> {
   const keys = columns.map(({ from }) => from.toLowerCase());
   const others = await database.query(
     `WITH shape AS (
@@ -201,20 +256,13 @@ async function namesOf(
      SELECT name, max(times) AS times FROM counted
      GROUP BY name ORDER BY lower(name) IN (${keys.map(literal)}) DESC, name LIMIT ${MAX_OTHER_NAMES}`,
   );
-  const added = others.flatMap(({ name, times }) => {
-    const known = usualNames.filter((usual) => usual === name).length;
-    return Array<string>(Math.max(0, Math.min(2, Number(times)) - known)).fill(String(name));
-  });
-  const all = [...usualNames, ...added];
-  const known = new Set(all.map((name) => name.toLowerCase()));
-  const inside = await countInside(database, path, fields, where);
-  return [
-    ...all,
-    ...inside.flatMap(({ from, times }) => {
-      if (times > 1) return [from, from];
-      return times === 1 && !known.has(from.toLowerCase()) ? [from] : [];
-    }),
-  ];
+  return others.map(({ name, times }) => ({ name: String(name), times: Number(times) }));
+}
+
+/** Once, or twice for a name that a row repeats, less the times that the usual names have it. */
+function namesToAdd(name: string, times: number, usual: readonly string[]): string[] {
+  const known = usual.filter((other) => other === name).length;
+  return Array<string>(Math.max(0, Math.min(2, times) - known)).fill(name);
 }
 
 /** @returns the fields, and how many times the row that has the field most often has it */
@@ -235,7 +283,7 @@ async function countInside(
  *
  * @returns the name in the row, and the keys inside of its object; undefined for any other field
  */
-export function placeOf(
+export function pathInObject(
   from: string,
 ): { readonly outer: string; readonly inner: readonly string[] } | undefined {
   const [outer = '', ...inner] = from.split('.');
@@ -248,7 +296,7 @@ function pointer(keys: readonly string[]): string {
 }
 
 /** SQL of the value in a JSON text, which may be any other text too. */
-function valueInside(keys: readonly string[], text = 'NULL'): string {
+function valueInside(keys: readonly string[], text: string): string {
   return `CASE WHEN json_valid(${text}) THEN json_extract_string(${text}, ${pointer(keys)}) END`;
 }
 
@@ -259,7 +307,7 @@ function valueInside(keys: readonly string[], text = 'NULL'): string {
  * @param columnOfNames the column that has the value of an expression: the names in an object
  * @returns SQL that is 0, 1 or 2, where 2 stands for more too
  */
-function timesInside(keys: readonly string[], text = 'NULL', columnOfNames: (sql: string) => string): string {
+function timesInside(keys: readonly string[], text: string, columnOfNames: (sql: string) => string): string {
   const isRepeated = keys.map((key, depth) => {
     const names = columnOfNames(
       `CASE WHEN json_valid(${text}) THEN json_keys(${text}, ${pointer(keys.slice(0, depth))}) END`,
@@ -307,52 +355,4 @@ export function readJson(
   // Unlike the others, this format takes items that are no objects.
   const format = layout === 'array' ? 'array' : layout === 'items' ? 'newline_delimited' : 'unstructured';
   return `${name}(${[literal(path), `format='${format}'`, ...options]})`;
-}
-
-/** Casts also accept `1_000`, `0x10` and `inf`. */
-const NUMBER = String.raw`[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?`;
-
-/** A cast would drop the time of a timestamp. */
-function castToDate(text: string): string {
-  const value = `TRY_CAST(${text} AS DATE)`;
-  return `CASE WHEN CAST(${value} AS VARCHAR) = trim(${text}) THEN ${value} END`;
-}
-
-/**
- * @returns an expression of SQL that is NULL for a text that does not fit. It ignores blanks around a number
- *   and rounds a decimal
- */
-function castTo(type: ColumnType, text: string): string {
-  if (type === 'string') return text;
-  const value = `TRY_CAST(${text} AS ${type})`;
-  const isNumber = `regexp_full_match(trim(${text}), '${NUMBER}')`;
-  // 1e400 becomes infinity.
-  if (type === 'double') return `CASE WHEN ${isNumber} AND isfinite(${value}) THEN ${value} END`;
-  // Most texts equal the text of their value, or begin it. Comparing takes less time than a pattern.
-  const written = `CAST(${value} AS VARCHAR)`;
-  if (type !== 'bigint')
-    return `CASE WHEN starts_with(${written}, ${text}) THEN ${value}
-      WHEN NOT ${isNumber} THEN NULL
-      WHEN regexp_matches(${text}, '[eE]') THEN TRY_CAST(${withoutExponent(text)} AS ${type})
-      ELSE ${value} END`;
-  // 5.0 and 1e5 are counts too, but a cast rounds 3.7 to 4. DuckDB reads a JSON number with a point as a
-  // double, which has lost digits from 2^53 on.
-  const isWhole = `${value} = TRY_CAST(${text} AS DOUBLE) AND abs(${value}) < ${2 ** 53}`;
-  return `CASE WHEN ${written} = ${text} THEN ${value}
-    WHEN ${isNumber} AND (NOT regexp_matches(${text}, '[.eE]') OR ${isWhole}) THEN ${value} END`;
-}
-
-/** Exponents that are written out with as many zeros. Those beyond it are 0, or larger than any decimal. */
-const MAX_EXPONENT = 400;
-
-/** SQL of the same number without an exponent: a cast to a decimal rounds 0.99e-7 twice, to 0.000001. */
-function withoutExponent(text: string): string {
-  const part = (group: number) =>
-    String.raw`regexp_extract(${text}, '([+-]?)(\d*)\.?(\d*)[eE]([+-]?\d+)', ${group})`;
-  const exponent = `coalesce(TRY_CAST(${part(4)} AS INTEGER), if(starts_with(${part(4)}, '-'), -1, 1) * ${MAX_EXPONENT})`;
-  const shift = `greatest(least(${exponent}, ${MAX_EXPONENT}), -${MAX_EXPONENT})`;
-  const zeros = `repeat('0', ${MAX_EXPONENT})`;
-  const digits = `${zeros} || ${part(2)} || ${part(3)} || ${zeros}`;
-  const point = `${MAX_EXPONENT} + length(${part(2)}) + ${shift}`;
-  return `${part(1)} || ltrim(left(${digits}, ${point}), '0') || '.' || substr(${digits}, ${point} + 1)`;
 }

@@ -3,11 +3,11 @@ import { API_KEY, SCOPES } from '../contract.ts';
 import type { Authorization } from '../platform/connection.ts';
 import { count } from '../workflow/count.ts';
 import { CredentialUnusable, type Facts } from '../workflow/errors.ts';
+import { DAY_MS } from '../workflow/request/dates.ts';
 
 // An API key in place of a login. GetToken caches its header as if it were a token's, and no other step sees
 // it.
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 const INSTEAD = 'Store {"client_id","client_secret"} in its credential secret instead.';
 
 export const ApiKeyCredential = z.object({

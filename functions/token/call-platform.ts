@@ -51,7 +51,7 @@ export function createPlatformAccess(settings: PlatformSettings): Omit<PlatformA
 }
 
 /** A window, or an export that lists its advertisers. */
-interface Caller
+interface PlatformCaller
   extends Pick<
     AuthorizedWindow,
     'request' | 'token' | 'begun_at' | 'reports' | 'wait_seconds' | 'throttled' | 'throttled_in_all'
@@ -68,7 +68,7 @@ interface Caller
  *   again. A 429, or a 5xx with Retry-After, has no answer: the state machine waits then
  * @throws OutOfTime, RateLimited, or what the call throws
  */
-export async function callPlatform<W extends Caller, T extends object>(
+export async function callPlatform<W extends PlatformCaller, T extends object>(
   window: W,
   { platform, readToken, now, log }: PlatformAccess,
   call: (platform: Platform, authorization: Authorization) => Promise<T>,
@@ -103,7 +103,7 @@ export function asksToWait({ facts: { status, retry_after } }: ExportError): boo
  *
  * @throws RateLimited at the limit, or the error if it did not ask to wait
  */
-export function countInterruption<W extends Caller>(window: W, error: ExportError): W {
+export function countInterruption<W extends PlatformCaller>(window: W, error: ExportError): W {
   if (asksToWait(error)) return waitAsTold(window, error);
   const throttled_in_all = (window.throttled_in_all ?? 0) + 1;
   if (throttled_in_all > MAX_THROTTLED_IN_ALL) throw error;
@@ -111,7 +111,7 @@ export function countInterruption<W extends Caller>(window: W, error: ExportErro
 }
 
 /** Counts a failure that asks to wait. @throws RateLimited at the limit of either count */
-export function waitAsTold<W extends Caller>(window: W, { happened, facts }: ExportError): W {
+export function waitAsTold<W extends PlatformCaller>(window: W, { happened, facts }: ExportError): W {
   const throttled = window.throttled + 1;
   const throttled_in_all = (window.throttled_in_all ?? 0) + 1;
   const inARow = throttled > MAX_THROTTLED;
@@ -126,13 +126,13 @@ export function waitAsTold<W extends Caller>(window: W, { happened, facts }: Exp
   return { ...window, wait_seconds, throttled, throttled_in_all };
 }
 
-function sayPages({ list }: Pick<Caller, 'list'>): string {
+function sayPages({ list }: Pick<PlatformCaller, 'list'>): string {
   if (!list) return '';
   const { pages, offset } = list.progress;
   return ` Each time the list went on where it was: it has read ${count(offset, 'item')} in ${count(pages, 'page')}.`;
 }
 
-function outOfTime({ begun_at, reports, window, list }: Caller): OutOfTime {
+function outOfTime({ begun_at, reports, window, list }: PlatformCaller): OutOfTime {
   const last = reports.length === 0 ? '' : ` At last, ${describeLastAnswers(reports)}.`;
   const caller = window ? 'window' : 'list of advertisers';
   const happened = `The ${caller} began at ${begun_at}, more than ${MAX_WINDOW_HOURS} h ago.${last}${sayPages({ list })}`;

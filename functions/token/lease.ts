@@ -57,9 +57,28 @@ function readLease(text: string): z.infer<typeof Lease> | undefined {
  */
 export async function underLease<T>(
   account: string,
-  { objects, now, log, asksAnyway = false }: LeaseAccess,
+  access: LeaseAccess,
   renew: () => Promise<T>,
 ): Promise<T> {
+  const { key, take, release } = createLease(account, access);
+  if (!(await take())) {
+    const happened = `Another call is renewing the token of account ${account}: it has the lease ${key}.`;
+    throw new ServiceUnavailable(happened, { account, key });
+  }
+  try {
+    const renewed = await renew();
+    await release(SETTLE_SECONDS);
+    return renewed;
+  } catch (error) {
+    if (error instanceof RateLimited)
+      await release(throttleWait(error.facts.retry_after as number | undefined, 0), error.message);
+    else await release(0);
+    throw error;
+  }
+}
+
+/** One call's lease of an account. */
+function createLease(account: string, { objects, now, log, asksAnyway = false }: LeaseAccess) {
   const key = `${LEASES_PREFIX}${account}.json`;
   const owner = randomUUID();
   const write = (seconds: number, replaces: TaggedText | 'absent', asked_to_wait?: string) => {
@@ -68,38 +87,41 @@ export async function underLease<T>(
   };
   // If the answer to a write is lost, the SDK repeats it, and then meets the lease of this same call.
   const isOwn = (lease: TaggedText | undefined) => lease?.text.includes(owner) === true;
-  const take = async () => {
-    if (await write(LEASE_SECONDS, 'absent')) return true;
-    const current = await objects.getTagged(key);
-    if (current === undefined || isOwn(current)) return current !== undefined;
-    if (isTaken(current.text, now())) {
-      const asked_to_wait = readLease(current.text)?.asked_to_wait;
-      if (asked_to_wait === undefined) return false;
-      if (!asksAnyway) throw toRateLimited(asked_to_wait);
-    }
-    return (await write(LEASE_SECONDS, current)) || isOwn(await objects.getTagged(key));
+  const takeOver = async (current: TaggedText) =>
+    (await write(LEASE_SECONDS, current)) || isOwn(await objects.getTagged(key));
+  return {
+    key,
+
+    /**
+     * @returns false if another call has the lease
+     * @throws RateLimited if the token endpoint asked to wait
+     */
+    async take(): Promise<boolean> {
+      if (await write(LEASE_SECONDS, 'absent')) return true;
+      const current = await objects.getTagged(key);
+      if (current === undefined) return false;
+      if (isOwn(current)) return true;
+      if (!isTaken(current.text, now())) return takeOver(current);
+      const askedToWait = readLease(current.text)?.asked_to_wait;
+      if (askedToWait === undefined) return false;
+      if (!asksAnyway) throw toRateLimited(askedToWait);
+      return takeOver(current);
+    },
+
+    /**
+     * Lets the lease end after these seconds. If it cannot be released, it runs out.
+     *
+     * @param askedToWait the message of the RateLimited error, if the token endpoint asked to wait until then
+     */
+    async release(seconds: number, askedToWait?: string): Promise<void> {
+      try {
+        const current = await objects.getTagged(key);
+        if (current && isOwn(current)) await write(seconds, current, askedToWait);
+      } catch (error) {
+        log.warn('the lease was not released', { account, error: (error as Error).name });
+      }
+    },
   };
-  if (!(await take())) {
-    const happened = `Another call is renewing the token of account ${account}: it has the lease ${key}.`;
-    throw new ServiceUnavailable(happened, { account, key });
-  }
-  const release = async (seconds: number, askedToWait?: string) => {
-    const current = await objects.getTagged(key);
-    if (current && isOwn(current)) await write(seconds, current, askedToWait);
-  };
-  // If it cannot be released, it runs out.
-  const tryRelease = (...how: Parameters<typeof release>) =>
-    release(...how).catch(({ name }) => log.warn('the lease was not released', { account, error: name }));
-  try {
-    const renewed = await renew();
-    await tryRelease(SETTLE_SECONDS);
-    return renewed;
-  } catch (error) {
-    if (error instanceof RateLimited)
-      await tryRelease(throttleWait(error.facts.retry_after as number | undefined, 0), error.message);
-    else await tryRelease(0);
-    throw error;
-  }
 }
 
 function toRateLimited(message: string): RateLimited {

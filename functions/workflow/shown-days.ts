@@ -57,13 +57,26 @@ export function compareReports(first: ReportId, second: ReportId): number {
   return first.report_id > second.report_id ? 1 : -1;
 }
 
+export function isNewer(first: ReportId, second: ReportId): boolean {
+  return compareReports(first, second) > 0;
+}
+
+export function isSameReport(first: ReportId, second: ReportId): boolean {
+  return compareReports(first, second) === 0;
+}
+
+/** True if a report counts for a day: it has rows of the day, or somebody accepted that it has none. */
+export function counts({ rows, accepted_at }: Pick<ShownDay, 'rows' | 'accepted_at'>): boolean {
+  return rows > 0 || accepted_at !== undefined;
+}
+
 /** By date. */
 export type ShownDays = Readonly<Record<string, ShownDay>>;
 
 /** The key of the Parquet file's metadata. */
-export const DAYS = 'days';
+export const DAYS_KEY = 'days';
 
-const Days = z.record(z.string().check(z.refine(isCalendarDate)), ShownDay);
+const StoredDays = z.record(z.string().check(z.refine(isCalendarDate)), ShownDay);
 
 /**
  * Reads the days of an object. A report from a time to come is refused, because it would keep its days for
@@ -73,7 +86,7 @@ const Days = z.record(z.string().check(z.refine(isCalendarDate)), ShownDay);
  * @returns undefined if something else wrote it, or it cannot be true
  */
 export function readShownDays(text: string, now = new Date()): ShownDays | undefined {
-  const { data: days } = Days.safeParse(parseJson(text));
+  const { data: days } = StoredDays.safeParse(parseJson(text));
   const reports = Object.values(days ?? {}).flatMap((day) => [day, day.held ?? []].flat());
   return reports.every(({ created_at }) => isPossibleTime(created_at, now)) ? days : undefined;
 }

@@ -84,6 +84,12 @@ export function tableColumns({ kind, columns, currencies }: TableSchema): TableC
   return [...BEFORE, ...ofFile, ...currency, ...AFTER];
 }
 
+/** A column of the ledger. */
+export interface LedgerColumn extends TableColumn {
+  /** Added to the ledger later: the rows of objects from before it have NULL. */
+  readonly optional?: true;
+}
+
 /**
  * The columns of the ledger, one row per fact and metric. The value of the metric `rows` is the number of
  * rows; the value of any other metric is its sum. No row ever changes. `kind` says which fact it is:
@@ -94,7 +100,7 @@ export function tableColumns({ kind, columns, currencies }: TableSchema): TableC
  * - `accepted`: at `copied_at`, somebody accepted that this report has no rows of the day
  * - `closed`: what the day showed when a person closed its month, at `copied_at`. The last close counts
  */
-export const LEDGER_COLUMNS: readonly TableColumn[] = [
+export const LEDGER_COLUMNS = [
   { name: 'account', type: 'string' },
   { name: 'export', type: 'string' },
   { name: 'table_name', type: 'string' },
@@ -113,7 +119,9 @@ export const LEDGER_COLUMNS: readonly TableColumn[] = [
   { name: 'request_hash', type: 'string' },
   { name: 'execution', type: 'string' },
   { name: 'day_over', type: 'boolean' },
-];
+] as const satisfies readonly LedgerColumn[];
+
+export type LedgerColumnName = (typeof LEDGER_COLUMNS)[number]['name'];
 
 /**
  * The table of an export; undefined if it has none. By default, every list and every report with granularity

@@ -5,7 +5,7 @@ import { Agent, type Dispatcher } from 'undici';
 import { expect } from 'vitest';
 import { base64Crc32 } from '../../functions/aws/s3.ts';
 import { type CopyCheckpoint, copyFile } from '../../functions/copy/copy.ts';
-import type { Source } from '../../functions/copy/download.ts';
+import type { DownloadSource } from '../../functions/copy/download.ts';
 import type { WrittenObject } from '../../functions/copy/object-writer.ts';
 import type { Destination } from '../../functions/copy/upload.ts';
 import { ACCOUNT } from '../../infra/lab/local/s3/server.ts';
@@ -45,7 +45,7 @@ export interface Outcome {
 interface Call {
   readonly checkpoint?: CopyCheckpoint | undefined;
   readonly cut?: Cut | undefined;
-  readonly source?: Partial<Source>;
+  readonly source?: Partial<DownloadSource>;
   readonly destination?: Partial<Destination>;
 }
 

@@ -1,13 +1,18 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import type { Write } from '../../functions/copy/body.ts';
-import { download, type FileHead, type Source, type StoredBytes } from '../../functions/copy/download.ts';
+import {
+  type DownloadSource,
+  download,
+  type FileHead,
+  type StoredBytes,
+} from '../../functions/copy/download.ts';
 import { safeAgent } from '../../functions/platform/safe-agent.ts';
 import { listenTcp } from './listen.ts';
 
 interface Options {
   readonly stored?: StoredBytes;
-  readonly timeouts?: Source['timeouts'];
+  readonly timeouts?: DownloadSource['timeouts'];
   readonly write?: Write;
   readonly signal?: AbortSignal;
 }

@@ -2,7 +2,7 @@ import { LIMITS } from '../../contract.ts';
 
 /** Calendar dates, YYYY-MM-DD, with an exclusive end of a range. */
 
-const DAY_MS = 24 * 60 * 60 * 1000;
+export const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** `end_date` is exclusive. */
 export interface DateRange {
@@ -52,6 +52,11 @@ export function daysOf({ start_date, end_date }: DateRange): string[] {
   const days: string[] = [];
   for (let day = start_date; day < end_date; day = addDays(day, 1)) days.push(day);
   return days;
+}
+
+/** True if two ranges have a day in common. */
+export function overlap(first: DateRange, second: DateRange): boolean {
+  return first.start_date < second.end_date && first.end_date > second.start_date;
 }
 
 /** @returns YYYY-MM */

@@ -68,10 +68,10 @@ export const commonFields = {
 
 /** Fields of the input that say how a request is exported. Requests are compared without them. */
 export const MANNER = ['scheduled_at', 'only_missing', 'run', 'resumes'] as const;
-type Manner = (typeof MANNER)[number];
+type MannerField = (typeof MANNER)[number];
 
 /** The input with defaults filled in, and with dates in place of the fields that decide them. */
-export type Dated<Input, DayField extends keyof Input> = Omit<Input, DayField | Manner> &
+export type Dated<Input, DayField extends keyof Input> = Omit<Input, DayField | MannerField> &
   DateRange & { max_parallel: number };
 
 /** The schema of a normalized request. States, runs and manifests hold it, and nothing checks it again. */

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { metricsOf } from '../../../functions/tables/stage-report.ts';
+import { metricsOf } from '../../../functions/tables/sums.ts';
 import { addDays, dateIn, earliest, latestDate } from '../../../functions/workflow/request/dates.ts';
 import { findMetric } from '../../../functions/workflow/request/dictionary.ts';
 import type { AskedDays } from '../days/days-to-look-at.ts';

@@ -4,7 +4,7 @@ import { aboveTolerance, type ComparedDay } from '../../../functions/decisions/t
 import type { Row } from '../../../functions/tables/database.ts';
 import type { MonthEntries } from '../../../functions/tables/month-entries.ts';
 import type { Sums } from '../../../functions/tables/report.ts';
-import { metricsOf } from '../../../functions/tables/stage-report.ts';
+import { metricsOf } from '../../../functions/tables/sums.ts';
 import { addDays, type DateRange } from '../../../functions/workflow/request/dates.ts';
 import type { ReportRequest } from '../../../functions/workflow/request/request.ts';
 import { compareReports, type ReportVersion, type ShownDay } from '../../../functions/workflow/shown-days.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { readObject, selectOld } from '../../../functions/tables/merge.ts';
+import { readTableObject, selectOld } from '../../../functions/tables/merge.ts';
 import type { MonthEntries } from '../../../functions/tables/month-entries.ts';
-import { metricsOf, readSums, sumExpressions } from '../../../functions/tables/stage-report.ts';
+import { metricsOf, readSums, sumExpressions } from '../../../functions/tables/sums.ts';
 import { monthKey, tableColumns } from '../../../functions/workflow/table.ts';
 import { type CheckWork, toSums } from './work.ts';
 
@@ -12,7 +12,7 @@ export async function sumMonth(
 ) {
   const key = monthKey(schema.table, entry.request.account, month);
   const path = (await bucket.toFile(key, join(folder, `${month}.parquet`))) ?? '';
-  const { columns } = await readObject(database, path);
+  const { columns } = await readTableObject(database, path);
   const metrics = metricsOf(schema.columns).filter(({ name }) => columns.has(name));
   const selected = ['date', 'count(*) AS rows', ...sumExpressions(metrics)];
   const rows = selectOld({ path, columns, days: undefined }, tableColumns(schema));

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import pMap, { pMapSkip } from 'p-map';
 import { type Database, openDatabase, type Row } from '../../../functions/tables/database.ts';
-import { duckType, parquet, timestamp } from '../../../functions/tables/merge.ts';
+import { isLedger } from '../../../functions/tables/ledger.ts';
+import { duckType, parquet, readTableObject, selectOld, timestamp } from '../../../functions/tables/merge.ts';
 import { literal } from '../../../functions/tables/sql.ts';
 import { latestTime } from '../../../functions/workflow/possible.ts';
 import { addDays, dateIn } from '../../../functions/workflow/request/dates.ts';
@@ -127,10 +128,9 @@ interface OpenLedger extends Disposable {
 /**
  * Loads an object of the ledger.
  *
- * @returns false if it has not the ledger's columns, has rows of another export or month, or times to come
+ * @returns false if it is no ledger, has rows of another export or month, or times to come
  */
 async function load(database: Database, path: string, id: string, month: string, now: Date) {
-  const columns = LEDGER_COLUMNS.map(({ name, type }) => `${name} ${duckType(type)}`);
   const latest = timestamp(latestTime(now).toISOString());
   const isTrue = [
     `account || '.' || export = ${literal(id)}`,
@@ -139,14 +139,13 @@ async function load(database: Database, path: string, id: string, month: string,
     `copied_at <= ${latest}`,
   ].join(' AND ');
   try {
-    const described = await database.query(`DESCRIBE FROM ${parquet(path)}`);
-    const present = described.map(({ column_name, column_type }) => `${column_name} ${column_type}`);
-    if (present.join() !== columns.join()) return false;
+    const object = await readTableObject(database, path);
+    if (!isLedger(object.columns)) return false;
     const [wrong] = await database.query(
       `SELECT count(*) AS rows FROM ${parquet(path)} WHERE (${isTrue}) IS NOT TRUE`,
     );
     if (wrong?.rows !== '0') return false;
-    await database.query(`INSERT INTO ${LEDGER} BY NAME FROM ${parquet(path)}`);
+    await database.query(`INSERT INTO ${LEDGER} BY NAME ${selectOld(object, LEDGER_COLUMNS)}`);
     return true;
   } catch (error) {
     // DuckDB's own error: the file is damaged.

@@ -1,6 +1,5 @@
-import { overlap } from '../../../functions/days/rebuild.ts';
 import { windowOf } from '../../../functions/workflow/keys.ts';
-import type { DateRange } from '../../../functions/workflow/request/dates.ts';
+import { type DateRange, overlap } from '../../../functions/workflow/request/dates.ts';
 import { type TableSchema, tableOf } from '../../../functions/workflow/table.ts';
 import { configName } from '../place/config.ts';
 import { CommandFailed, UsageError } from '../place/errors.ts';

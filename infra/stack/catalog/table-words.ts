@@ -6,6 +6,7 @@ import {
   ADVERTISER_COLUMN,
   LEDGER,
   LEDGER_COLUMNS,
+  type LedgerColumnName,
   type TableColumn,
   type TableSchema,
   tableColumns,
@@ -62,7 +63,7 @@ const ITEM_COLUMNS: Readonly<Record<string, string>> = {
   snapshot_at: 'When the list was read, in UTC',
 };
 
-const FACT_COLUMNS: Readonly<Record<string, string>> = {
+const FACT_COLUMNS: Readonly<Record<LedgerColumnName, string>> = {
   account: ACCOUNT,
   export: 'The name of the export',
   table_name: 'The table that the export writes',
@@ -90,7 +91,7 @@ export const LEDGER_TABLE: DocumentedTable = {
   currencies: {},
   columns: LEDGER_COLUMNS.map((column) => ({
     ...column,
-    meaning: FACT_COLUMNS[column.name] ?? '',
+    meaning: FACT_COLUMNS[column.name],
     required: !['table_name', 'value'].includes(column.name),
   })),
 };
@@ -121,11 +122,18 @@ export function documentTable(schema: TableSchema, exports: readonly ConfiguredE
     currencies,
     columns: tableColumns(schema).map((column) => ({
       ...column,
-      ...(isList ? { meaning: ITEM_COLUMNS[column.name] ?? '' } : describeColumn(column, schema, time_zones)),
+      ...(isList ? { meaning: meaningOfItem(column.name) } : describeColumn(column, schema, time_zones)),
       // The config may name a currency for some of the accounts only.
       required: !isOfFile(column.name) && column.name !== 'currency',
     })),
   };
+}
+
+/** @throws Error if a column of a list's table has no words */
+function meaningOfItem(name: string): string {
+  const meaning = ITEM_COLUMNS[name];
+  if (meaning === undefined) throw new Error(`No words say what the column ${name} of a list is`);
+  return meaning;
 }
 
 function describeReport(

@@ -1,11 +1,11 @@
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
+import { LARGEST_OBJECT_BYTES } from '../../../functions/copy/parts.ts';
 import { checkUrl } from '../../../functions/platform/safe-hosts.ts';
 import { DEFAULT_ACCOUNTS, MAX_ACCOUNTS } from '../../../functions/workflow/request/accounts.ts';
 import { date, name, path } from '../../../functions/workflow/request/fields.ts';
 import { nameFaults, wordIssue } from '../../../functions/workflow/request/issues.ts';
 import { ListInput } from '../../../functions/workflow/request/list.ts';
-import { PART_BYTES } from '../../../functions/workflow/state-parts.ts';
 import { exportFaults } from './export-faults.ts';
 import {
   Account,
@@ -53,9 +53,6 @@ export const RESULTS_PREFIX = 'query-results/';
 
 /** The default size limit of a file: 50 GiB. */
 const MAX_DOWNLOAD_BYTES = 50 * 1024 ** 3;
-
-/** S3 accepts 10,000 parts, and a part has 8 MiB: 78 GiB. */
-const LARGEST_DOWNLOAD_BYTES = 10_000 * PART_BYTES;
 
 /** The default size limit of a file that CurateReport reads: 4 GiB, which take a minute of CPU. */
 const MAX_CURATE_BYTES = 4 * 1024 ** 3;
@@ -117,7 +114,7 @@ export const ConfigFile = z.strictObject({
     .record(z.string().regex(NOT_OURS, 'must not be set here: the export sends it itself'), z.string())
     .optional(),
   keep_reports_days: z.int().min(7).optional(),
-  max_download_bytes: z.int().min(1).max(LARGEST_DOWNLOAD_BYTES).default(MAX_DOWNLOAD_BYTES),
+  max_download_bytes: z.int().min(1).max(LARGEST_OBJECT_BYTES).default(MAX_DOWNLOAD_BYTES),
   max_curate_bytes: z.int().min(1).max(LARGEST_CURATE_BYTES).default(MAX_CURATE_BYTES),
   memory_mb: z.partialRecord(z.enum(STEPS), z.int().max(MAX_MEMORY_MB)).superRefine(checkMemory).default({}),
   curate_minutes: z

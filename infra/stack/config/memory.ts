@@ -1,3 +1,5 @@
+import { CURATE_MEMORY_MB } from '../../../functions/tables/memory.ts';
+
 /**
  * MB of each step's function, which `memory_mb` of the config may raise. Lambda gives CPU in proportion to
  * memory: 1,769 MB are one whole CPU.
@@ -13,7 +15,7 @@ export const MEMORY_MB = {
   CheckReport: 256,
   SaveReport: 256,
   // DuckDB and its buffers need up to 512 MB, and a whole CPU.
-  CurateReport: 1769,
+  CurateReport: CURATE_MEMORY_MB,
   // Holds an answer of 64 MiB as bytes and as text.
   QueryPurchases: 512,
   // Holds a page of 5,000 items as text and as objects, and 200 bytes per item of the list: 3 million items

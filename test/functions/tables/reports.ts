@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDatabase } from '../../../functions/tables/database.ts';
-import { type ReportFacts, TableProblem } from '../../../functions/tables/report.ts';
+import { type ReportOptions, type StagedReport, TableProblem } from '../../../functions/tables/report.ts';
 import { findRows } from '../../../functions/tables/report-file.ts';
-import { fieldsOfRow, type ReportOptions, stageReport } from '../../../functions/tables/stage-report.ts';
+import { fieldsOfRow, stageReport } from '../../../functions/tables/stage-report.ts';
 import type { Column, TableSchema } from '../../../functions/workflow/table.ts';
 import { withDuckDb } from '../../support/ledger-rows.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -43,7 +43,7 @@ export function withColumn(column: Partial<Column>): Schema {
 }
 
 interface Staged {
-  readonly facts: ReportFacts;
+  readonly facts: StagedReport;
   /** The Parquet file. */
   readonly path: string;
 }
@@ -72,7 +72,7 @@ export async function stage(body: string | Buffer, options: StageOptions = {}): 
 export async function factsOf(
   body: string | Buffer,
   options: StageOptions = {},
-): Promise<Partial<ReportFacts>> {
+): Promise<Partial<StagedReport>> {
   try {
     return (await stage(body, options)).facts;
   } catch (error) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { LIMITS } from '../../../functions/contract.ts';
-import { STOP_BEFORE_MS } from '../../../functions/copy/stored-pages.ts';
+import { LAST_PAGE_MS } from '../../../functions/copy/stored-pages.ts';
 import {
   isStuck,
   LEASE_SECONDS,
@@ -42,7 +42,7 @@ const CALLS_PLATFORM = ['CreateReport', 'CheckReport', 'SaveReport', 'QueryPurch
 const REDRIVES = 10;
 
 /** Calls of a list that end because their time is up: 62. */
-const LIST_CALLS = Math.ceil((MAX_WINDOW_HOURS * HOUR) / (15 * 60 - STOP_BEFORE_MS / 1000));
+const LIST_CALLS = Math.ceil((MAX_WINDOW_HOURS * HOUR) / (15 * 60 - LAST_PAGE_MS / 1000));
 
 /** The times that an export can enter the states that list its advertisers, ten redrives aside. */
 const LISTINGS = 1 + MAX_RENEWALS + MAX_THROTTLED_IN_ALL + LIST_CALLS;
