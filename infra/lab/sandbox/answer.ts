@@ -2,12 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { isObject } from '../../../functions/workflow/json.ts';
 import { authenticate, requireRevision } from './authenticate.ts';
 import { type Answer, type Call, type Endpoint, Refusal, refusal } from './exchange.ts';
-import { listPage } from './lists.ts';
+import { LIST_NAMES, listPage } from './lists.ts';
 import { authorizationEndpoint } from './oauth/authorize.ts';
 import { tokenEndpoint } from './oauth/tokens.ts';
 import type { Consents, Grant, PlatformState } from './platform-state.ts';
 import { createReport, getReport, queryPurchases } from './reporting/reports.ts';
-import { LISTS } from './settings.ts';
 
 /** Answers as the contract says, without any fault. */
 export async function answerTo(state: PlatformState, call: Call): Promise<Answer> {
@@ -44,7 +43,7 @@ interface Route {
   readonly answer?: (state: PlatformState, request: Call, grant: Grant) => Answered;
 }
 
-const LIST = new RegExp(`^/(${LISTS.join('|')})$`);
+const LIST = new RegExp(`^/(${LIST_NAMES.join('|')})$`);
 const ROUTES: readonly Route[] = [
   { endpoint: 'token', path: /^\/oauth2\/token$/, methods: ['POST'], open: tokenEndpoint },
   {

@@ -4,6 +4,9 @@ import { campaignName, idPrefix } from './entities.ts';
 import { type Answer, type Call, json, readAs } from './exchange.ts';
 import type { Advertiser, Grant, PlatformState } from './platform-state.ts';
 
+/** The areas of contract 1 that have a list (contract 4.6), which is also the path of its endpoint. */
+export const LIST_NAMES = ['advertisers', 'campaigns', 'audiences', 'creatives', 'impression_tracking'];
+
 /** Contract 8. */
 const Page = z.object({
   limit: z._default(z.coerce.number().check(z.int(), z.minimum(1), z.maximum(5000)), 20),

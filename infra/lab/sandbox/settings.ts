@@ -1,14 +1,4 @@
-import { randomBytes } from 'node:crypto';
 import type { Fault } from './faults.ts';
-
-/** The areas of contract 1 that have a list (contract 4.6). */
-export const LISTS = ['advertisers', 'campaigns', 'audiences', 'creatives', 'impression_tracking'];
-
-/** Contract 5.3. */
-export const SCOPES: readonly string[] = [
-  ...['account', ...LISTS].flatMap((area) => [`${area}:read`, `${area}:write`]),
-  'reporting:read',
-];
 
 export type Credential = {
   clientId: string;
@@ -71,16 +61,3 @@ export const EXAMPLE_ADVERTISERS: readonly string[] = [
 ];
 
 export const EXAMPLE_REVISION = '2026-09-01';
-
-/** Generates every field that is not given. The prefixes of secrets make a leak easy to find. */
-export function createCredential(fields: Partial<Credential>): Credential {
-  return {
-    clientId: `sbx_client_${randomBytes(6).toString('hex')}`,
-    clientSecret: `sbx_cs_${randomBytes(24).toString('base64url')}`,
-    account: 'sandbox',
-    scopes: SCOPES,
-    advertisers: 'all',
-    apiKey: `sbx_ak_${randomBytes(24).toString('base64url')}`,
-    ...fields,
-  };
-}

@@ -3,9 +3,10 @@ import { createS3Client } from '../../../../functions/aws/s3.ts';
 import { createSecrets } from '../../../../functions/aws/secrets.ts';
 import { createCredentialStore, isOAuth, readCredential } from '../../../../functions/token/credential.ts';
 import { answerTo, endpointOf, requestIdOf } from '../answer.ts';
+import { createCredential } from '../credentials.ts';
 import { type Answer, type Call, refusal } from '../exchange.ts';
 import { createAdvertisers, type PlatformState } from '../platform-state.ts';
-import { createCredential, EXAMPLE_ADVERTISERS } from '../settings.ts';
+import { EXAMPLE_ADVERTISERS } from '../settings.ts';
 import { createReportBucket, type ReportBucket } from './report-bucket.ts';
 import { createSignedTokens } from './signed-tokens.ts';
 
