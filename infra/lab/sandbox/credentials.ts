@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { LIST_NAMES } from './lists.ts';
-import type { Credential } from './settings.ts';
+import type { Credential } from './sandbox-options.ts';
 
 /** Contract 5.3. */
 export const GRANTABLE_SCOPES: readonly string[] = [

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { parseJson } from '../../../functions/workflow/json.ts';
 import { ALL } from '../../../functions/workflow/request/report.ts';
 import { createCredential } from '../../lab/sandbox/credentials.ts';
-import { type Credential, EXAMPLE_ADVERTISERS } from '../../lab/sandbox/settings.ts';
+import { type Credential, EXAMPLE_ADVERTISERS } from '../../lab/sandbox/sandbox-options.ts';
 import { UsageError } from '../place/errors.ts';
 
 /**

@@ -2,10 +2,10 @@ import { overlap } from '../../../functions/days/rebuild.ts';
 import { windowOf } from '../../../functions/workflow/keys.ts';
 import type { DateRange } from '../../../functions/workflow/request/dates.ts';
 import { type TableSchema, tableOf } from '../../../functions/workflow/table.ts';
-import { configName } from '../place/config.ts';
+import { configName } from '../place/load-config.ts';
 import { CommandFailed, UsageError } from '../place/errors.ts';
-import { findSchema } from '../place/tables.ts';
-import { type ExportPlace, findExports } from './exports.ts';
+import { findSchema } from '../place/table-schemas.ts';
+import { type ExportPlace, findExports } from './find-exports.ts';
 import type { RecordedExport } from './read-export.ts';
 
 /** A table, and the exports of its name: one for each account. */
