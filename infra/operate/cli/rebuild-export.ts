@@ -14,8 +14,8 @@ import { describeLoss, readLedgerKnowledge } from '../days/rebuildable.ts';
 import type { ReadableBucket } from '../place/bucket.ts';
 import { CommandFailed } from '../place/errors.ts';
 import {
-  describeRestored,
   describeRebuiltWindow,
+  describeRestored,
   describeWithoutFile,
   type RebuiltExport,
 } from './rebuild-lines.ts';

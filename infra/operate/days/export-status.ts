@@ -2,17 +2,17 @@ import pMap from 'p-map';
 import { addDays, latestDate } from '../../../functions/workflow/request/dates.ts';
 import { findLastRun } from '../executions/last-run.ts';
 import type { Folder, ReadableBucket } from '../place/bucket.ts';
-import { loadConfig } from '../place/load-config.ts';
 import { createNoRunsError } from '../place/has-runs.ts';
+import { loadConfig } from '../place/load-config.ts';
 import { lastPlatform } from '../place/target-platform.ts';
 import { findAdvertiserGaps } from './advertiser-gaps.ts';
-import { judgeExport } from './judge-export.ts';
-import { describeDaysOf } from './missing-days.ts';
-import { findUnfinished, runningOf } from './open-runs.ts';
-import { findAllExports, PARALLEL_EXPORTS } from './find-exports.ts';
 import { judgeMonths, type MonthFinality } from './final-days.ts';
+import { findAllExports, PARALLEL_EXPORTS } from './find-exports.ts';
+import { judgeExport } from './judge-export.ts';
 import { readLedger } from './ledger-days.ts';
+import { describeDaysOf } from './missing-days.ts';
 import { adviseOnFailure, openFailure } from './open-failure.ts';
+import { findUnfinished, runningOf } from './open-runs.ts';
 import type { RecordedExport } from './read-export.ts';
 
 /** An export, as its records and its running executions describe it. */

@@ -2,8 +2,8 @@ import { DAY_STATES, type DayState, type MissingReason } from '../../../function
 import type { StoredDay } from '../../../functions/days/read-days.ts';
 import { type DateRange, daysOf, groupDays } from '../../../functions/workflow/request/dates.ts';
 import type { JudgedRange } from './judge-export.ts';
-import type { RecordedExport } from './read-export.ts';
 import type { UnfinishedRun } from './open-runs.ts';
+import type { RecordedExport } from './read-export.ts';
 
 export interface Days extends DateRange {
   readonly days: number;

@@ -3,8 +3,8 @@ import type { DateRange } from '../../../functions/workflow/request/dates.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import { PROGRAM } from '../../package.ts';
 import type { Folder } from '../place/bucket.ts';
-import { configOption } from '../place/load-config.ts';
 import { targetOptions } from '../place/deployment.ts';
+import { configOption } from '../place/load-config.ts';
 
 /** Options by name, without dashes. True has no value; false and undefined are left out. */
 type Options = Readonly<Record<string, string | boolean | undefined>>;

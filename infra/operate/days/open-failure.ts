@@ -4,8 +4,8 @@ import { adviseLocally } from '../executions/outcome.ts';
 import type { Folder } from '../place/bucket.ts';
 import type { PlatformOptions } from '../place/target-platform.ts';
 import type { JudgedRange } from './judge-export.ts';
-import type { UnfinishedRun } from './open-runs.ts';
 import { latest } from './latest.ts';
+import type { UnfinishedRun } from './open-runs.ts';
 import type { RecordedExport } from './read-export.ts';
 
 /** The latest failure of a day that is missing, or of a run that did not finish. */

@@ -5,15 +5,15 @@ import { MIN_CURVE_DAYS } from '../../stack/catalog/ledger-sql.ts';
 import type { DocumentedColumn, DocumentedTable } from '../../stack/catalog/table-words.ts';
 import type { ConfiguredExport } from '../../stack/config/exports.ts';
 import { type Folder, openToRead } from '../place/bucket.ts';
-import { loadConfig } from '../place/load-config.ts';
 import { readDeployment } from '../place/deployment.ts';
+import { loadConfig } from '../place/load-config.ts';
 import { documentTables } from '../place/table-schemas.ts';
 import { describeDamage } from './damage.ts';
+import { type ExportStatus, readExportStatus } from './export-status.ts';
 import { latest } from './latest.ts';
 import type { CurvePoint, LedgerDay } from './ledger-days.ts';
 import { commandFor } from './next-command.ts';
 import { findRemedies, finishRun, type Remedy } from './remedies.ts';
-import { type ExportStatus, readExportStatus } from './export-status.ts';
 
 /** Days whose sums are read: as many bars as a chart has room for. */
 export const RECENT_DAYS = 100;

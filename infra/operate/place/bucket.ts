@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { ObjectStore } from '../../../functions/aws/objects.ts';
 import { EXPORTS_PREFIX } from '../../../functions/workflow/keys.ts';
 import { S3Error } from '../../lab/local/s3/answers.ts';
-import { LOCAL_AWS_ACCOUNT, CREDENTIALS, startS3 } from '../../lab/local/s3/server.ts';
+import { CREDENTIALS, LOCAL_AWS_ACCOUNT, startS3 } from '../../lab/local/s3/server.ts';
 import { listKeys, objectPath, readMeta } from '../../lab/local/s3/store.ts';
 import { readDeployment, requireOutput } from './deployment.ts';
 import { createNoRunsError } from './has-runs.ts';

@@ -2,8 +2,8 @@ import { differencesOf } from '../../../functions/decisions/request-hash.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import { requestOf } from '../../stack/config/exports.ts';
 import { targetOfConfig } from '../../stack/config/sandbox-config.ts';
-import { configName, loadConfig } from './load-config.ts';
 import { checkRequest } from './check-request.ts';
+import { configName, loadConfig } from './load-config.ts';
 
 /**
  * A name is one request: PlanExport refuses another one under the name of a table. The config knows both

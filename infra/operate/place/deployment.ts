@@ -1,7 +1,7 @@
 import { executionLogsOf, OUTPUTS } from '../../stack/config/config.ts';
-import { loadConfig } from './load-config.ts';
 import { CommandFailed, createAwsFailure, UsageError } from './errors.ts';
 import { hasRuns } from './has-runs.ts';
+import { loadConfig } from './load-config.ts';
 
 const INSTEAD = "run 'npx cdk deploy', or give --stack and --region";
 

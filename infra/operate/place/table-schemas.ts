@@ -5,11 +5,11 @@ import { type DocumentedTable, documentTable, LEDGER_TABLE } from '../../stack/c
 import { tablesOf, withColumns } from '../../stack/config/exports.ts';
 import { findExports } from '../days/find-exports.ts';
 import type { RecordedExport } from '../days/read-export.ts';
-import { findTables, type LocalTable } from './local-tables.ts';
 import { type Folder, openToRead } from './bucket.ts';
-import { configName, loadConfig } from './load-config.ts';
 import { readDeployment, requireOutput } from './deployment.ts';
 import { UsageError } from './errors.ts';
+import { configName, loadConfig } from './load-config.ts';
+import { findTables, type LocalTable } from './local-tables.ts';
 
 /** The tables that these exports write. */
 export function documentTables(exports: readonly Pick<RecordedExport, 'input'>[]): DocumentedTable[] {

@@ -4,8 +4,8 @@ import { platformName, type RequestTarget } from '../../../functions/decisions/r
 import { parseJson } from '../../../functions/workflow/json.ts';
 import { EXAMPLE_REVISION } from '../../lab/sandbox/sandbox-options.ts';
 import { SANDBOX, targetOfConfig } from '../../stack/config/sandbox-config.ts';
-import { loadConfig } from './load-config.ts';
 import { readDeployment, requireOutput } from './deployment.ts';
+import { loadConfig } from './load-config.ts';
 
 /** In the folder of local runs: the platform of the last one. The credential is a path only. */
 const FILE = 'platform.json';

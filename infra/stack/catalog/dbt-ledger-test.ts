@@ -32,7 +32,9 @@ export function ledgerTests(table: DocumentedTable): object[] {
  * @param ledger the relation, in Jinja
  */
 export function ledgerTestMacro(reports: readonly DocumentedTable[], ledger: string): string {
-  const tables = Object.fromEntries(reports.map((report) => [catalogName(report.table), describeReportColumns(report)]));
+  const tables = Object.fromEntries(
+    reports.map((report) => [catalogName(report.table), describeReportColumns(report)]),
+  );
   return `{% test ${LEDGER_TEST}(model, column_name, table=none, metric=none, date_column='"date"', account_column=none, tolerance=0) %}
 {%- set tables = ${JSON.stringify(tables)} -%}
 {%- set known = tables.get(table | string | replace("-", "_")) -%}

@@ -2,14 +2,25 @@ import { join } from 'node:path';
 import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
-import { Architecture, Code, Function as LambdaFunction, LoggingFormat, Runtime } from 'aws-cdk-lib/aws-lambda';
+import {
+  Architecture,
+  Code,
+  Function as LambdaFunction,
+  LoggingFormat,
+  Runtime,
+} from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { READS, type SettingName, type Settings } from '../../../functions/workflow/settings.ts';
 import type { Config } from '../config/config.ts';
 import { MEMORY_MB, type StepName } from '../config/memory.ts';
 import { SANDBOX } from '../config/sandbox-config.ts';
-import { allowInterfaces, type CallersNetwork, createNetwork, type FunctionNetwork } from './function-network.ts';
+import {
+  allowInterfaces,
+  type CallersNetwork,
+  createNetwork,
+  type FunctionNetwork,
+} from './function-network.ts';
 import { COPY_ENVIRONMENT, curateStorage, STEP_TIMEOUTS } from './step-limits.ts';
 import { grantPermissions, type StepResources } from './step-permissions.ts';
 

@@ -41,7 +41,11 @@ interface Invoked {
 }
 
 /** A state that runs a step. Its output is exactly what the handler returns. */
-export function invoke(scope: Construct, id: StepName | keyof typeof STEP_OF_STATE, props: Invoked): LambdaInvoke {
+export function invoke(
+  scope: Construct,
+  id: StepName | keyof typeof STEP_OF_STATE,
+  props: Invoked,
+): LambdaInvoke {
   const step = id in STEP_OF_STATE ? STEP_OF_STATE[id as keyof typeof STEP_OF_STATE] : (id as StepName);
   const task = new LambdaInvoke(scope, id, {
     lambdaFunction: props.functions[step],

@@ -5,7 +5,7 @@ import { Agent } from 'undici';
 import { createS3Client } from '../../../functions/aws/s3.ts';
 import { copyFile } from '../../../functions/copy/copy.ts';
 import { safeAgent } from '../../../functions/platform/safe-agent.ts';
-import { LOCAL_AWS_ACCOUNT, CREDENTIALS } from '../../../infra/lab/local/s3/server.ts';
+import { CREDENTIALS, LOCAL_AWS_ACCOUNT } from '../../../infra/lab/local/s3/server.ts';
 
 // Runs in a process of its own: one copy by one contender. Prints its time, CPU and memory as JSON.
 

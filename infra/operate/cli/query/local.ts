@@ -12,14 +12,14 @@ import { type AsOf, savedQueries } from '../../../stack/catalog/queries.ts';
 import { adviseOnDamage } from '../../days/damage.ts';
 import { findExports, listExports } from '../../days/find-exports.ts';
 import type { RecordedExport } from '../../days/read-export.ts';
-import { createViews, findReportTable, emptyTables, findUnreadable, tablesNamedIn } from './views.ts';
-import { findTables, type LocalTable } from '../../place/local-tables.ts';
 import { openToRead } from '../../place/bucket.ts';
-import { loadConfig } from '../../place/load-config.ts';
 import { CommandFailed, toPrintable, UsageError } from '../../place/errors.ts';
 import { createNoRunsError, hasRuns } from '../../place/has-runs.ts';
+import { loadConfig } from '../../place/load-config.ts';
+import { findTables, type LocalTable } from '../../place/local-tables.ts';
 import { checkFirstWord, NO_QUERY } from './one-query.ts';
 import type { QueryResult, Value } from './result.ts';
+import { createViews, emptyTables, findReportTable, findUnreadable, tablesNamedIn } from './views.ts';
 
 /** DuckDB must not download anything. What it needs is built in. */
 const OFFLINE = { autoinstall_known_extensions: 'false', autoload_known_extensions: 'false' };

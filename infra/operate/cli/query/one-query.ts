@@ -34,7 +34,8 @@ export function checkFirstWord(sql: string, words: readonly string[]): void {
 }
 
 /** The statement after the last query of a WITH. A comma follows the others. */
-const WRITES = /^\s*with\b.*?\bas\s+(?:not\s+materialized\s+|materialized\s+)?\(\s*\)\s*(?:insert|update|delete|merge)\b/is;
+const WRITES =
+  /^\s*with\b.*?\bas\s+(?:not\s+materialized\s+|materialized\s+)?\(\s*\)\s*(?:insert|update|delete|merge)\b/is;
 
 /** Leaves the outermost parentheses, with nothing in them. */
 function blankParentheses(statement: string): string {

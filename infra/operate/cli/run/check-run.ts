@@ -7,10 +7,10 @@ import { tableSource, withColumns } from '../../../stack/config/exports.ts';
 import { findExport, findExports, listExports } from '../../days/find-exports.ts';
 import type { RecordedExport } from '../../days/read-export.ts';
 import { openToRead, type ReadableBucket } from '../../place/bucket.ts';
-import { configName, loadConfig } from '../../place/load-config.ts';
-import { refuse, UsageError } from '../../place/errors.ts';
-import { credentialFile, lastPlatform, type PlatformOptions, targetOf } from '../../place/target-platform.ts';
 import { checkRequests } from '../../place/check-request.ts';
+import { refuse, UsageError } from '../../place/errors.ts';
+import { configName, loadConfig } from '../../place/load-config.ts';
+import { credentialFile, lastPlatform, type PlatformOptions, targetOf } from '../../place/target-platform.ts';
 import { type CommonOptions, platformFaults } from '../options.ts';
 import {
   EXAMPLE_EXPORT,

@@ -7,9 +7,9 @@ import type { ExportRequest } from '../../../../functions/workflow/request/reque
 import { EXAMPLE_ADVERTISERS } from '../../../lab/sandbox/sandbox-options.ts';
 import { requestOf } from '../../../stack/config/exports.ts';
 import { findConfigured } from '../../days/find-exports.ts';
-import { configName, loadConfig } from '../../place/load-config.ts';
-import { UsageError } from '../../place/errors.ts';
 import { checkOneAccount } from '../../place/check-request.ts';
+import { UsageError } from '../../place/errors.ts';
+import { configName, loadConfig } from '../../place/load-config.ts';
 
 /** The length that Step Functions allows for an execution's name. */
 const MAX_NAME_LENGTH = 80;

@@ -4,16 +4,16 @@ import { startLocal } from '../../../lab/local/local-run.ts';
 import { newestChange } from '../../../lab/local/s3/store.ts';
 import { showProgress } from '../../../lab/local/step-functions/progress.ts';
 import { adviseLocally, outcomeOf } from '../../executions/outcome.ts';
-import { configFile, loadConfig } from '../../place/load-config.ts';
 import { UsageError } from '../../place/errors.ts';
+import { configFile, loadConfig } from '../../place/load-config.ts';
 import { keepPlatform } from '../../place/target-platform.ts';
 import { catchInterrupt } from '../interrupt.ts';
 import { warn } from '../layout.ts';
 import { exportMissing, findFinish, firstQuery } from './after-run.ts';
 import { checkRun, type LocalRunOptions } from './check-run.ts';
+import { executionName } from './find-request.ts';
 import { lockFolder } from './out-lock.ts';
 import { createPlatformAccess } from './platform-access.ts';
-import { executionName } from './find-request.ts';
 
 /**
  * Runs the workflow on this machine, against the platform that the options name or against a sandbox.
