@@ -21,7 +21,8 @@ export function checkOneQuery(sql: string): string {
 }
 
 /**
- * Refuses a statement that does not begin with one of the words, and one that begins with WITH and then writes.
+ * Refuses a statement that does not begin with one of the words, and one that begins with WITH and then
+ * writes.
  *
  * @param words in lower case
  * @throws UsageError
