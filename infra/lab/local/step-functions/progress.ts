@@ -68,8 +68,9 @@ class Activities {
     const key = keyOf(id, event.window);
     const before = this.#byKey.get(key);
     const name = before?.name ?? nameWindow(event, account);
+    if (name === undefined) return undefined;
     const doing = nameChange(event);
-    if (name === undefined || doing === undefined || doing === before?.doing) return undefined;
+    if (doing === undefined || doing === before?.doing) return undefined;
     const activity = { name, doing };
     if (!event.type.startsWith('MapIteration'))
       this.#byKey.set(key, { ...activity, since: Date.parse(event.time) });
