@@ -42,8 +42,6 @@ export interface PlatformState {
 export interface HostLimits {
   /** Of the file of a report. */
   readonly reportBytes: number;
-  /** Of a query for purchases. */
-  readonly purchaseDays: number;
 }
 
 export interface AccessTokens {

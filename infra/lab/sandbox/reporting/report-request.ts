@@ -47,18 +47,10 @@ export function readReport(body: JsonObject, granted: Granted): ReportRequest {
   return readAs(reportSchema(granted), body, rangeViolations(body, MAX_DAYS));
 }
 
-/**
- * The same for POST /reports/purchases (contract 2.4).
- *
- * @param maxDays default: the range may have any length
- */
-export function readPurchaseQuery(
-  body: JsonObject,
-  granted: Granted,
-  maxDays: number = Number.POSITIVE_INFINITY,
-) {
+/** The same for POST /reports/purchases (contract 2.4). The range may have any length. */
+export function readPurchaseQuery(body: JsonObject, granted: Granted) {
   const query = z.looseObject({ start_date: date, end_date: date, advertiser_id: advertiserOf(granted) });
-  return readAs(query, body, rangeViolations(body, maxDays));
+  return readAs(query, body, rangeViolations(body, Number.POSITIVE_INFINITY));
 }
 
 function rangeViolations({ start_date, end_date }: JsonObject, maxDays: number) {

@@ -74,8 +74,7 @@ export function contentTypeOf({ format }: ReportRequest): string {
  * same events.
  */
 export function purchasesEndpoint(state: PlatformState, request: Call, grant: Grant): Answer {
-  const maxDays = state.limits?.purchaseDays;
-  const query = readPurchaseQuery(readJsonBody(request), grantedAdvertisers(state, grant), maxDays);
+  const query = readPurchaseQuery(readJsonBody(request), grantedAdvertisers(state, grant));
   const { advertiser_id, ...range } = query;
   const purchases = daysOf(range).map((day) => ({
     event_id: `${advertiser_id}-${day}`,

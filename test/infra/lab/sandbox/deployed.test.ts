@@ -101,17 +101,6 @@ describe('the Lambda function', () => {
     expect(s3.journal).toEqual([]);
   });
 
-  it('refuses a query for purchases of more days than its memory holds', async () => {
-    const { call, sandbox } = await startDeployedClient();
-    const [advertiser_id] = sandbox.advertiserIds;
-    const query = { advertiser_id, start_date: '0001-01-01', end_date: '9999-01-01' };
-    const { status, envelope } = await call('POST', '/reports/purchases', query);
-    expect({ status, validation: envelope.detail?.validation }).toMatchObject({
-      status: 422,
-      validation: [{ field: 'end_date', message: expect.stringContaining('at most 100000') }],
-    });
-  });
-
   it('names the request in the error and in a header (contract 7.1)', async () => {
     const { call } = await startDeployedClient();
     const { headers, envelope } = await call('GET', '/nothing');
