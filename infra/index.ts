@@ -8,5 +8,7 @@ export type { FailureReport } from '../functions/workflow/state-parts.ts';
 /** The detail of the event Report Exported. */
 export type { ExportResult } from '../functions/workflow/states.ts';
 export { type ConfigInput, InvalidConfig } from './stack/config/config.ts';
-export { AdReportExport, type AdReportExportProps } from './stack/constructs/ad-report-export.ts';
+export { AdReportExport } from './stack/constructs/ad-report-export.ts';
+export type { AdReportExportProps } from './stack/constructs/export-props.ts';
+export { exitOnInvalidConfig } from './stack/exit-on-invalid-config.ts';
 export { addSandboxStacks, asksForSandbox } from './stack/sandbox/sandbox-stacks.ts';

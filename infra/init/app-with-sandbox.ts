@@ -1,8 +1,10 @@
-import { AdReportExport, addSandboxStacks, asksForSandbox } from 'ad-report-export';
+import { AdReportExport, addSandboxStacks, asksForSandbox, exitOnInvalidConfig } from 'ad-report-export';
 import { App, Stack } from 'aws-cdk-lib';
 import config from './ads.config.ts';
 import sandbox from './sandbox.ts';
 
 const app = new App();
-if (asksForSandbox(app)) addSandboxStacks(app, sandbox);
-else new AdReportExport(new Stack(app, config.stack), 'Ads', { config });
+exitOnInvalidConfig(() => {
+  if (asksForSandbox(app)) addSandboxStacks(app, sandbox);
+  else new AdReportExport(new Stack(app, config.stack), 'Ads', { config });
+});

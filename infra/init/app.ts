@@ -1,6 +1,8 @@
-import { AdReportExport } from 'ad-report-export';
+import { AdReportExport, exitOnInvalidConfig } from 'ad-report-export';
 import { App, Stack } from 'aws-cdk-lib';
 import config from './ads.config.ts';
 
-const stack = new Stack(new App(), config.stack);
-new AdReportExport(stack, 'Ads', { config });
+const app = new App();
+exitOnInvalidConfig(() => {
+  new AdReportExport(new Stack(app, config.stack), 'Ads', { config });
+});

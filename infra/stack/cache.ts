@@ -18,7 +18,7 @@ const CACHE = BUILT
   ? join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'ad-report-export')
   : join(ROOT, 'node_modules/.cache/ad-report-export');
 
-const DAY = 24 * 60 * 60 * 1000;
+const UNUSED_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Caches the code that this process, its threads and its children compile. A command then starts in 0.7 s of
@@ -62,6 +62,6 @@ function removeUnused(cache: string): void {
   for (const name of readdirSync(cache)) {
     const path = join(cache, name);
     const used = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity;
-    if (used < Date.now() - DAY) rmSync(path, { recursive: true, force: true });
+    if (used < Date.now() - UNUSED_MS) rmSync(path, { recursive: true, force: true });
   }
 }

@@ -2,7 +2,7 @@ import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync 
 import { dirname, join } from 'node:path';
 import { addDays } from '../../functions/workflow/request/dates.ts';
 import { scaledClock } from '../../infra/lab/local/clock.ts';
-import { type Sandbox, startSandbox } from '../../infra/lab/sandbox/sandbox.ts';
+import { type Sandbox, startSandbox } from '../../infra/lab/sandbox/start-sandbox.ts';
 import { measureCommand, median, type Taken } from './measure-command.ts';
 
 const ACCOUNTS = ['one', 'two', 'three'];

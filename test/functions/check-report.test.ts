@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkReport } from '../../functions/check-report.ts';
 import { createReport } from '../../functions/create-report.ts';
-import type { SandboxOptions } from '../../infra/lab/sandbox/settings.ts';
+import type { SandboxOptions } from '../../infra/lab/sandbox/sandbox-options.ts';
 import { callsTo } from '../support/journal.ts';
 import { startStep } from '../support/steps.ts';
 

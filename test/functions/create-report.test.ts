@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createReport } from '../../functions/create-report.ts';
-import { EXAMPLE_ADVERTISERS, type SandboxOptions } from '../../infra/lab/sandbox/settings.ts';
+import { EXAMPLE_ADVERTISERS, type SandboxOptions } from '../../infra/lab/sandbox/sandbox-options.ts';
 import { callsTo } from '../support/journal.ts';
 import { reportRef, startStep } from '../support/steps.ts';
 

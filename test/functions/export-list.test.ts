@@ -5,7 +5,7 @@ import type { WriteObject } from '../../functions/copy/object-writer.ts';
 import { exportList as run } from '../../functions/export-list.ts';
 import type { ListRequest } from '../../functions/workflow/request/request.ts';
 import type { AuthorizedWindow, ListWindow, SavedWindow } from '../../functions/workflow/states.ts';
-import type { Sandbox } from '../../infra/lab/sandbox/sandbox.ts';
+import type { Sandbox } from '../../infra/lab/sandbox/start-sandbox.ts';
 import { callsTo } from '../support/journal.ts';
 import { startBucket } from '../support/lambda.ts';
 import { json, listen, type Seen } from '../support/listen.ts';

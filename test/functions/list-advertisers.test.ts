@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { listAdvertisers } from '../../functions/list-advertisers.ts';
 import { manifestKey } from '../../functions/workflow/keys.ts';
 import type { PlanOfAll } from '../../functions/workflow/states.ts';
-import type { SandboxOptions } from '../../infra/lab/sandbox/settings.ts';
+import type { SandboxOptions } from '../../infra/lab/sandbox/sandbox-options.ts';
 import { callsTo } from '../support/journal.ts';
 import { manifestOf } from '../support/manifests.ts';
 import { startStep } from '../support/steps.ts';

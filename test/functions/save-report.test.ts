@@ -5,7 +5,7 @@ import { createReport } from '../../functions/create-report.ts';
 import { MAX_CALLS, saveReport } from '../../functions/save-report.ts';
 import { CopyFailed } from '../../functions/workflow/errors.ts';
 import { ReadyWindow } from '../../functions/workflow/states.ts';
-import type { SandboxOptions } from '../../infra/lab/sandbox/settings.ts';
+import type { SandboxOptions } from '../../infra/lab/sandbox/sandbox-options.ts';
 import { startStep } from '../support/steps.ts';
 
 /** A window whose report was found READY 10 s ago, and a copy that only notes what it is asked for. */

@@ -11,7 +11,7 @@ import {
   describeDays,
 } from '../../functions/workflow/request/dates.ts';
 import { parseRequest } from '../../functions/workflow/request/request.ts';
-import type { MissingDays } from '../../infra/operate/days/days.ts';
+import type { MissingDays } from '../../infra/operate/days/missing-days.ts';
 import { CONFIG_KEY } from '../../infra/stack/config/config.ts';
 import { BUCKET, deliver, type Folder, leaveRun, openFolder } from '../infra/operate/days/deliveries.ts';
 import { CONFIG } from '../support/checkout.ts';

@@ -7,7 +7,7 @@ import { RUNS } from '../../functions/workflow/keys.ts';
 import { daysOf } from '../../functions/workflow/request/dates.ts';
 import type { FailureReport } from '../../functions/workflow/state-parts.ts';
 import type { ExportResult } from '../../functions/workflow/states.ts';
-import type { Sandbox } from '../../infra/lab/sandbox/sandbox.ts';
+import type { Sandbox } from '../../infra/lab/sandbox/start-sandbox.ts';
 import type { Ended, Phase, StoredFile } from './phase.ts';
 import type { ScenarioRun } from './run-scenario.ts';
 import { decoded, isEmptied, isServed, type WindowKey } from './sources.ts';

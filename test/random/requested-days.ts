@@ -1,14 +1,10 @@
 import { daysOf, earliest, latestDate } from '../../functions/workflow/request/dates.ts';
 import { planRequest } from '../../infra/operate/cli/run/plan.ts';
-import {
-  findUnfinished,
-  type JudgedRange,
-  judgeExport,
-  type UnfinishedRun,
-} from '../../infra/operate/days/days.ts';
 import type { AskedDays } from '../../infra/operate/days/days-to-look-at.ts';
-import { findExport } from '../../infra/operate/days/exports.ts';
-import { readExports } from '../../infra/operate/days/status.ts';
+import { readExportStatus } from '../../infra/operate/days/export-status.ts';
+import { findExport } from '../../infra/operate/days/find-exports.ts';
+import { type JudgedRange, judgeExport } from '../../infra/operate/days/judge-export.ts';
+import { findUnfinished, type UnfinishedRun } from '../../infra/operate/days/open-runs.ts';
 import { openToRead } from '../../infra/operate/place/bucket.ts';
 import type { Workflow } from '../support/workflow.ts';
 import { type AskedExport, type ExpectedDays, expectDays } from './expected-days.ts';
@@ -57,7 +53,7 @@ export async function readDays(
   const records = await findExport(name, place, store, now, dates as AskedDays);
   const runs = findUnfinished(records, [], place, now);
   const judged = requested.fields.kind === 'purchases' ? undefined : await judgeExport(store, records);
-  const { exports } = await readExports(`${account}/${name}`, place, store, now);
+  const { exports } = await readExportStatus(`${account}/${name}`, place, store, now);
   const told = (
     command: ToldDays['command'],
     days: JudgedRange['days'] = [],

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import type { ReportSettings } from '../../infra/lab/sandbox/settings.ts';
+import type { ReportSettings } from '../../infra/lab/sandbox/sandbox-options.ts';
 import { cacheCompiledCode } from '../../infra/stack/cache.ts';
 import { CANARY } from '../support/secrecy.ts';
 import { startWorkflow } from '../support/workflow.ts';

@@ -1,5 +1,5 @@
 import { gunzipSync } from 'node:zlib';
-import type { Sandbox } from '../../infra/lab/sandbox/sandbox.ts';
+import type { Sandbox } from '../../infra/lab/sandbox/start-sandbox.ts';
 import type { StoredFile } from './phase.ts';
 import type { Scenario } from './scenario.ts';
 

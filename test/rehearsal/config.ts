@@ -1,4 +1,4 @@
-import { EXAMPLE_ADVERTISERS } from '../../infra/lab/sandbox/settings.ts';
+import { EXAMPLE_ADVERTISERS } from '../../infra/lab/sandbox/sandbox-options.ts';
 
 /** The account that has no credential at first is the last one. */
 export const ACCOUNTS = ['acme', 'globex', 'initech'];

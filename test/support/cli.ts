@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { vi } from 'vitest';
 import { runCommandLine } from '../../infra/operate/cli/program.ts';
-import { setConfigFile } from '../../infra/operate/place/config.ts';
+import { setConfigFile } from '../../infra/operate/place/load-config.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 /** The CLI's entry point. */

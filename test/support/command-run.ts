@@ -2,8 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { scaledClock } from '../../infra/lab/local/clock.ts';
-import { type Sandbox, startSandbox } from '../../infra/lab/sandbox/sandbox.ts';
-import type { SandboxOptions } from '../../infra/lab/sandbox/settings.ts';
+import type { SandboxOptions } from '../../infra/lab/sandbox/sandbox-options.ts';
+import { type Sandbox, startSandbox } from '../../infra/lab/sandbox/start-sandbox.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 const SPEED = 100;

@@ -8,7 +8,7 @@ import { type CopyCheckpoint, copyFile } from '../../functions/copy/copy.ts';
 import type { DownloadSource } from '../../functions/copy/download.ts';
 import type { WrittenObject } from '../../functions/copy/object-writer.ts';
 import type { Destination } from '../../functions/copy/upload.ts';
-import { ACCOUNT } from '../../infra/lab/local/s3/server.ts';
+import { LOCAL_AWS_ACCOUNT } from '../../infra/lab/local/s3/server.ts';
 import type { S3Call } from './faulty-services.ts';
 import { BUCKET, beforeRequests, startTestS3, type TestS3Options } from './s3.ts';
 import { type FileOptions, type StorageHost, startStorageHost } from './storage-host.ts';
@@ -92,7 +92,7 @@ export async function startCopying(file: FileOptions, s3Options: TestS3Options =
         s3: client,
         bucket: BUCKET,
         key: KEY,
-        expectedBucketOwner: ACCOUNT,
+        expectedBucketOwner: LOCAL_AWS_ACCOUNT,
         maxBytes: 300_000_000,
         partBytes: PART,
         ...changed.destination,

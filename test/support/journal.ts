@@ -1,5 +1,5 @@
 import type { Call } from '../../infra/lab/sandbox/exchange.ts';
-import type { Sandbox } from '../../infra/lab/sandbox/sandbox.ts';
+import type { Sandbox } from '../../infra/lab/sandbox/start-sandbox.ts';
 
 /** The calls to one endpoint, in order. */
 export function callsTo(sandbox: Sandbox, endpoint: Call['endpoint']): Call[] {

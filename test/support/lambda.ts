@@ -2,7 +2,7 @@ import { onTestFinished, vi } from 'vitest';
 import { createObjectWriting } from '../../functions/copy/object-writer.ts';
 import type { Settings } from '../../functions/workflow/settings.ts';
 import type { LambdaContext } from '../../functions/workflow/step.ts';
-import { ACCOUNT, CREDENTIALS } from '../../infra/lab/local/s3/server.ts';
+import { CREDENTIALS, LOCAL_AWS_ACCOUNT } from '../../infra/lab/local/s3/server.ts';
 import { type Metric, metricsIn } from './emf.ts';
 import { BUCKET, startTestS3, type TestS3Options } from './s3.ts';
 
@@ -13,7 +13,7 @@ export const SETTINGS: Readonly<Record<keyof Omit<Settings, Optional>, string>> 
   PLATFORM_REVISION: '2026-09-01',
   SECRET_PREFIX: 'exports-test',
   BUCKET,
-  BUCKET_OWNER: ACCOUNT,
+  BUCKET_OWNER: LOCAL_AWS_ACCOUNT,
   MAX_DOWNLOAD_BYTES: '1000000',
   MAX_CURATE_BYTES: '1000000',
   PROGRAM: 'npm run export --',

@@ -1,7 +1,7 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import type { SandboxOptions } from '../../infra/lab/sandbox/settings.ts';
+import type { SandboxOptions } from '../../infra/lab/sandbox/sandbox-options.ts';
 import { CONFIG, createCheckout } from './checkout.ts';
 import { type CommandEnd, runCommand, startCommand } from './cli.ts';
 import { type CommandRun, startCommandRun } from './command-run.ts';

@@ -1,6 +1,7 @@
 import { DAY_STATES } from '../../functions/days/judge.ts';
 import { addDays, daysOf } from '../../functions/workflow/request/dates.ts';
-import type { MissingDays, UnfinishedRun } from '../../infra/operate/days/days.ts';
+import type { MissingDays } from '../../infra/operate/days/missing-days.ts';
+import type { UnfinishedRun } from '../../infra/operate/days/open-runs.ts';
 import type { PageContents, PageDay, PageExport } from '../../infra/operate/days/page-contents.ts';
 
 /** Contents of a page with these exports. */

@@ -8,7 +8,7 @@ import type { HistoryEvent } from '../../infra/lab/local/step-functions/history.
 import type { Call, Endpoint } from '../../infra/lab/sandbox/exchange.ts';
 import { type Fault, parseFault } from '../../infra/lab/sandbox/faults.ts';
 import type { ReportInMemory } from '../../infra/lab/sandbox/reporting/report-memory.ts';
-import type { SandboxOptions } from '../../infra/lab/sandbox/settings.ts';
+import type { SandboxOptions } from '../../infra/lab/sandbox/sandbox-options.ts';
 import type { JsonCall, S3Call, Fault as ServiceFault } from './faulty-services.ts';
 import { type DocumentName, expectToMatchSchema } from './schemas.ts';
 import { expectNoSecretIn, expectNoSecretWritten } from './secrecy.ts';

@@ -2,7 +2,7 @@ import type { S3ClientConfig } from '@aws-sdk/client-s3';
 import { onTestFinished } from 'vitest';
 import { createS3Client } from '../../functions/aws/s3.ts';
 import type { Destination } from '../../functions/copy/upload.ts';
-import { ACCOUNT } from '../../infra/lab/local/s3/server.ts';
+import { LOCAL_AWS_ACCOUNT } from '../../infra/lab/local/s3/server.ts';
 import { type Answer, listen } from './listen.ts';
 import { s3ConfigOf } from './s3.ts';
 
@@ -18,7 +18,7 @@ export async function startS3Answers(answer: Answer, config: S3ClientConfig = {}
     s3,
     bucket: 'exports',
     key: 'report.json',
-    expectedBucketOwner: ACCOUNT,
+    expectedBucketOwner: LOCAL_AWS_ACCOUNT,
     maxBytes: 1_000,
   };
   return { server, to };

@@ -5,8 +5,8 @@ import { safeAgent } from '../../functions/platform/safe-agent.ts';
 import type { PlatformAccess } from '../../functions/token/call-platform.ts';
 import type { StoredObject } from '../../functions/workflow/state-parts.ts';
 import type { ReportWindow } from '../../functions/workflow/states.ts';
-import { startSandbox } from '../../infra/lab/sandbox/sandbox.ts';
-import type { SandboxOptions } from '../../infra/lab/sandbox/settings.ts';
+import type { SandboxOptions } from '../../infra/lab/sandbox/sandbox-options.ts';
+import { startSandbox } from '../../infra/lab/sandbox/start-sandbox.ts';
 import { NORMALIZED_REPORT } from './requests.ts';
 
 export interface Line {

@@ -8,11 +8,11 @@ import { scaledClock } from '../../infra/lab/local/clock.ts';
 import type { EventBus } from '../../infra/lab/local/events.ts';
 import type { FunctionSpec } from '../../infra/lab/local/lambda/lambda.ts';
 import { TaskError } from '../../infra/lab/local/lambda/task-error.ts';
-import { type LocalRun, type SettingTexts, startLocal } from '../../infra/lab/local/run.ts';
+import { type LocalRun, type SettingTexts, startLocal } from '../../infra/lab/local/local-run.ts';
 import type { ExecutionResult, HistoryEvent } from '../../infra/lab/local/step-functions/history.ts';
 import type { Execution } from '../../infra/lab/local/step-functions/step-functions.ts';
-import { type Sandbox, startSandbox } from '../../infra/lab/sandbox/sandbox.ts';
-import type { SandboxOptions } from '../../infra/lab/sandbox/settings.ts';
+import type { SandboxOptions } from '../../infra/lab/sandbox/sandbox-options.ts';
+import { type Sandbox, startSandbox } from '../../infra/lab/sandbox/start-sandbox.ts';
 import { type Faulty, type JsonCall, type S3Call, startJsonProxy, startS3Proxy } from './faulty-services.ts';
 
 const FAST_TIMERS = fileURLToPath(new URL('./fast-timers.ts', import.meta.url));

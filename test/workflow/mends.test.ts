@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { MissingDays } from '../../infra/operate/days/days.ts';
+import type { MissingDays } from '../../infra/operate/days/missing-days.ts';
 import { callsTo } from '../support/journal.ts';
 import {
   BOTH_WEEKS,

@@ -1,8 +1,8 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { AdvertiserGaps } from '../../infra/operate/days/advertisers.ts';
-import type { MissingDays } from '../../infra/operate/days/days.ts';
+import type { AdvertiserGaps } from '../../infra/operate/days/advertiser-gaps.ts';
+import type { MissingDays } from '../../infra/operate/days/missing-days.ts';
 import { writeParquet } from '../support/ledger-rows.ts';
 import {
   BOTH_WEEKS,

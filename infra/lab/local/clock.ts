@@ -29,7 +29,9 @@ function timeAt(anchor: ClockAnchor): number {
   return Math.floor(Math.min(scaled, slowTime(anchor, now)));
 }
 
-/** What a clock that catches up shows at most: the machine's time, or the time at speed 1 if it began later. */
+/**
+ * What a clock that catches up shows at most: the machine's time, or the time at speed 1 if it began later.
+ */
 function slowTime({ real, start, catchesUp = false }: ClockAnchor, now: number): number {
   return catchesUp ? now + Math.max(start - real, 0) : Number.POSITIVE_INFINITY;
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { appendFile } from 'node:fs/promises';
-import { ACCOUNT, REGION } from './s3/server.ts';
+import { LOCAL_AWS_ACCOUNT, LOCAL_REGION } from './s3/server.ts';
 
 interface Entry {
   readonly Source: string;
@@ -35,8 +35,8 @@ function toEvent({ Source, DetailType, Detail }: Entry, now: number) {
     id: randomUUID(),
     'detail-type': DetailType,
     source: Source,
-    account: ACCOUNT,
-    region: REGION,
+    account: LOCAL_AWS_ACCOUNT,
+    region: LOCAL_REGION,
     // EventBridge writes whole seconds.
     time: new Date(now).toISOString().replace(/\.\d+Z$/, 'Z'),
     resources: [],

@@ -1,6 +1,6 @@
 import { type Call, refusal } from './exchange.ts';
 import { type Advertiser, createAdvertisers, type Grant, type PlatformState } from './platform-state.ts';
-import { EXAMPLE_REVISION } from './settings.ts';
+import { EXAMPLE_REVISION } from './sandbox-options.ts';
 
 /** X-API-Key answers 401 from this moment on (contract 9.6). */
 const API_KEY_SUNSET = Date.parse('2027-01-01T00:00:00Z');

@@ -36,7 +36,7 @@ export type Answer = {
   pieces?: AsyncIterable<Buffer> | Iterable<Buffer>;
 };
 
-export function json(status: number, body: unknown, headers: Record<string, string> = {}): Answer {
+export function jsonAnswer(status: number, body: unknown, headers: Record<string, string> = {}): Answer {
   return { status, headers: { 'content-type': 'application/json', ...headers }, json: body };
 }
 
@@ -47,16 +47,17 @@ export class Refusal extends Error {
 
   constructor(status: number, body: unknown, headers?: Record<string, string>) {
     super(`The sandbox answers ${status}`);
-    this.answer = json(status, body, headers);
+    this.answer = jsonAnswer(status, body, headers);
   }
 }
 
-/** The types of errors that the contract names (7.2), and two more. */
-const TYPES: Readonly<Record<number, string>> = {
+/** The types of errors that the contract names (7.2), and some more. */
+const ERROR_TYPES: Readonly<Record<number, string>> = {
   400: 'validation',
   401: 'token_invalid',
   403: 'insufficient_scope',
   404: 'not_found',
+  413: 'too_large',
   422: 'validation',
   429: 'rate_limited',
 };
@@ -68,7 +69,7 @@ export function refusal(
   { headers, detail }: { headers?: Record<string, string>; detail?: unknown } = {},
 ): Refusal {
   const request_id = `req_${randomUUID()}`;
-  const type = TYPES[status] ?? 'internal_error';
+  const type = ERROR_TYPES[status] ?? 'internal_error';
   const doc_url = `https://docs.example.com/errors#${type}`;
   return new Refusal(status, { error: { type, message, status, request_id, detail, doc_url } }, headers);
 }

@@ -3,9 +3,9 @@ import { isObject, parseJson } from '../../../functions/workflow/json.ts';
 import { nameFaults, wordIssue } from '../../../functions/workflow/request/issues.ts';
 import { type Answer, ENDPOINTS, type Endpoint, refusal } from './exchange.ts';
 
-const text = (form: RegExp, fault: string) => z.string().regex(form, fault);
-const wholeNumber = text(/^\d+$/, 'must be a whole number').transform(Number).exactOptional();
-const ordinal = text(/^[1-9]\d*$/, 'must be a whole number from 1').transform(Number);
+const textLike = (form: RegExp, fault: string) => z.string().regex(form, fault);
+const optionalNumber = textLike(/^\d+$/, 'must be a whole number').transform(Number).exactOptional();
+const ordinal = textLike(/^[1-9]\d*$/, 'must be a whole number from 1').transform(Number);
 const flag = z.literal(true, 'takes no value').exactOptional();
 const oneOf = <Name extends string>(...names: Name[]) =>
   z.enum(names, `must be one of ${names.join(', ')}`).exactOptional();
@@ -25,8 +25,8 @@ const Words = z.strictObject({
     )
     .exactOptional(),
 
-  status: wholeNumber,
-  retry_after: text(/^(date:)?\d+$/, 'must be seconds, or date: and seconds').exactOptional(),
+  status: optionalNumber,
+  retry_after: textLike(/^(date:)?\d+$/, 'must be seconds, or date: and seconds').exactOptional(),
   header: z.record(z.string().toLowerCase(), z.string()).exactOptional(),
   body: z.string().exactOptional(),
   /** By dotted path, such as `error.status`. */
@@ -37,19 +37,19 @@ const Words = z.strictObject({
   revoke: flag,
   hang: flag,
   /** Milliseconds of real time, whatever the sandbox's clock says. */
-  trickle: wholeNumber,
+  trickle: optionalNumber,
   reset: oneOf('before', 'after'),
 
   // Only of lists:
   /** The most items of a page. */
   page: ordinal.exactOptional(),
   /** The status that refuses a page without items. */
-  beyond: wholeNumber,
+  beyond: optionalNumber,
 
   // Only on the storage host:
-  reset_after: wholeNumber,
-  cut_after: wholeNumber,
-  stall_after: wholeNumber,
+  reset_after: optionalNumber,
+  cut_after: optionalNumber,
+  stall_after: optionalNumber,
   framing: oneOf('length', 'chunked', 'close'),
   etag: oneOf('weak', 'none'),
   changed: flag,

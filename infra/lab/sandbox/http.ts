@@ -52,10 +52,10 @@ export async function sendAnswer(
   else if (limit === cut_after) response.socket?.end();
 }
 
-type Pieces = NonNullable<Answer['pieces']>;
+type BodyPieces = NonNullable<Answer['pieces']>;
 
 /** The pieces up to the limit. Counts them in the journal. */
-async function* upTo(limit: number, source: Pieces, call: Call): AsyncGenerator<Buffer> {
+async function* upTo(limit: number, source: BodyPieces, call: Call): AsyncGenerator<Buffer> {
   for await (const piece of source) {
     const part = piece.subarray(0, limit - call.bytes);
     call.bytes += part.length;
@@ -64,7 +64,7 @@ async function* upTo(limit: number, source: Pieces, call: Call): AsyncGenerator<
   }
 }
 
-async function* byteByByte(source: Pieces, milliseconds: number): AsyncGenerator<Buffer> {
+async function* byteByByte(source: BodyPieces, milliseconds: number): AsyncGenerator<Buffer> {
   for await (const piece of source)
     for (const byte of piece) {
       yield Buffer.of(byte);

@@ -1,8 +1,11 @@
 import * as z from 'zod/mini';
 import { grantedAdvertisers } from './authenticate.ts';
 import { campaignName, idPrefix } from './entities.ts';
-import { type Answer, type Call, json, readAs } from './exchange.ts';
+import { type Answer, type Call, jsonAnswer, readAs } from './exchange.ts';
 import type { Advertiser, Grant, PlatformState } from './platform-state.ts';
+
+/** The areas of contract 1 that have a list (contract 4.6), which is also the path of its endpoint. */
+export const LIST_NAMES = ['advertisers', 'campaigns', 'audiences', 'creatives', 'impression_tracking'];
 
 /** Contract 8. */
 const Page = z.object({
@@ -16,7 +19,7 @@ const COUNT = 57;
 const SPACING_MS = 60_000;
 
 /** A page by limit and offset, newest first (contract 4.6 and 8). Made on request, to save memory. */
-export function listPage(state: PlatformState, { path, query }: Call, grant: Grant): Answer {
+export function listEndpoint(state: PlatformState, { path, query }: Call, grant: Grant): Answer {
   const list = path.slice(1);
   const { limit, offset } = readAs(Page, Object.fromEntries(new URLSearchParams(query)));
   const granted = grantedAdvertisers(state, grant);
@@ -27,7 +30,7 @@ export function listPage(state: PlatformState, { path, query }: Call, grant: Gra
     const createdAt = state.startedAt - (count - index) * SPACING_MS;
     return ofAdvertisers ? granted[index] : createItem(list, index, granted, createdAt);
   });
-  return json(200, { data });
+  return jsonAnswer(200, { data });
 }
 
 /** The items go to the advertisers in turn. */

@@ -1,6 +1,6 @@
 import type { Call } from './exchange.ts';
 import type { ReportRequest } from './reporting/report-request.ts';
-import type { Credential, SandboxOptions } from './settings.ts';
+import type { Credential, SandboxOptions } from './sandbox-options.ts';
 
 export type Advertiser = { id: string; name: string; created_at: string };
 
@@ -32,8 +32,16 @@ export interface PlatformState {
   readonly advertisers: readonly Advertiser[];
   readonly accessTokens: AccessTokens;
   readonly reports: Reports;
+  /** Absent for a host whose memory is large. */
+  readonly limits?: HostLimits;
   /** Absent if the host forgets which codes were used. It then has no consent page. */
   readonly consents?: Consents;
+}
+
+/** What fits into the memory of a host. A request for more is refused. */
+export interface HostLimits {
+  /** Of the file of a report. */
+  readonly reportBytes: number;
 }
 
 export interface AccessTokens {
@@ -46,7 +54,9 @@ export interface AccessTokens {
 export interface Reports {
   create(report: Pick<Report, 'account' | 'request'>): Promise<Report>;
   find(id: string): Promise<Report | undefined>;
-  /** The time of the GET of the same report before this one; undefined if there was none, or it is forgotten. */
+  /**
+   * The time of the GET of the same report before this one; undefined if there was none, or it is forgotten.
+   */
   previousPoll(call: Call): number | undefined;
   /** Makes another pre-signed URL of the report's file each time. */
   createDownloadUrl(report: Report): Promise<string>;

@@ -1,9 +1,10 @@
+import { createCredential } from './credentials.ts';
 import type { Call } from './exchange.ts';
 import { createFaultList } from './faults.ts';
 import { createTokenMemory } from './oauth/token-memory.ts';
 import { type Consents, createAdvertisers, type PlatformState } from './platform-state.ts';
 import { createReportMemory } from './reporting/report-memory.ts';
-import { type Credential, createCredential, EXAMPLE_ADVERTISERS, type SandboxOptions } from './settings.ts';
+import { type Credential, EXAMPLE_ADVERTISERS, type SandboxOptions } from './sandbox-options.ts';
 
 /** Everything that the server of this machine keeps from one request to the next. */
 export type SandboxState = ReturnType<typeof createState>;

@@ -3,30 +3,16 @@ import { metricsOf } from '../../../functions/tables/sums.ts';
 import { addDays, dateIn, earliest, latestDate } from '../../../functions/workflow/request/dates.ts';
 import { findMetric } from '../../../functions/workflow/request/dictionary.ts';
 import type { AskedDays } from '../days/days-to-look-at.ts';
-import { type ExportPlace, findExports } from '../days/exports.ts';
+import { type ExportPlace, findExports } from '../days/find-exports.ts';
 import type { ReadableBucket } from '../place/bucket.ts';
 import { UsageError } from '../place/errors.ts';
-import { findSchema } from '../place/tables.ts';
+import { requireSchema } from './checked-table.ts';
 import { compareMart } from './compare-mart.ts';
-import { type Mart, type MartResult, readMart } from './mart.ts';
+import { Guess } from './guess-kind.ts';
+import { type Mart, type MartResult, readMart } from './read-mart.ts';
 import { readTableDays } from './table-days.ts';
 
 const Range = { start_date: z.string(), end_date: z.string() };
-
-const Guess = z.union([
-  z.object({ kind: z.literal('factor'), factor: z.number() }),
-  z.object({ kind: z.literal('shifted_day'), from: z.string() }),
-  z.object({ kind: z.literal('missing_account'), account: z.string() }),
-  z.object({
-    kind: z.literal('earlier_report'),
-    reports: z.readonly(
-      z.array(z.object({ account: z.string(), report_id: z.string(), report_created_at: z.string() })),
-    ),
-  }),
-  z.object({ kind: z.literal('several_currencies'), accounts: z.readonly(z.array(z.string())) }),
-  z.object({ kind: z.literal('more_accounts'), accounts: z.readonly(z.array(z.string())) }),
-  z.object({ kind: z.literal('missing_day') }),
-]);
 
 /** The document that `check --sql --json` prints. */
 export const MartCheck = z.object({
@@ -86,11 +72,9 @@ export async function checkMart(
   bucket: ReadableBucket,
   now: Date,
 ): Promise<MartCheck> {
-  const { local, from, to } = options;
+  const { from, to } = options;
   const known = await findExports(name, options, bucket, now);
-  const [table] = known.flatMap((entry) => (entry.table?.kind === 'report' ? [entry.table.table] : []));
-  const schema = table && (await findSchema(table, local ? known : undefined));
-  if (!schema) throw new UsageError([`${name} is no report that has a table`]);
+  const schema = await requireSchema(name, known, options);
   if (account !== undefined && !known.some(({ request }) => request.account === account))
     throw new UsageError([`there is no export ${account}/${name}`]);
   const additive = metricsOf(schema.columns).filter(
@@ -123,7 +107,7 @@ export async function checkMart(
   const { metrics: ofMart, left_out } = mart;
   return {
     version: '1',
-    outcome: outcomeOf(isDifferent, agree),
+    outcome: martOutcome(isDifferent, agree),
     name,
     ...(account !== undefined && { account }),
     metrics: ofMart,
@@ -133,7 +117,7 @@ export async function checkMart(
   };
 }
 
-function outcomeOf(isDifferent: boolean, agree: number): MartCheck['outcome'] {
+function martOutcome(isDifferent: boolean, agree: number): MartCheck['outcome'] {
   if (isDifferent) return 'differs';
   return agree === 0 ? 'nothing_compared' : 'ok';
 }

@@ -6,19 +6,17 @@ import type { MonthEntries } from '../../../functions/tables/month-entries.ts';
 import type { Sums } from '../../../functions/tables/report.ts';
 import { addDays, type DateRange, latestDate } from '../../../functions/workflow/request/dates.ts';
 import { monthKey } from '../../../functions/workflow/table.ts';
-import { type JudgedRange, judgeExport } from '../days/days.ts';
 import type { AskedDays } from '../days/days-to-look-at.ts';
-import { type ExportPlace, findExports } from '../days/exports.ts';
+import { type ExportPlace, findExports } from '../days/find-exports.ts';
+import { type JudgedRange, judgeExport } from '../days/judge-export.ts';
 import { openLedger } from '../days/ledger-days.ts';
 import { exportDaysCommand, rebuildCommand } from '../days/next-command.ts';
 import type { RecordedExport } from '../days/read-export.ts';
 import type { ReadableBucket } from '../place/bucket.ts';
-import { UsageError } from '../place/errors.ts';
-import { findSchema } from '../place/tables.ts';
+import { type CheckedTable, requireSchema } from './checked-table.ts';
 import { readStatements } from './read-statements.ts';
 import { compareSources, type Difference, type Statement } from './sources.ts';
 import { sumMonth } from './table-month.ts';
-import type { CheckWork } from './work.ts';
 
 export type CheckedExport = Awaited<ReturnType<typeof checkExport>>;
 
@@ -32,14 +30,12 @@ type Asked = ExportPlace & AskedDays;
  */
 export async function checkExports(name: string, asked: Asked, bucket: ReadableBucket, now: Date) {
   const exports = await findExports(name, asked, bucket, now, asked);
-  const [table] = exports.flatMap((entry) => (entry.table?.kind === 'report' ? [entry.table.table] : []));
-  const schema = table && (await findSchema(table, asked.local ? exports : undefined));
-  if (!schema) throw new UsageError([`${name} is no report that has a table`]);
+  const schema = await requireSchema(name, exports, asked);
   const check = (entry: RecordedExport) => checkExport({ entry, schema, bucket }, asked, now);
   return pMap(exports, check, { concurrency: 1 });
 }
 
-async function checkExport(checking: Omit<CheckWork, 'database' | 'folder'>, asked: Asked, now: Date) {
+async function checkExport(checking: Omit<CheckedTable, 'database' | 'folder'>, asked: Asked, now: Date) {
   const { entry, schema, bucket } = checking;
   const { account, name } = entry.request;
   const judged = await judgeExport(bucket, entry);
@@ -51,8 +47,8 @@ async function checkExport(checking: Omit<CheckWork, 'database' | 'folder'>, ask
   const { readable, unreadable, sums } = await sumMonths(work, judged.months);
   const { statements, checked } = await readStatements(work, readable, sums, judged);
   const compared = compareSources([...statements, ...stateBehind(judged)]);
-  const differences = compared.differences.toSorted((one, other) =>
-    one.start_date.localeCompare(other.start_date),
+  const differences = compared.differences.toSorted((first, second) =>
+    first.start_date.localeCompare(second.start_date),
   );
   return {
     account,
@@ -70,7 +66,7 @@ async function checkExport(checking: Omit<CheckWork, 'database' | 'folder'>, ask
   };
 }
 
-async function sumMonths(work: CheckWork, months: readonly MonthEntries[]) {
+async function sumMonths(work: CheckedTable, months: readonly MonthEntries[]) {
   const summed = await pMap(months, (month) => sumMonth(work, month), { concurrency: 1 });
   return {
     readable: months.filter((_, at) => summed[at] !== undefined),
@@ -85,11 +81,11 @@ function stateBehind({ days, without_file }: JudgedRange): Statement[] {
     if (state !== 'behind') return [];
     const values = { manifest: 'delivered', table: null };
     const mend = without_file.has(day) ? 'run' : 'rebuild';
-    return [{ ...rangeOf(day), metric: 'report', values, days: [day], mend }];
+    return [{ ...oneDay(day), metric: 'report', values, days: [day], mend }];
   });
 }
 
-function rangeOf(day: string): DateRange {
+function oneDay(day: string): DateRange {
   return { start_date: day, end_date: addDays(day, 1) };
 }
 

@@ -6,10 +6,10 @@ import {
   groupDays,
   latestDate,
 } from '../../../functions/workflow/request/dates.ts';
-import { countDecimals, formatAmount } from './amounts.ts';
+import { countDecimals, formatAmount } from './exact-amounts.ts';
 import { type DayDifference, type Guess, guessKind, guessShifts } from './guess-kind.ts';
-import type { Mart, MartDay } from './mart.ts';
-import type { AccountDays, Sums, TableDay } from './table-days.ts';
+import type { Mart, MartDay } from './read-mart.ts';
+import type { AccountDays, ExactSums, TableDay } from './table-days.ts';
 
 export interface MartQuestion {
   readonly mart: Mart;
@@ -62,7 +62,9 @@ export interface MartComparison extends DateRange {
   readonly unknown_accounts: readonly string[];
 }
 
-/** What is compared with the same rows of the mart: an account, or all of them if the mart has no accounts. */
+/**
+ * What is compared with the same rows of the mart: an account, or all of them if the mart has no accounts.
+ */
 interface Unit {
   readonly account: string | undefined;
   readonly members: readonly AccountDays[];
@@ -77,7 +79,7 @@ export function compareMart(question: MartQuestion): MartComparison {
   const units = mart.hasAccounts
     ? compared.map((member) => createUnit(member.account, [member], mart.days))
     : [createUnit(undefined, compared, mart.days)];
-  const range = rangeOf(question, compared);
+  const range = comparedRange(question, compared);
   const days = daysOf(range);
   const open = new OpenDays();
   const rounded = roundedMetrics(question, compared);
@@ -86,7 +88,7 @@ export function compareMart(question: MartQuestion): MartComparison {
   for (const unit of units) {
     const comparison = compareUnit(unit, days, { ...question, rounded }, open);
     agree += comparison.agree;
-    different.push(...explain(comparison.differing, unit, question));
+    different.push(...explainDays(comparison.differing, unit, question));
     if (question.to === undefined) addNewer(open, unit, range.end_date);
   }
   const known = new Set(accounts.map((entry) => entry.account));
@@ -94,7 +96,7 @@ export function compareMart(question: MartQuestion): MartComparison {
   return {
     ...range,
     agree,
-    different: different.toSorted((one, other) => compareTexts(one.date, other.date)),
+    different: different.toSorted((first, second) => compareTexts(first.date, second.date)),
     not_compared: open.toRanges(),
     unknown_accounts: [...new Set(names.filter((name) => !known.has(name)))].sort(),
   };
@@ -146,7 +148,7 @@ function createUnit(
 }
 
 /** Ends after the newest day that the table shows, unless somebody asks for other days. */
-function rangeOf({ from, to }: MartQuestion, accounts: readonly AccountDays[]): DateRange {
+function comparedRange({ from, to }: MartQuestion, accounts: readonly AccountDays[]): DateRange {
   const shown = accounts.flatMap(({ days }) => [...days].flatMap(([date, day]) => (day.shown ? [date] : [])));
   const newest = latestDate(shown);
   const end = to ?? (newest === undefined ? from : addDays(newest, 1));
@@ -208,7 +210,7 @@ class OpenDays {
       const dates = [...new Set(group.map(({ date }) => date))].sort();
       return groupDays(dates).map((range) => ({ account, state, ...range }));
     });
-    return ranges.toSorted((one, other) => compareTexts(one.start_date, other.start_date));
+    return ranges.toSorted((first, second) => compareTexts(first.start_date, second.start_date));
   }
 }
 
@@ -228,7 +230,10 @@ function compareDay(unit: Unit, date: string, question: RoundedQuestion): DayDif
 }
 
 /** The sums that the table shows of a day, of some accounts together. */
-function tableSums(members: readonly { readonly days: ReadonlyMap<string, TableDay> }[], date: string): Sums {
+function tableSums(
+  members: readonly { readonly days: ReadonlyMap<string, TableDay> }[],
+  date: string,
+): ExactSums {
   const sums = new Map<string, bigint>();
   for (const { days } of members)
     for (const [metric, value] of days.get(date)?.shown ?? [])
@@ -236,7 +241,7 @@ function tableSums(members: readonly { readonly days: ReadonlyMap<string, TableD
   return sums;
 }
 
-function explain(
+function explainDays(
   differing: readonly DayDifference[],
   unit: Unit,
   { mart, accounts, currencies }: MartQuestion,
@@ -273,7 +278,7 @@ function describeValue({ rows, table }: DayDifference, metric: string): Differen
   };
 }
 
-function compareTexts(one: string, other: string): number {
-  if (one === other) return 0;
-  return one < other ? -1 : 1;
+function compareTexts(first: string, second: string): number {
+  if (first === second) return 0;
+  return first < second ? -1 : 1;
 }

@@ -1,35 +1,42 @@
+import * as z from 'zod/mini';
 import { addDays } from '../../../functions/workflow/request/dates.ts';
 import { findMetric } from '../../../functions/workflow/request/dictionary.ts';
-import type { MartDay } from './mart.ts';
-import type { AccountDays, ShownVersion, Sums } from './table-days.ts';
+import type { MartDay } from './read-mart.ts';
+import type { AccountDays, ExactSums, ShownVersion } from './table-days.ts';
 
-/** The kind of an error that the numbers of a day say. */
-export type Guess =
+const EarlierReport = z.object({
+  account: z.string(),
+  report_id: z.string(),
+  report_created_at: z.string(),
+});
+type EarlierReport = Readonly<z.infer<typeof EarlierReport>>;
+
+/**
+ * The kind of an error that the numbers of a day say. The document of `check --sql --json` has it, and
+ * {@link guessKind} finds it.
+ */
+export const Guess = z.union([
   /** A whole multiple of the table, as after a join that meets each row several times. */
-  | { readonly kind: 'factor'; readonly factor: number }
+  z.object({ kind: z.literal('factor'), factor: z.number() }),
   /** The values of another day, as of another time zone. `from` is that day. */
-  | { readonly kind: 'shifted_day'; readonly from: string }
-  | { readonly kind: 'missing_account'; readonly account: string }
+  z.object({ kind: z.literal('shifted_day'), from: z.string() }),
+  z.object({ kind: z.literal('missing_account'), account: z.string() }),
   /** What the day showed before it was restated. One report for each account that shows another one now. */
-  | { readonly kind: 'earlier_report'; readonly reports: readonly EarlierReport[] }
+  z.object({ kind: z.literal('earlier_report'), reports: z.readonly(z.array(EarlierReport)) }),
   /** Amounts of several currencies, added up. */
-  | { readonly kind: 'several_currencies'; readonly accounts: readonly string[] }
+  z.object({ kind: z.literal('several_currencies'), accounts: z.readonly(z.array(z.string())) }),
   /** Rows of other accounts too. */
-  | { readonly kind: 'more_accounts'; readonly accounts: readonly string[] }
-  | { readonly kind: 'missing_day' };
-
-export interface EarlierReport {
-  readonly account: string;
-  readonly report_id: string;
-  readonly report_created_at: string;
-}
+  z.object({ kind: z.literal('more_accounts'), accounts: z.readonly(z.array(z.string())) }),
+  z.object({ kind: z.literal('missing_day') }),
+]);
+export type Guess = z.infer<typeof Guess>;
 
 /** A day whose sums differ. */
 export interface DayDifference {
   readonly date: string;
   /** Undefined if the mart has no row of the day. */
   readonly rows: MartDay | undefined;
-  readonly table: Sums;
+  readonly table: ExactSums;
   /** Those that differ. */
   readonly metrics: readonly string[];
   /** The mart's value of a metric is this one, as far as it is rounded and the tolerance goes. */
@@ -49,7 +56,7 @@ export interface GuessContext {
   readonly hasRows: boolean;
   readonly currencies: Readonly<Record<string, string>>;
   /** What the table shows of the members on a day. */
-  sumsOn(date: string): Sums;
+  sumsOn(date: string): ExactSums;
 }
 
 const MAX_FACTOR = 10;
@@ -58,8 +65,8 @@ const MAX_FACTOR = 10;
 const MIN_SHIFTED_DAYS = 2;
 
 /**
- * Guesses the kind of error of a day. One guess has to explain every metric of the day; a factor, every metric
- * that differs.
+ * Guesses the kind of error of a day. One guess has to explain every metric of the day; a factor, every
+ * metric that differs.
  *
  * @param shift see {@link guessShifts}
  */
@@ -91,11 +98,11 @@ export function guessShifts(
     });
     return new Map<string, Guess>(shifted);
   });
-  const [largest] = shifts.toSorted((one, other) => other.size - one.size);
+  const [largest] = shifts.toSorted((first, second) => second.size - first.size);
   return largest && largest.size >= MIN_SHIFTED_DAYS ? largest : new Map();
 }
 
-function isAll(day: DayDifference, { metrics }: GuessContext, sums: Sums): boolean {
+function isAll(day: DayDifference, { metrics }: GuessContext, sums: ExactSums): boolean {
   return metrics.every((metric) => day.agrees(metric, sums.get(metric) ?? 0n));
 }
 
@@ -128,7 +135,7 @@ function guessEarlierReport(day: DayDifference, context: GuessContext): Guess | 
     return { account, versions: days.get(day.date)?.versions ?? [] };
   });
   const times = new Set(histories.flatMap(({ versions }) => versions.map(({ shown_at }) => shown_at)));
-  const newestFirst = [...times].sort((one, other) => other - one);
+  const newestFirst = [...times].sort((first, second) => second - first);
   for (const time of newestFirst) {
     const then = histories.map(({ account, versions }) => {
       const version = versions.findLast(({ shown_at }) => shown_at <= time);
@@ -151,7 +158,7 @@ function toEarlier(account: string, { report_id, report_created_at }: ShownVersi
 /** The mart's rows may be those of another account too, or of all. */
 function guessMoreAccounts(day: DayDifference, context: GuessContext): Guess | undefined {
   const { members, others, currencies } = context;
-  const additions = [...others.map((other) => [other]), others];
+  const additions = [...others.map((account) => [account]), others];
   for (const addition of additions) {
     if (addition.length === 0) continue;
     const more = addition.map(({ days }) => days.get(day.date)?.shown ?? new Map<string, bigint>());
@@ -164,12 +171,12 @@ function guessMoreAccounts(day: DayDifference, context: GuessContext): Guess | u
   return undefined;
 }
 
-function add(one: Sums, other: Sums): Sums {
-  const sums = new Map(one);
-  for (const [metric, value] of other) sums.set(metric, (sums.get(metric) ?? 0n) + value);
+function add(first: ExactSums, second: ExactSums): ExactSums {
+  const sums = new Map(first);
+  for (const [metric, value] of second) sums.set(metric, (sums.get(metric) ?? 0n) + value);
   return sums;
 }
 
-function subtract(one: Sums, other: Sums): Sums {
-  return new Map([...one].map(([metric, value]) => [metric, value - (other.get(metric) ?? 0n)]));
+function subtract(whole: ExactSums, part: ExactSums): ExactSums {
+  return new Map([...whole].map(([metric, value]) => [metric, value - (part.get(metric) ?? 0n)]));
 }

@@ -8,10 +8,10 @@ import { metricsOf } from '../../../functions/tables/sums.ts';
 import { addDays, type DateRange } from '../../../functions/workflow/request/dates.ts';
 import type { ReportRequest } from '../../../functions/workflow/request/request.ts';
 import { compareReports, type ReportVersion, type ShownDay } from '../../../functions/workflow/shown-days.ts';
-import { newest, RECONCILIATION } from '../../stack/catalog/ledger.ts';
-import { type FileFacts, readReportFile } from './report-file.ts';
+import { newest, RECONCILIATION } from '../../stack/catalog/ledger-sql.ts';
+import { type CheckedTable, roundSum, toRoundedSums } from './checked-table.ts';
+import { type FileFacts, readReportFile } from './read-report-file.ts';
 import type { Statement } from './sources.ts';
-import { type CheckWork, roundSum, toSums } from './work.ts';
 
 /** What is known of the days, besides their files. */
 interface Knowledge {
@@ -31,7 +31,7 @@ interface Knowledge {
  * @returns `checked`: the days whose file could be read
  */
 export async function readStatements(
-  work: CheckWork,
+  work: CheckedTable,
   months: readonly MonthEntries[],
   sums: ReadonlyMap<string, Sums>,
   range: DateRange,
@@ -77,7 +77,7 @@ function stateFile(
   { total }: FileFacts,
   days: readonly string[],
 ): Statement[] {
-  const inManifest = Object.entries({ checksum: manifest.checksum.value, ...toSums(manifest) });
+  const inManifest = Object.entries({ checksum: manifest.checksum.value, ...toRoundedSums(manifest) });
   return inManifest.map(([metric, value]) => {
     const inFile = total[metric];
     const values = { manifest: value, ...(inFile !== undefined && { file: inFile }) };
@@ -109,7 +109,7 @@ function stateDay(
   });
 }
 
-async function readKnowledge(work: CheckWork, table: ReadonlyMap<string, Sums>): Promise<Knowledge> {
+async function readKnowledge(work: CheckedTable, table: ReadonlyMap<string, Sums>): Promise<Knowledge> {
   const keyOf = (day: unknown, report_id: unknown, time: unknown) => JSON.stringify([day, report_id, time]);
   const facts = Map.groupBy(
     await work.database.query(`SELECT *, epoch_ms("report_created_at") AS "at" FROM (${newest()})`),
@@ -121,14 +121,16 @@ async function readKnowledge(work: CheckWork, table: ReadonlyMap<string, Sums>):
     table,
     ledgerOf(day, { report_id, created_at }) {
       const ofReport = facts.get(keyOf(day, report_id, Date.parse(created_at))) ?? [];
-      return toSums({ sums: Object.fromEntries(ofReport.map(({ metric, value }) => [metric, value])) });
+      return toRoundedSums({
+        sums: Object.fromEntries(ofReport.map(({ metric, value }) => [metric, value])),
+      });
     },
     totalOf: (day, metric) => totals.get(`${day} ${metric}`),
   };
 }
 
 /** Reads the platform's totals that differ from the rows by more than the request tolerates. */
-async function readTotals({ entry, database }: CheckWork): Promise<ReadonlyMap<string, string>> {
+async function readTotals({ entry, database }: CheckedTable): Promise<ReadonlyMap<string, string>> {
   const sums = `coalesce(COLUMNS('rows_sum|platform_total|difference'), 0)::DOUBLE`;
   const compared = await database.query(`SELECT "date", "metric", ${sums} FROM (${RECONCILIATION})`);
   const { reconcile_tolerance } = entry.request as ReportRequest;

@@ -8,16 +8,16 @@ import type { Row } from '../../../functions/tables/database.ts';
 import { literal } from '../../../functions/tables/sql.ts';
 import { windowOf } from '../../../functions/workflow/keys.ts';
 import { earliest } from '../../../functions/workflow/request/dates.ts';
-import { HISTORY } from '../../stack/catalog/ledger.ts';
-import { judgeExport } from '../days/days.ts';
-import { PARALLEL } from '../days/exports.ts';
+import { HISTORY } from '../../stack/catalog/ledger-sql.ts';
+import { PARALLEL_EXPORTS } from '../days/find-exports.ts';
+import { judgeExport } from '../days/judge-export.ts';
 import { openLedger } from '../days/ledger-days.ts';
 import type { RecordedExport } from '../days/read-export.ts';
 import type { ReadableBucket } from '../place/bucket.ts';
-import { parseAmount } from './amounts.ts';
+import { parseAmount } from './exact-amounts.ts';
 
 /** Sums by metric, see {@link parseAmount}. */
-export type Sums = ReadonlyMap<string, bigint>;
+export type ExactSums = ReadonlyMap<string, bigint>;
 
 /** A report that a day showed. */
 export interface ShownVersion {
@@ -25,13 +25,13 @@ export interface ShownVersion {
   readonly report_created_at: string;
   /** Since when the day showed it, in milliseconds. */
   readonly shown_at: number;
-  readonly sums: Sums;
+  readonly sums: ExactSums;
 }
 
 export interface TableDay {
   readonly state: DayState;
   /** What the table shows; undefined if it does not show the day. */
-  readonly shown: Sums | undefined;
+  readonly shown: ExactSums | undefined;
   /** All reports that the day showed, the oldest first. The last one is shown now. */
   readonly versions: readonly ShownVersion[];
 }
@@ -68,7 +68,7 @@ export async function readTableDays(
     const versions = readVersions(history.get(account) ?? []);
     const { days, damaged } = await judgeExport(bucket, entry);
     const ofDay = days.map(({ day, state, shown }) => {
-      const sums = shown && toSums(Object.entries(shown.ledger.sums));
+      const sums = shown && toAmounts(Object.entries(shown.ledger.sums));
       return [day, { state, shown: sums, versions: versions.get(day) ?? [] }] as const;
     });
     const shownDays = days.flatMap(({ day, shown }) => (shown ? [day] : []));
@@ -80,7 +80,7 @@ export async function readTableDays(
       damaged: [...entry.records.damaged, ...damaged, ...damagedLedger],
     };
   };
-  return pMap(exports, read, { concurrency: PARALLEL });
+  return pMap(exports, read, { concurrency: PARALLEL_EXPORTS });
 }
 
 /** The first days of the windows that were delivered or failed, and of runs that did not finish. */
@@ -112,7 +112,7 @@ function readVersions(rows: readonly Row[]): Map<string, ShownVersion[]> {
         const [first] = ofReport;
         return first ? [toVersion(first, ofReport)] : [];
       });
-      return [date, versions.toSorted((one, other) => one.shown_at - other.shown_at)];
+      return [date, versions.toSorted((first, second) => first.shown_at - second.shown_at)];
     }),
   );
 }
@@ -122,11 +122,11 @@ function toVersion({ report_id, created, shown }: Row, rows: readonly Row[]): Sh
     report_id: String(report_id),
     report_created_at: new Date(Number(created)).toISOString(),
     shown_at: Number(shown),
-    sums: toSums(rows.map(({ metric, value }) => [String(metric), value])),
+    sums: toAmounts(rows.map(({ metric, value }) => [String(metric), value])),
   };
 }
 
 /** No value counts as 0. */
-function toSums(values: readonly (readonly [metric: string, value: unknown])[]): Sums {
+function toAmounts(values: readonly (readonly [metric: string, value: unknown])[]): ExactSums {
   return new Map(values.map(([metric, value]) => [metric, parseAmount(String(value ?? 0)) ?? 0n]));
 }

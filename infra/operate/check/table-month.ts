@@ -3,11 +3,11 @@ import { readTableObject, selectOld } from '../../../functions/tables/merge.ts';
 import type { MonthEntries } from '../../../functions/tables/month-entries.ts';
 import { metricsOf, readSums, sumExpressions } from '../../../functions/tables/sums.ts';
 import { monthKey, tableColumns } from '../../../functions/workflow/table.ts';
-import { type CheckWork, toSums } from './work.ts';
+import { type CheckedTable, toRoundedSums } from './checked-table.ts';
 
 /** The rows and the sums of a month's object, by date. @returns undefined if its rows cannot be read */
 export async function sumMonth(
-  { entry, schema, bucket, database, folder }: CheckWork,
+  { entry, schema, bucket, database, folder }: CheckedTable,
   { month = '' }: MonthEntries,
 ) {
   const key = monthKey(schema.table, entry.request.account, month);
@@ -23,5 +23,7 @@ export async function sumMonth(
       if (error.name === 'Error') return undefined;
       throw error;
     });
-  return days?.map((row) => [`${row.date}`, toSums({ ...row, sums: readSums(row, metrics) })] as const);
+  return days?.map(
+    (row) => [`${row.date}`, toRoundedSums({ ...row, sums: readSums(row, metrics) })] as const,
+  );
 }

@@ -2,23 +2,23 @@ import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { TABLES_PREFIX } from '../../../functions/workflow/table.ts';
 import { PROGRAM } from '../../package.ts';
-import { createContract } from '../../stack/catalog/contract.ts';
+import { createContract } from '../../stack/catalog/data-contract.ts';
 import { RESULTS_PREFIX } from '../../stack/config/config.ts';
 import type { Folder } from '../place/bucket.ts';
-import { loadConfig } from '../place/config.ts';
 import { readDeployment, requireOutput, stackName } from '../place/deployment.ts';
-import { findDocumentedTables } from '../place/tables.ts';
+import { loadConfig } from '../place/load-config.ts';
+import { findDocumentedTables } from '../place/table-schemas.ts';
 import { option } from './options.ts';
 import { toYaml } from './yaml.ts';
 
 /** Without `-s`, npm writes two lines of its own. */
-const EXAMPLE = `\nExample:\n  ${PROGRAM.replace('run', 'run -s')} contract > ads.odcs.yaml`;
+const CONTRACT_EXAMPLE = `\nExample:\n  ${PROGRAM.replace('run', 'run -s')} contract > ads.odcs.yaml`;
 
 export function createCommand(): Command {
   return new Command('contract')
     .option('--local', 'of the tables of the runs of this machine')
     .addOption(option.out())
-    .addHelpText('after', EXAMPLE)
+    .addHelpText('after', CONTRACT_EXAMPLE)
     .action(async (folder: Folder) => {
       const tables = await findDocumentedTables(folder);
       const server = folder.local ? localServer(folder) : await athenaServer();

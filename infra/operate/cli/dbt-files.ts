@@ -1,6 +1,6 @@
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { DbtFiles } from '../../stack/catalog/dbt.ts';
+import type { DbtFiles } from '../../stack/catalog/dbt-project.ts';
 import { refuse } from '../place/errors.ts';
 import { writeFiles } from './write-files.ts';
 import { toYaml } from './yaml.ts';

@@ -1,14 +1,14 @@
 import { Command } from 'commander';
 import { count } from '../../../functions/workflow/count.ts';
 import { catalogName } from '../../../functions/workflow/table.ts';
-import { createDbtProject } from '../../stack/catalog/dbt.ts';
-import { quote } from '../days/next-command.ts';
-import { findTables } from '../days/views.ts';
+import { createDbtProject } from '../../stack/catalog/dbt-project.ts';
+import { quoteArgument } from '../days/next-command.ts';
 import type { Folder } from '../place/bucket.ts';
-import { loadConfig } from '../place/config.ts';
 import { stackName } from '../place/deployment.ts';
-import { readTarget } from '../place/platform.ts';
-import { findDocumentedTables } from '../place/tables.ts';
+import { loadConfig } from '../place/load-config.ts';
+import { findTables } from '../place/local-tables.ts';
+import { findDocumentedTables } from '../place/table-schemas.ts';
+import { readTarget } from '../place/target-platform.ts';
 import { writeDbtFiles } from './dbt-files.ts';
 import { printLines } from './layout.ts';
 import { examples, option } from './options.ts';
@@ -30,7 +30,7 @@ export function createCommand(): Command {
       const files = createDbtProject(tables, facts);
       writeDbtFiles(dir, files);
       printLines([
-        `Wrote ${count(Object.keys(files).length, 'file')}. Build it: cd ${quote(dir)} && dbt build`,
+        `Wrote ${count(Object.keys(files).length, 'file')}. Build it: cd ${quoteArgument(dir)} && dbt build`,
       ]);
     });
 }

@@ -8,7 +8,7 @@ import { count } from '../../../functions/workflow/count.ts';
 import PACKAGE from '../../../package.json' with { type: 'json' };
 import { BUILT, PROGRAM_OF_APP, ROOT } from '../../package.ts';
 import { CONFIG_KEY } from '../../stack/config/config.ts';
-import { quote } from '../days/next-command.ts';
+import { quoteArgument } from '../days/next-command.ts';
 import { CommandFailed, refuse } from '../place/errors.ts';
 import { printLines, printMessage } from './layout.ts';
 import { examples } from './options.ts';
@@ -35,7 +35,7 @@ export function createCommand(): Command {
       makeFolders(dir, paths);
       const all = { ...files, [VENDORED]: packPackage() };
       writeFiles(dir, all);
-      const next = `cd ${quote(dir)} && npm install && ${PROGRAM_OF_APP} start`;
+      const next = `cd ${quoteArgument(dir)} && npm install && ${PROGRAM_OF_APP} start`;
       printLines([`Wrote ${count(Object.keys(all).length, 'file')}. Try it: ${next}`]);
     });
 }
@@ -89,8 +89,8 @@ function createApp(folder: string, sandbox: boolean): Record<string, string> {
   const read = (...names: string[]) =>
     names.map((name) => readFileSync(join(TEMPLATES, name), 'utf8')).join('');
   return {
-    'package.json': json(manifest),
-    'cdk.json': json({ app: `node --import ${PACKAGE.name}/node-version app.ts`, context: flags }),
+    'package.json': toJsonFile(manifest),
+    'cdk.json': toJsonFile({ app: `node --import ${PACKAGE.name}/node-version app.ts`, context: flags }),
     // npm packs no .gitignore.
     '.gitignore': 'node_modules/\ncdk.out/\nout/\ncredential*.json\n',
     ...Object.fromEntries(templates.map((path) => [path, read(path)])),
@@ -98,6 +98,6 @@ function createApp(folder: string, sandbox: boolean): Record<string, string> {
   };
 }
 
-function json(value: object): string {
+function toJsonFile(value: object): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }

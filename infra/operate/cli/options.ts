@@ -8,7 +8,7 @@ import { PROGRAM } from '../../package.ts';
 import { CONFIG_FILE } from '../../stack/config/read-config.ts';
 import type { Folder } from '../place/bucket.ts';
 import { UsageError } from '../place/errors.ts';
-import { PLATFORM_FLAGS, type PlatformOptions } from '../place/platform.ts';
+import { PLATFORM_FLAGS, type PlatformOptions } from '../place/target-platform.ts';
 import { warn } from './layout.ts';
 
 export interface CommonOptions extends Folder {

@@ -61,7 +61,7 @@ async function createProgram(args: readonly string[]): Promise<Command> {
 
 async function prepare(command: Command): Promise<Command> {
   const [{ setConfigFile }, { setTarget }, { checkLocalOnly, option }] = await Promise.all([
-    import('../place/config.ts'),
+    import('../place/load-config.ts'),
     import('../place/deployment.ts'),
     import('./options.ts'),
   ]);

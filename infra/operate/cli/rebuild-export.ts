@@ -7,15 +7,15 @@ import {
 import { completeMonths } from '../../../functions/tables/complete-months.ts';
 import { damagedKeyIn, TableProblem } from '../../../functions/tables/report.ts';
 import type { DateRange } from '../../../functions/workflow/request/dates.ts';
-import type { ExportPlace } from '../days/exports.ts';
+import type { ExportPlace } from '../days/find-exports.ts';
 import { commandFor, exportDaysCommand } from '../days/next-command.ts';
 import type { RecordedExport } from '../days/read-export.ts';
 import { describeLoss, readLedgerKnowledge } from '../days/rebuildable.ts';
 import type { ReadableBucket } from '../place/bucket.ts';
 import { CommandFailed } from '../place/errors.ts';
 import {
+  describeRebuiltWindow,
   describeRestored,
-  describeWindow,
   describeWithoutFile,
   type RebuiltExport,
 } from './rebuild-lines.ts';
@@ -47,7 +47,7 @@ export async function rebuildExport(
   try {
     for await (const window of rebuildWindows(rebuilding)) {
       windows.push(window);
-      print(describeWindow(window, exportAgain(window)));
+      print(describeRebuiltWindow(window, exportAgain(window)));
     }
     for (const { start_date, end_date } of await restoreEmptyDays(rebuilding)) {
       const window: RebuiltWindow = { account, start_date, end_date, outcome: 'written' };

@@ -33,14 +33,14 @@ export function describeWithoutFile(
   return `${account} ${describeDays(range)}  ${fact}; to export them again: ${exportAgain}`;
 }
 
-const OUTCOMES: Readonly<Record<RebuiltWindow['outcome'], string>> = {
+const WINDOW_OUTCOMES: Readonly<Record<RebuiltWindow['outcome'], string>> = {
   written: 'written',
   gone: 'left out: its file was replaced or removed',
   failed: 'left out: the table cannot take it',
 };
 
 /** @param exportAgain the command that exports the window again */
-export function describeWindow(rebuilt: RebuiltWindow, exportAgain: string): string {
+export function describeRebuiltWindow(rebuilt: RebuiltWindow, exportAgain: string): string {
   const { account, outcome, table, problem, warnings = [] } = rebuilt;
   const { days = 0, kept = 0, restated = 0 } = table ?? {};
   const facts = [
@@ -51,13 +51,13 @@ export function describeWindow(rebuilt: RebuiltWindow, exportAgain: string): str
     ...(problem === undefined ? [] : [problem]),
     ...warnings.map((warning) => `warning: ${warning}`),
   ];
-  return `${account} ${describeDays(rebuilt)}  ${[OUTCOMES[outcome], ...facts].join('; ')}`;
+  return `${account} ${describeDays(rebuilt)}  ${[WINDOW_OUTCOMES[outcome], ...facts].join('; ')}`;
 }
 
 /** A window of days without rows, which needs no file. */
 export function describeRestored({ account, outcome, ...range }: RebuiltWindow): string {
   const reason = 'from the ledger, because these days have no rows';
-  return `${account} ${describeDays(range)}  ${OUTCOMES[outcome]}; ${reason}`;
+  return `${account} ${describeDays(range)}  ${WINDOW_OUTCOMES[outcome]}; ${reason}`;
 }
 
 /** The last lines: what became of the table. */

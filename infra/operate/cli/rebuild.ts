@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { ALL_DAYS, type DateRange } from '../../../functions/workflow/request/dates.ts';
 import type { AskedDays } from '../days/days-to-look-at.ts';
-import type { ExportPlace } from '../days/exports.ts';
+import type { ExportPlace } from '../days/find-exports.ts';
 import { openCurateReport, readIntoTable } from '../days/read-into-table.ts';
 import { findTableToRebuild } from '../days/table-to-rebuild.ts';
 import { openBucket, openToRead } from '../place/bucket.ts';
@@ -37,7 +37,7 @@ export function createCommand(): Command {
 
 async function rebuild(name: string, options: RebuildOptions): Promise<RebuildResult> {
   const { acceptEmpty = false, json } = options;
-  const range = rangeOf(options);
+  const range = rebuildRange(options);
   await using store = await openBucket(options);
   await using reading = await openToRead(options);
   await using _lock = options.local ? await lockFolder(options.out) : undefined;
@@ -67,7 +67,7 @@ async function rebuild(name: string, options: RebuildOptions): Promise<RebuildRe
 }
 
 /** @throws UsageError if it has no days, or if days are to be emptied and nobody said which */
-function rangeOf({ from, to, acceptEmpty }: RebuildOptions): DateRange {
+function rebuildRange({ from, to, acceptEmpty }: RebuildOptions): DateRange {
   if (acceptEmpty && (from === undefined || to === undefined))
     throw new UsageError(['--accept-empty needs --from and --to']);
   const start_date = from ?? ALL_DAYS.start_date;

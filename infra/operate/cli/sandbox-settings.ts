@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { parseJson } from '../../../functions/workflow/json.ts';
 import { ALL } from '../../../functions/workflow/request/report.ts';
-import { type Credential, createCredential, EXAMPLE_ADVERTISERS } from '../../lab/sandbox/settings.ts';
+import { createCredential } from '../../lab/sandbox/credentials.ts';
+import { type Credential, EXAMPLE_ADVERTISERS } from '../../lab/sandbox/sandbox-options.ts';
 import { UsageError } from '../place/errors.ts';
 
 /**

@@ -11,8 +11,8 @@ import {
 } from '../../../functions/workflow/request/dates.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import type { ConfiguredExport } from '../../stack/config/exports.ts';
+import { checkRequest } from '../place/check-request.ts';
 import { UsageError } from '../place/errors.ts';
-import { checkRequest } from '../place/request.ts';
 
 /** Days that are looked at, unless the longest run of the export has more. */
 const LOOK_DAYS = 62;

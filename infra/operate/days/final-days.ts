@@ -4,8 +4,8 @@ import { addDays } from '../../../functions/workflow/request/dates.ts';
 import { findMetric } from '../../../functions/workflow/request/dictionary.ts';
 import type { FinalAfter } from '../../stack/config/exports.ts';
 import type { Folder } from '../place/bucket.ts';
-import { describeAmount } from './amounts.ts';
-import type { JudgedRange } from './days.ts';
+import { describeAmount } from './describe-amount.ts';
+import type { JudgedRange } from './judge-export.ts';
 import type { ClosedMonth, LedgerDay } from './ledger-days.ts';
 import { exportDaysCommand } from './next-command.ts';
 

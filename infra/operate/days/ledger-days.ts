@@ -16,7 +16,7 @@ import {
   RESTATEMENTS,
   SINCE_CLOSE,
   shownDays,
-} from '../../stack/catalog/ledger.ts';
+} from '../../stack/catalog/ledger-sql.ts';
 import type { FinalAfter } from '../../stack/config/exports.ts';
 import type { ReadableBucket } from '../place/bucket.ts';
 

@@ -1,6 +1,6 @@
 import { type Run, readRuns } from '../../../functions/days/runs.ts';
 import { openToRead } from '../place/bucket.ts';
-import { listExports } from './exports.ts';
+import { listExports } from './find-exports.ts';
 
 /**
  * The runs of a folder that an execution began, one for each account, and did not finish. An execution that

@@ -4,8 +4,8 @@ import type { ExportRequest } from '../../../functions/workflow/request/request.
 import { tableOf } from '../../../functions/workflow/table.ts';
 import { tablesOf, withColumns } from '../../stack/config/exports.ts';
 import { type Folder, openToRead } from '../place/bucket.ts';
-import { loadConfig } from '../place/config.ts';
-import { readTarget } from '../place/platform.ts';
+import { loadConfig } from '../place/load-config.ts';
+import { readTarget } from '../place/target-platform.ts';
 
 /**
  * The windows that a run with `only_missing` would export, judged as PlanExport does.

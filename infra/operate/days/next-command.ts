@@ -3,8 +3,8 @@ import type { DateRange } from '../../../functions/workflow/request/dates.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import { PROGRAM } from '../../package.ts';
 import type { Folder } from '../place/bucket.ts';
-import { configOption } from '../place/config.ts';
 import { targetOptions } from '../place/deployment.ts';
+import { configOption } from '../place/load-config.ts';
 
 /** Options by name, without dashes. True has no value; false and undefined are left out. */
 type Options = Readonly<Record<string, string | boolean | undefined>>;
@@ -53,10 +53,10 @@ export function rebuildCommand(
 
 /** @param args the words and options of a command */
 export function commandLine(args: readonly string[]): string {
-  return [PROGRAM, ...args.map(quote)].join(' ');
+  return [PROGRAM, ...args.map(quoteArgument)].join(' ');
 }
 
 /** Quotes an argument for a POSIX shell, if it needs quotes. */
-export function quote(arg: string): string {
+export function quoteArgument(arg: string): string {
   return /^[\w@%+=:,./-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", "'\\''")}'`;
 }

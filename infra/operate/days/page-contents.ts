@@ -1,19 +1,19 @@
 import type { DayState } from '../../../functions/days/judge.ts';
 import type { StoredFailure } from '../../../functions/days/records.ts';
 import { dateIn, daysBetween } from '../../../functions/workflow/request/dates.ts';
-import { MIN_CURVE_DAYS } from '../../stack/catalog/ledger.ts';
+import { MIN_CURVE_DAYS } from '../../stack/catalog/ledger-sql.ts';
 import type { DocumentedColumn, DocumentedTable } from '../../stack/catalog/table-words.ts';
 import type { ConfiguredExport } from '../../stack/config/exports.ts';
 import { type Folder, openToRead } from '../place/bucket.ts';
-import { loadConfig } from '../place/config.ts';
 import { readDeployment } from '../place/deployment.ts';
-import { documentTables } from '../place/tables.ts';
+import { loadConfig } from '../place/load-config.ts';
+import { documentTables } from '../place/table-schemas.ts';
 import { describeDamage } from './damage.ts';
+import { type ExportStatus, readExportStatus } from './export-status.ts';
 import { latest } from './latest.ts';
 import type { CurvePoint, LedgerDay } from './ledger-days.ts';
 import { commandFor } from './next-command.ts';
 import { findRemedies, finishRun, type Remedy } from './remedies.ts';
-import { type ReadExport, readExports } from './status.ts';
 
 /** Days whose sums are read: as many bars as a chart has room for. */
 export const RECENT_DAYS = 100;
@@ -24,7 +24,7 @@ const MAX_METRICS = 3;
 /** Its texts are as the platform, the config and the manifests have them: the drawing escapes them. */
 export type PageContents = Awaited<ReturnType<typeof readPage>>;
 
-export type PageExport = ReturnType<typeof describeExport>;
+export type PageExport = ReturnType<typeof toPageExport>;
 
 /** A day, with the facts of the ledger about it if the table shows it. */
 export interface PageDay extends Partial<LedgerDay> {
@@ -43,10 +43,10 @@ export type PageMetric = ReturnType<typeof chooseMetrics>[number];
 /** @throws UsageError if the folder has no runs, or no stack was deployed from here */
 export async function readPage(folder: Folder, now: Date) {
   await using bucket = await openToRead(folder);
-  const { exports: read, unreadable } = await readExports(undefined, folder, bucket, now);
+  const { exports: read, unreadable } = await readExportStatus(undefined, folder, bucket, now);
   const tables = documentTables(read.map(({ recordedExport }) => recordedExport));
   const byName = new Map(tables.map((table) => [table.table, table]));
-  const exports = read.map((readExport) => describeExport(readExport, byName, folder, now));
+  const exports = read.map((exportStatus) => toPageExport(exportStatus, byName, folder, now));
   return {
     /** What is lost with each damaged record of the exports that cannot be shown for it. */
     damaged: unreadable.flatMap(({ damaged }) => damaged.map(describeDamage)) as readonly string[],
@@ -63,18 +63,18 @@ export async function readPage(folder: Folder, now: Date) {
   };
 }
 
-function describeExport(
-  readExport: ReadExport,
+function toPageExport(
+  exportStatus: ExportStatus,
   tables: ReadonlyMap<string, DocumentedTable>,
   folder: Folder,
   now: Date,
 ) {
   const { account, name, newest_day, recordedExport, missing, newcomers, refused, failure, ledger } =
-    readExport;
-  const { running, last, months, damaged } = readExport;
+    exportStatus;
+  const { running, last, months, damaged } = exportStatus;
   const { request } = recordedExport;
   const table = recordedExport.table && tables.get(recordedExport.table.table);
-  const days = describePageDays(readExport);
+  const days = describePageDays(exportStatus);
   const metrics: readonly PageMetric[] = table ? chooseMetrics(table, account, days) : [];
   const remedies = missing ? [...findRemedies(missing, request, folder), ...missing.runs.map(finishRun)] : [];
   return {
@@ -96,28 +96,28 @@ function describeExport(
     /** They add up over days, and some day has a value: `spend` first, if there is one. */
     metrics,
     /** Absent if no day is final that was read early on. */
-    curve: describeCurve(readExport, metrics),
+    curve: describeCurve(exportStatus, metrics),
     closed: ledger.closed,
     /** In the order of `metrics`. */
     compared: ledger.compared.toSorted(
       (first, second) => placeOf(first.metric, metrics) - placeOf(second.metric, metrics),
     ),
-    ...describeLastDelivery(readExport),
-    days_behind: countDaysBehind(readExport, now),
+    ...describeLastDelivery(exportStatus),
+    days_behind: countDaysBehind(exportStatus, now),
     /** Of its days: a list has none. */
     time_zone: request.kind === 'report' ? (request.time_zone ?? 'UTC') : undefined,
     failure: failure && describeFailure(failure, folder),
   };
 }
 
-function describePageDays({ days = [], ledger }: ReadExport): readonly PageDay[] {
+function describePageDays({ days = [], ledger }: ExportStatus): readonly PageDay[] {
   return days.map(({ day, state, shown }) => {
     const isEmpty = state === 'there' && shown?.rows === 0;
     return { date: day, state: isEmpty ? 'empty' : state, rows: shown?.rows, ...ledger.days.get(day) };
   });
 }
 
-function describeLastDelivery({ recordedExport }: ReadExport) {
+function describeLastDelivery({ recordedExport }: ExportStatus) {
   const manifests = recordedExport.records.deliveries.map(({ manifest }) => manifest);
   const newest = latest(manifests.map((manifest) => ({ ...manifest, at: manifest.published_at })));
   const ofLastRun = manifests.filter(({ execution }) => execution === newest?.execution);
@@ -134,20 +134,20 @@ function describeLastDelivery({ recordedExport }: ReadExport) {
  * there should be newer days.
  */
 function countDaysBehind(
-  { account, name, recordedExport, newest_day }: ReadExport,
+  { account, name, recordedExport, newest_day }: ExportStatus,
   now: Date,
 ): number | undefined {
   if (newest_day === undefined) return undefined;
   const { request } = recordedExport;
   const today = dateIn((request.kind === 'report' && request.time_zone) || 'UTC', now);
   const behind = Math.max(0, daysBetween(newest_day, today) - 1);
-  const configured = findConfigured(account, name);
+  const configured = findInConfig(account, name);
   // Only an export that follows the date can be late. A backfill ends where it was asked to.
   const followsDate = configured !== undefined && periodsOf(configured).length > 0;
   return behind === 0 || followsDate ? behind : undefined;
 }
 
-function findConfigured(account: string, name: string): ConfiguredExport | undefined {
+function findInConfig(account: string, name: string): ConfiguredExport | undefined {
   return loadConfig().exports.find(
     (configured) => configured.account === account && configured.name === name,
   );
@@ -175,7 +175,7 @@ function chooseMetrics(table: DocumentedTable, account: string, days: readonly P
 /** The part of the change that a look-back must catch. */
 const ENOUGH_CAUGHT = 0.99;
 
-function describeCurve({ account, name, ledger }: ReadExport, metrics: readonly PageMetric[]) {
+function describeCurve({ account, name, ledger }: ExportStatus, metrics: readonly PageMetric[]) {
   const points = metrics.flatMap(({ name }) => ledger.curve.filter(({ metric }) => metric === name));
   if (points.length === 0) return undefined;
   // At an early age, some days may not have been read.
@@ -183,7 +183,7 @@ function describeCurve({ account, name, ledger }: ReadExport, metrics: readonly 
     days < MIN_CURVE_DAYS && points.some((point) => point.metric === metric && point.days >= MIN_CURVE_DAYS);
   const late = points.filter((point) => isUnknown(point) || (point.caught ?? 1) < ENOUGH_CAUGHT);
   const after = Math.max(0, ...late.map(({ age }) => age));
-  const configured = findConfigured(account, name);
+  const configured = findInConfig(account, name);
   const periods = configured ? periodsOf(configured) : [];
   const lengths = periods.flatMap((period) => /^last_(\d+)_days$/.exec(String(period))?.[1] ?? []);
   return {

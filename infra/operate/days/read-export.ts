@@ -9,9 +9,9 @@ import type { ExportRequest } from '../../../functions/workflow/request/request.
 import { type TableSchema, tableOf } from '../../../functions/workflow/table.ts';
 import { type ConfiguredExport, requestOf, tablesOf, withColumns } from '../../stack/config/exports.ts';
 import type { Folder } from '../place/bucket.ts';
-import { loadConfig } from '../place/config.ts';
-import { readTarget } from '../place/platform.ts';
-import { checkRequest, inputOf } from '../place/request.ts';
+import { checkRequest, inputOf } from '../place/check-request.ts';
+import { loadConfig } from '../place/load-config.ts';
+import { readTarget } from '../place/target-platform.ts';
 import { type AskedDays, daysToLookAt, readDue } from './days-to-look-at.ts';
 import { latest } from './latest.ts';
 

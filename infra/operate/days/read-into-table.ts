@@ -10,14 +10,15 @@ import type { SavedWindow } from '../../../functions/workflow/states.ts';
 import { SCRATCH } from '../../lab/local/lambda/lambda.ts';
 import { MEMORY_MB } from '../../stack/config/memory.ts';
 import type { Folder } from '../place/bucket.ts';
-import { loadConfig } from '../place/config.ts';
+import { loadConfig } from '../place/load-config.ts';
 
 /** A day, because a person may stop the command at any time. */
 const READING_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Prepares this process to run CurateReport. It gets the memory of the function or more, and a temporary folder
- * of its own, because CurateReport removes what is in it. The folder is removed when the result is disposed of.
+ * Prepares this process to run CurateReport. It gets the memory of the function or more, and a temporary
+ * folder of its own, because CurateReport removes what is in it. The folder is removed when the result is
+ * disposed of.
  */
 export async function openCurateReport({ local, out }: Folder): Promise<AsyncDisposable> {
   const parent = local ? join(out, SCRATCH) : tmpdir();

@@ -13,7 +13,7 @@ import {
 } from '../../../functions/workflow/request/dates.ts';
 import { compareReports, type ReportId, type ShownDays } from '../../../functions/workflow/shown-days.ts';
 import { ACCEPTED, LEDGER, REPORT, TABLES_PREFIX } from '../../../functions/workflow/table.ts';
-import { newest } from '../../stack/catalog/ledger.ts';
+import { newest } from '../../stack/catalog/ledger-sql.ts';
 import type { ReadableBucket } from '../place/bucket.ts';
 import { openLedger } from './ledger-days.ts';
 import type { RecordedExport } from './read-export.ts';
@@ -96,7 +96,9 @@ function describeLostDays(days: readonly string[]): string {
   return `These days would be lost, because no file gives what they show: ${ranges.join(', ')}.`;
 }
 
-/** What the ledger tells of reports. The newest one of a day that counts is the table's, where that is newer. */
+/**
+ * What the ledger tells of reports. The newest one of a day that counts is the table's, where that is newer.
+ */
 async function readReportsThatCount(
   recordedExport: RecordedExport,
   bucket: TableObjects,
@@ -136,7 +138,7 @@ const COUNTING = `SELECT "date", "report_id", epoch_ms("report_created_at") AS "
   FROM (${SHOWN}) WHERE "metric" = 'rows' AND "counts_at" IS NOT NULL`;
 
 /** The reports of {@link SHOWN} that have no rows. Their metrics are 0. */
-const EMPTY = `SELECT "date", "report_id", epoch_ms("report_created_at") AS "created", "request_hash",
+const DAYS_WITHOUT_ROWS = `SELECT "date", "report_id", epoch_ms("report_created_at") AS "created", "request_hash",
     "start_date", "end_date", min(epoch_ms("copied_at")) AS "copied", "execution",
     json_group_array("metric") AS "metrics"
   FROM ${LEDGER} JOIN (
@@ -159,7 +161,7 @@ async function readReports(
   const counting = await database.query(COUNTING);
   const accepts = await database.query(ACCEPTS);
   const rows = await database.query(ROWS);
-  const empty = await database.query(EMPTY);
+  const empty = await database.query(DAYS_WITHOUT_ROWS);
   const keyOf = (day: string, { report_id, created_at }: ReportId) =>
     JSON.stringify([day, report_id, Date.parse(created_at)]);
   const keyOfRow = (row: Row) => keyOf(String(row.date), versionOf(row));

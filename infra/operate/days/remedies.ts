@@ -1,15 +1,9 @@
 import { type DateRange, daysBetween } from '../../../functions/workflow/request/dates.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import type { Folder } from '../place/bucket.ts';
-import {
-  type Days,
-  describeOpenDays,
-  describeState,
-  type MissingDays,
-  type StateRange,
-  type UnfinishedRun,
-} from './days.ts';
+import { type Days, describeState, type MissingDays, type StateRange } from './missing-days.ts';
 import { exportDaysCommand, rebuildCommand } from './next-command.ts';
+import { describeOpenDays, type UnfinishedRun } from './open-runs.ts';
 
 /** A command to paste, for the days from the first range to the last one. */
 export interface Remedy {

@@ -1,10 +1,10 @@
 import { windowOf } from '../../../functions/workflow/keys.ts';
 import { type DateRange, overlap } from '../../../functions/workflow/request/dates.ts';
 import { type TableSchema, tableOf } from '../../../functions/workflow/table.ts';
-import { configName } from '../place/config.ts';
 import { CommandFailed, UsageError } from '../place/errors.ts';
-import { findSchema } from '../place/tables.ts';
-import { type ExportPlace, findExports } from './exports.ts';
+import { configName } from '../place/load-config.ts';
+import { findSchema } from '../place/table-schemas.ts';
+import { type ExportPlace, findExports } from './find-exports.ts';
 import type { RecordedExport } from './read-export.ts';
 
 /** A table, and the exports of its name: one for each account. */

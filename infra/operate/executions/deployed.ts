@@ -68,18 +68,18 @@ export type RunningExecution = Awaited<ReturnType<typeof listRunning>>[number];
 
 /** The executions that run, newest first. */
 export async function listRunning() {
-  const { sfn, running } = await findRunning();
+  const { sfn, running } = await readRunning();
   const descriptions = running.map(({ executionArn }) => sfn.describeExecution({ executionArn }));
   return (await Promise.all(descriptions)).map(summarize);
 }
 
 /** Their names alone need no call for each. */
 export async function listRunningNames(): Promise<string[]> {
-  const { running } = await findRunning();
+  const { running } = await readRunning();
   return running.flatMap(({ name }) => name ?? []);
 }
 
-async function findRunning() {
+async function readRunning() {
   const stateMachineArn = await readStateMachineArn();
   const sfn = createStepFunctions(stateMachineArn);
   return { sfn, running: await listItems(sfn, { stateMachineArn, statusFilter: 'RUNNING' }) };
@@ -94,7 +94,7 @@ async function listItems(
   return pages.flatMap(({ executions = [] }) => executions);
 }
 
-const OUTCOMES: Readonly<Record<string, ExecutionOutcome>> = {
+const OUTCOME_OF_STATUS: Readonly<Record<string, ExecutionOutcome>> = {
   SUCCEEDED: 'delivered',
   FAILED: 'failed',
   ABORTED: 'stopped',
@@ -102,11 +102,12 @@ const OUTCOMES: Readonly<Record<string, ExecutionOutcome>> = {
 };
 
 /** The fields of its request are absent if the request is faulty. */
-function summarize({ name = '', startDate = new Date(0), ...execution }: DescribeExecutionOutput) {
+function summarize({ name = '', startDate, ...execution }: DescribeExecutionOutput) {
+  if (!startDate) throw new TypeError(`Step Functions does not say when ${name} began`);
   const { status = '', stopDate, input, error } = execution;
   return {
     execution: name,
-    outcome: OUTCOMES[status] ?? 'running',
+    outcome: OUTCOME_OF_STATUS[status] ?? 'running',
     ...(input !== undefined && describeInput(parseJson(input), startDate)),
     started_at: startDate.toISOString(),
     ended_at: stopDate?.toISOString(),

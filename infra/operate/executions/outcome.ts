@@ -3,7 +3,7 @@ import { parseJson } from '../../../functions/workflow/json.ts';
 import type { FailureReport } from '../../../functions/workflow/state-parts.ts';
 import type { AccountEnd, ExportResult } from '../../../functions/workflow/states.ts';
 import { commandFor } from '../days/next-command.ts';
-import { credentialFile, type PlatformOptions } from '../place/platform.ts';
+import { credentialFile, type PlatformOptions } from '../place/target-platform.ts';
 
 /** The end of an export, deployed or local: the document that `--json` prints. */
 export type Outcome =

@@ -1,22 +1,22 @@
-import { STATE_WORDS } from '../days/days.ts';
+import { STATE_WORDS } from '../days/missing-days.ts';
 import type { PageDay } from '../days/page-contents.ts';
 import { count, dayName, monthName } from './format.ts';
 import { type Html, html } from './html.ts';
 
-type State = PageDay['state'];
+type DrawnState = PageDay['state'];
 
 /** The state of a day in words. */
-const WORDS: Readonly<Record<State, string>> = {
+const WORDS: Readonly<Record<DrawnState, string>> = {
   ...STATE_WORDS,
   there: 'with rows',
   empty: 'delivered without rows',
 };
 
 /** The states in the order of the legend. */
-const LEGEND: readonly State[] = ['there', 'empty', 'missing', 'behind', 'held', 'older'];
+const LEGEND: readonly DrawnState[] = ['there', 'empty', 'missing', 'behind', 'held', 'older'];
 
 /** In the square of a day. One without has rows, or its square is hollow. */
-const MARKS: Readonly<Partial<Record<State, string>>> = {
+const MARKS: Readonly<Partial<Record<DrawnState, string>>> = {
   missing: '×',
   behind: '−',
   held: '=',
@@ -58,7 +58,7 @@ function drawDay(day: PageDay): Html {
 }
 
 /** The style sheet has a colour for each state but one. */
-function classOf(state: State): string | undefined {
+function classOf(state: DrawnState): string | undefined {
   return state === 'there' ? undefined : state;
 }
 

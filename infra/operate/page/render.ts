@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { MIN_CURVE_DAYS } from '../../stack/catalog/ledger.ts';
-import { STATE_WORDS } from '../days/days.ts';
+import { MIN_CURVE_DAYS } from '../../stack/catalog/ledger-sql.ts';
+import { STATE_WORDS } from '../days/missing-days.ts';
 import { type PageContents, type PageCurve, type PageExport, RECENT_DAYS } from '../days/page-contents.ts';
 import { describeEnd, toMinute } from '../executions/last-run.ts';
 import { drawCalendar, isShort } from './calendar.ts';
@@ -63,13 +63,13 @@ ${exports.some(({ metrics }) => metrics.length > 0) && html`<footer><p class=not
 function describeAll(exports: readonly PageExport[]): string {
   const [only, ...others] = exports;
   if (!only) return 'No export yet';
-  if (others.length === 0) return describeExport(only);
+  if (others.length === 0) return describeVerdict(only);
   const troubled = exports.filter((pageExport) => findTrouble(pageExport).length > 0).length;
   if (troubled === 0) return `Nothing is missing from ${count(exports.length, 'export')}`;
   return `${troubled} of ${count(exports.length, 'export')} ${troubled === 1 ? 'needs' : 'need'} attention`;
 }
 
-function describeExport(pageExport: PageExport): string {
+function describeVerdict(pageExport: PageExport): string {
   const { days = 0, counts } = pageExport.missing ?? {};
   const trouble = findTrouble(pageExport);
   const fine = days > 0 ? `Nothing is missing from ${count(days, 'day')}` : 'Nothing is missing';
@@ -78,7 +78,10 @@ function describeExport(pageExport: PageExport): string {
   return [...(trouble.length > 0 ? trouble : [fine]), ...words].join(', ');
 }
 
-/** States of days that somebody has to look at. The days of an older request are shown, so they are no trouble. */
+/**
+ * States of days that somebody has to look at. The days of an older request are shown, so they are no
+ * trouble.
+ */
 const TROUBLES = ['missing', 'behind', 'held'] as const;
 
 function findTrouble({ missing, failure, last, delivered_at, damaged }: PageExport): string[] {
@@ -103,11 +106,11 @@ function headOf(state: ListedState): string {
   return `${state.charAt(0).toUpperCase()}${state.slice(1)}`;
 }
 
-const LISTED = ['missing', 'behind', 'held', 'older'] as const;
-type ListedState = (typeof LISTED)[number];
+const LISTED_STATES = ['missing', 'behind', 'held', 'older'] as const;
+type ListedState = (typeof LISTED_STATES)[number];
 
 function compareExports(exports: readonly PageExport[]): Html {
-  const states = LISTED.filter(
+  const states = LISTED_STATES.filter(
     (state) => state === 'missing' || exports.some(({ missing }) => missing?.counts[state]),
   );
   const rows = exports.map((pageExport, at) => {
@@ -137,7 +140,7 @@ function drawExport(
   { many, isLocal }: { readonly many: number; readonly isLocal: boolean },
 ): Html {
   const { account, name } = pageExport;
-  const verdict = many > 1 && html`<span class=verdict>${describeExport(pageExport)}</span>`;
+  const verdict = many > 1 && html`<span class=verdict>${describeVerdict(pageExport)}</span>`;
   const heading = html`<h2><span class=account>${isolate(account)}/</span>${isolate(name)}</h2>${verdict}`;
   if (many > MAX_OPEN && findTrouble(pageExport).length === 0)
     return html`<section class=fine>

@@ -3,10 +3,10 @@ import { resolve } from 'node:path';
 import type { ObjectStore } from '../../../functions/aws/objects.ts';
 import { EXPORTS_PREFIX } from '../../../functions/workflow/keys.ts';
 import { S3Error } from '../../lab/local/s3/answers.ts';
-import { ACCOUNT, CREDENTIALS, startS3 } from '../../lab/local/s3/server.ts';
+import { CREDENTIALS, LOCAL_AWS_ACCOUNT, startS3 } from '../../lab/local/s3/server.ts';
 import { listKeys, objectPath, readMeta } from '../../lab/local/s3/store.ts';
 import { readDeployment, requireOutput } from './deployment.ts';
-import { createNoRunsError } from './local-runs.ts';
+import { createNoRunsError } from './has-runs.ts';
 
 /** The bucket of the deployed stack, or the bucket of a folder of local runs. */
 export interface Bucket extends ObjectStore, AsyncDisposable {}
@@ -98,7 +98,7 @@ async function openFolder(out: string): Promise<Bucket> {
   const { endpoint } = server;
   const client = { endpoint, region: 'us-east-1', credentials: CREDENTIALS, forcePathStyle: true };
   const { createObjectStore } = await import('../../../functions/aws/objects.ts');
-  const store = createObjectStore({ BUCKET: bucket, BUCKET_OWNER: ACCOUNT }, client);
+  const store = createObjectStore({ BUCKET: bucket, BUCKET_OWNER: LOCAL_AWS_ACCOUNT }, client);
   return { ...store, [Symbol.asyncDispose]: server[Symbol.asyncDispose] };
 }
 

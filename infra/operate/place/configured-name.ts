@@ -1,15 +1,15 @@
 import { differencesOf } from '../../../functions/decisions/request-hash.ts';
 import type { ExportRequest } from '../../../functions/workflow/request/request.ts';
 import { requestOf } from '../../stack/config/exports.ts';
-import { targetOfConfig } from '../../stack/config/sandbox.ts';
-import { configName, loadConfig } from './config.ts';
-import { checkRequest } from './request.ts';
+import { targetOfConfig } from '../../stack/config/sandbox-config.ts';
+import { checkRequest } from './check-request.ts';
+import { configName, loadConfig } from './load-config.ts';
 
 /**
  * A name is one request: PlanExport refuses another one under the name of a table. The config knows both
  * requests, so it names everything in which they differ, also of an export without a table.
  */
-export function nameFaults(requests: readonly ExportRequest[], now: Date): string[] {
+export function configuredNameFaults(requests: readonly ExportRequest[], now: Date): string[] {
   const config = loadConfig();
   const target = targetOfConfig(config);
   return requests.flatMap((request) => {

@@ -1,7 +1,7 @@
 import { executionLogsOf, OUTPUTS } from '../../stack/config/config.ts';
-import { loadConfig } from './config.ts';
 import { CommandFailed, createAwsFailure, UsageError } from './errors.ts';
-import { hasRuns } from './local-runs.ts';
+import { hasRuns } from './has-runs.ts';
+import { loadConfig } from './load-config.ts';
 
 const INSTEAD = "run 'npx cdk deploy', or give --stack and --region";
 
@@ -14,7 +14,7 @@ interface Target {
 let target: Target = {};
 /** The folder on which the command would work with --local. */
 let folderInstead: string | undefined;
-let tell: ((place: string) => void) | undefined;
+let onFirstFound: ((place: string) => void) | undefined;
 
 /**
  * Sets the stack that this process's command works on.
@@ -31,7 +31,7 @@ export function setTarget(
 ): void {
   folderInstead = instead;
   target = { ...(stack !== undefined && { stack }), ...(region !== undefined && { region }) };
-  tell = onFound;
+  onFirstFound = onFound;
 }
 
 /**
@@ -80,8 +80,8 @@ export async function readDeployment() {
   const [, , , region = '', awsAccount = ''] = arn.split(':');
   /** For messages: its name, Region and AWS account. */
   const place = `the stack ${stack} in ${region} of AWS account ${awsAccount}`;
-  tell?.(place);
-  tell = undefined;
+  onFirstFound?.(place);
+  onFirstFound = undefined;
   return { place, region, awsAccount, outputs };
 }
 

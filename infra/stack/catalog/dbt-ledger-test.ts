@@ -1,6 +1,6 @@
 import { findMetric } from '../../../functions/workflow/request/dictionary.ts';
 import { catalogName, LEDGER } from '../../../functions/workflow/table.ts';
-import { newest } from './ledger.ts';
+import { newest } from './ledger-sql.ts';
 import type { DocumentedColumn, DocumentedTable } from './table-words.ts';
 
 /** The generic test of dbt that compares a column of any model with the ledger. */
@@ -25,13 +25,16 @@ export function ledgerTests(table: DocumentedTable): object[] {
 
 /**
  * The generic test. It fails for each day on which the sum of a column is not what the ledger says that the
- * table shows, from the first day of the model on. Days that the ledger lacks are not compared. A column with as
- * many decimals as the table was not rounded, unless the table has doubles.
+ * table shows, from the first day of the model on, or for all days if the model is empty. Days that the
+ * ledger lacks are not compared. A column with as many decimals as the table was not rounded, unless the
+ * table has doubles.
  *
  * @param ledger the relation, in Jinja
  */
 export function ledgerTestMacro(reports: readonly DocumentedTable[], ledger: string): string {
-  const tables = Object.fromEntries(reports.map((report) => [catalogName(report.table), describe(report)]));
+  const tables = Object.fromEntries(
+    reports.map((report) => [catalogName(report.table), describeReportColumns(report)]),
+  );
   return `{% test ${LEDGER_TEST}(model, column_name, table=none, metric=none, date_column='"date"', account_column=none, tolerance=0) %}
 {%- set tables = ${JSON.stringify(tables)} -%}
 {%- set known = tables.get(table | string | replace("-", "_")) -%}
@@ -78,7 +81,8 @@ ${newest().replaceAll(`"${LEDGER}"`, ledger)}
   SELECT "date", "account", coalesce("mart", 0) AS "mart", coalesce("ledger", 0) AS "ledger",
     coalesce("rounding", 0e0) AS "rounding"
   FROM "shown" LEFT JOIN "sums" USING ("date", "account")
-  WHERE "date" >= coalesce((SELECT min("date") FROM "mart"), DATE '1900-01-01')
+    CROSS JOIN (SELECT min("date") AS "first_day" FROM "mart") AS "model"
+  WHERE "first_day" IS NULL OR "date" >= "first_day"
 )
 SELECT "date", "account", "mart", "ledger" FROM "days"
 WHERE abs(CAST("mart" - "ledger" AS double)) > {{ tolerance }} * abs(CAST("ledger" AS double)) + "rounding"
@@ -91,7 +95,7 @@ WHERE "known"."account" IS NULL AND (SELECT count(*) FROM "shown") > 0
 }
 
 /** What the test has to know of a table. */
-function describe(report: DocumentedTable) {
+function describeReportColumns(report: DocumentedTable) {
   const metrics = numbersOf(report).map(({ name }) => name);
   return {
     name: report.table,

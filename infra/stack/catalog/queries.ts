@@ -8,7 +8,7 @@ import {
 } from '../../../functions/workflow/table.ts';
 import {
   curve,
-  DAY,
+  DAY_KEY,
   dayFacts,
   type Finality,
   MIN_CURVE_DAYS,
@@ -18,7 +18,7 @@ import {
   SINCE_CLOSE,
   shownDays,
   TODAY,
-} from './ledger.ts';
+} from './ledger-sql.ts';
 
 /**
  * Queries over the tables and the ledger, in SQL that runs unchanged in DuckDB and in Athena (Trino). The
@@ -60,11 +60,11 @@ export function savedQueries(
     days: {
       description:
         'The values that each day shows, when they changed last, and whether a newer report without rows is held',
-      sql: `${shownDays({ today, config })}\nORDER BY ${DAY}, "metric"`,
+      sql: `${shownDays({ today, config })}\nORDER BY ${DAY_KEY}, "metric"`,
     },
     restatements: {
       description: 'Each value that a report changed: before, after, and when',
-      sql: `${RESTATEMENTS}\nORDER BY "changed_at", ${DAY}, "metric"`,
+      sql: `${RESTATEMENTS}\nORDER BY "changed_at", ${DAY_KEY}, "metric"`,
     },
     curve: {
       description: `The share of its final value that each metric showed by the age of its days. NULL for fewer than ${MIN_CURVE_DAYS} final days`,
@@ -75,25 +75,25 @@ export function savedQueries(
       sql: `${newest(`
     AND "date" >= DATE ${literal(from)} AND "date" < DATE ${literal(to)}
     AND "copied_at" < DATE ${literal(at)} + INTERVAL '1' DAY`)}
-ORDER BY ${DAY}, "metric"`,
+ORDER BY ${DAY_KEY}, "metric"`,
     },
     finality: {
       description:
         'The days that are final, changing or unverified, and since which report they are the same',
-      sql: `SELECT DISTINCT ${DAY}, "finality", "same_since", "report_created_at"
+      sql: `SELECT DISTINCT ${DAY_KEY}, "finality", "same_since", "report_created_at"
 FROM (
 ${shownDays({ today, config })}
 )
 WHERE "finality" IS NOT NULL
-ORDER BY ${DAY}`,
+ORDER BY ${DAY_KEY}`,
     },
     'since-close': {
       description: 'What changed in a month since it was closed: each value then, now, and the difference',
-      sql: `${SINCE_CLOSE}\nORDER BY ${DAY}, "metric"`,
+      sql: `${SINCE_CLOSE}\nORDER BY ${DAY_KEY}, "metric"`,
     },
     reconciliation: {
       description: "The sums of each day's rows beside the platform's own totals, and the difference",
-      sql: `${RECONCILIATION}\nORDER BY ${DAY}, "metric"`,
+      sql: `${RECONCILIATION}\nORDER BY ${DAY_KEY}, "metric"`,
     },
     freshness: {
       description: 'The newest day with rows of each table and account',

@@ -43,11 +43,11 @@ export interface DocumentedTable extends Pick<TableSchema, 'table' | 'currencies
   readonly columns: readonly DocumentedColumn[];
 }
 
-const ACCOUNT = 'The account, as the config names it';
+const ACCOUNT_MEANING = 'The account, as the config names it';
 
 /** Meanings of a report's columns that are not in its file, and of the one that we expect there. */
-const OWN_COLUMNS: ReadonlyMap<string, string> = new Map([
-  ['account', ACCOUNT],
+const REPORT_COLUMNS: ReadonlyMap<string, string> = new Map([
+  ['account', ACCOUNT_MEANING],
   ['currency', 'The currency of the amounts in the row, in ISO 4217'],
   ['report_id', 'The report that the row is from'],
   ['report_created_at', 'When that report was created, in UTC. A day shows its newest report'],
@@ -55,7 +55,7 @@ const OWN_COLUMNS: ReadonlyMap<string, string> = new Map([
 ]);
 
 const ITEM_COLUMNS: Readonly<Record<string, string>> = {
-  account: ACCOUNT,
+  account: ACCOUNT_MEANING,
   id: 'The id of the item',
   name: 'The name of the item, if it has one',
   created_at: 'When the platform created the item, as it says',
@@ -64,7 +64,7 @@ const ITEM_COLUMNS: Readonly<Record<string, string>> = {
 };
 
 const FACT_COLUMNS: Readonly<Record<LedgerColumnName, string>> = {
-  account: ACCOUNT,
+  account: ACCOUNT_MEANING,
   export: 'The name of the export',
   table_name: 'The table that the export writes',
   start_date: 'The first day of the window that the report covers',
@@ -174,7 +174,7 @@ function describeColumn(
   const field = from.toLowerCase() === name ? '' : ` (${from} in the file)`;
   const metric = type === 'string' ? undefined : findMetric(name);
   if (!metric) {
-    const known = OWN_COLUMNS.get(name) ?? findDimension(name)?.meaning;
+    const known = REPORT_COLUMNS.get(name) ?? findDimension(name)?.meaning;
     const unknown = type === 'string' ? 'a dimension of the report' : 'a metric of the report';
     return { meaning: `${capitalize(known ?? unknown)}${field}` };
   }

@@ -17,7 +17,7 @@ import {
   FinalAfterDays,
 } from './exports.ts';
 import { MAX_MEMORY_MB, MEMORY_MB, type StepName } from './memory.ts';
-import { SANDBOX, sandboxFaults } from './sandbox.ts';
+import { SANDBOX, sandboxFaults } from './sandbox-config.ts';
 
 /** The key of the config in cdk.json's context. */
 export const CONFIG_KEY = 'ad-report-export';
@@ -52,23 +52,23 @@ export function executionLogsOf(stack: string): string {
 export const RESULTS_PREFIX = 'query-results/';
 
 /** The default size limit of a file: 50 GiB. */
-const MAX_DOWNLOAD_BYTES = 50 * 1024 ** 3;
+const DEFAULT_DOWNLOAD_BYTES = 50 * 1024 ** 3;
 
 /** The default size limit of a file that CurateReport reads: 4 GiB, which take a minute of CPU. */
-const MAX_CURATE_BYTES = 4 * 1024 ** 3;
+const DEFAULT_CURATE_BYTES = 4 * 1024 ** 3;
 
 /**
  * Lambda's /tmp has up to 10,240 MB. CurateReport needs room for the file twice and 512 MB besides:
  * (10,240 - 512) / 2 = 4,864 MB.
  */
-const LARGEST_CURATE_BYTES = 4_864 * 1024 ** 2;
+const MAX_CURATE_BYTES = 4_864 * 1024 ** 2;
 
 /** Lambda's maximum. The last minute is for saying that the time is over. */
-const CURATE_MINUTES = 15;
+const MAX_CURATE_MINUTES = 15;
 
 const STEPS = Object.keys(MEMORY_MB) as StepName[];
 
-const LOG_RETENTION_DAYS = 90;
+const DEFAULT_LOG_RETENTION_DAYS = 90;
 
 /** The values that CloudWatch Logs accepts, checked against CDK's type. Loading CDK would be slow. */
 const RETENTIONS = [
@@ -114,19 +114,19 @@ export const ConfigFile = z.strictObject({
     .record(z.string().regex(NOT_OURS, 'must not be set here: the export sends it itself'), z.string())
     .optional(),
   keep_reports_days: z.int().min(7).optional(),
-  max_download_bytes: z.int().min(1).max(LARGEST_OBJECT_BYTES).default(MAX_DOWNLOAD_BYTES),
-  max_curate_bytes: z.int().min(1).max(LARGEST_CURATE_BYTES).default(MAX_CURATE_BYTES),
+  max_download_bytes: z.int().min(1).max(LARGEST_OBJECT_BYTES).default(DEFAULT_DOWNLOAD_BYTES),
+  max_curate_bytes: z.int().min(1).max(MAX_CURATE_BYTES).default(DEFAULT_CURATE_BYTES),
   memory_mb: z.partialRecord(z.enum(STEPS), z.int().max(MAX_MEMORY_MB)).superRefine(checkMemory).default({}),
   curate_minutes: z
     .number()
     .multipleOf(1, 'must be whole minutes')
     .min(2)
-    .max(CURATE_MINUTES)
-    .default(CURATE_MINUTES),
+    .max(MAX_CURATE_MINUTES)
+    .default(MAX_CURATE_MINUTES),
   download_hosts: z.array(Host).min(1, 'must not be empty; omit it to allow any public host').optional(),
   log_retention_days: z
     .literal(RETENTIONS, `must be one of ${RETENTIONS.join(', ')}`)
-    .default(LOG_RETENTION_DAYS),
+    .default(DEFAULT_LOG_RETENTION_DAYS),
   alarm_emails: z
     .array(z.email('must be an e-mail address'))
     .refine((all) => new Set(all).size === all.length, 'must not repeat an address')

@@ -67,8 +67,10 @@ export function costOf(
 }
 
 function countPolls(readyAfter: number): number {
-  const created = new Date(0).toISOString();
+  const created = new Date();
+  const after = (seconds: number) => new Date(created.getTime() + seconds * 1000);
   let polls = 1;
-  for (let now = MIN_WAIT; now < readyAfter; polls += 1) now += pollWait(created, new Date(now * 1000));
+  for (let waited = MIN_WAIT; waited < readyAfter; polls += 1)
+    waited += pollWait(created.toISOString(), after(waited));
   return polls;
 }

@@ -28,22 +28,22 @@ export function exportFaults(context: unknown): string[] {
   if (!Array.isArray(exports)) return [];
   const known = fieldsOf(accounts);
   const hasTables = tables !== false;
-  const all = exports.map((raw, at) => readExport(fieldsOf(raw), `exports[${at}]`, known));
+  const all = exports.map((raw, at) => expandRawExport(fieldsOf(raw), `exports[${at}]`, known));
   return [
     ...all.flatMap((rawExport) => [
-      ...accountFaults(rawExport, known),
+      ...unknownAccountFaults(rawExport, known),
       ...contradictions(rawExport, hasTables),
       ...requestFaults(rawExport, known),
     ]),
-    ...nameFaults(all),
+    ...repeatedNameFaults(all),
     ...(hasTables ? tableFaults(all) : []),
   ];
 }
 
 /** An export of the raw config, and its path there. */
-type RawExport = ReturnType<typeof readExport>;
+type RawExport = ReturnType<typeof expandRawExport>;
 
-function readExport(raw: JsonObject, path: string, known: JsonObject) {
+function expandRawExport(raw: JsonObject, path: string, known: JsonObject) {
   const named = Array.isArray(raw.accounts) ? raw.accounts.map(String) : Object.keys(known);
   // An export is checked even if there is no account for it.
   const accounts = named.length > 0 ? named : ['none'];
@@ -52,7 +52,7 @@ function readExport(raw: JsonObject, path: string, known: JsonObject) {
   return { path, raw, runs, entries };
 }
 
-function accountFaults({ path, raw }: RawExport, known: JsonObject): string[] {
+function unknownAccountFaults({ path, raw }: RawExport, known: JsonObject): string[] {
   const names = Object.keys(known);
   const unknown = Array.isArray(raw.accounts) ? raw.accounts.filter((name) => !names.includes(name)) : [];
   return unknown.map((name) => `${path}.accounts: ${name} is not one of accounts (${names.join(', ')})`);
@@ -126,7 +126,7 @@ function faultsOf(request: JsonObject): readonly string[] {
   }
 }
 
-function nameFaults(exports: readonly RawExport[]): string[] {
+function repeatedNameFaults(exports: readonly RawExport[]): string[] {
   const all = exports.flatMap(({ path, entries }) =>
     entries.map(({ account, name }) => ({ path, id: `${account}/${name}` })),
   );
@@ -145,7 +145,7 @@ function tableFaults(exports: readonly RawExport[]): string[] {
     const earlier = tables.get(catalogName(source.table));
     tables.set(catalogName(source.table), { ...source, path });
     const faults = [
-      ...columnFaults(source, data.columns),
+      ...declaredColumnFaults(source, data.columns),
       ...formatFaults(source),
       ...(earlier ? sharingFaults(source, earlier) : []),
     ];
@@ -173,7 +173,7 @@ function formatFaults({ request }: TableSource): string[] {
   ];
 }
 
-function columnFaults(source: TableSource, declared: ConfiguredExport['columns'] = {}): string[] {
+function declaredColumnFaults(source: TableSource, declared: ConfiguredExport['columns'] = {}): string[] {
   const { request, date_column } = source;
   const { metrics = [], dimensions = [] } = request.kind === 'report' ? request : {};
   const named = [...metrics, ...dimensions, ADVERTISER_COLUMN];

@@ -104,7 +104,7 @@ export function withColumns(request: JsonObject, configured: readonly Configured
 /** The most digits that Parquet's readers and the Data Catalog allow. */
 const MAX_DIGITS = 38;
 
-const TYPES = `must be "bigint", "double", "string" or "decimal(digits,decimals)" with at most ${MAX_DIGITS} digits`;
+const TYPE_FAULT = `must be "bigint", "double", "string" or "decimal(digits,decimals)" with at most ${MAX_DIGITS} digits`;
 
 /** A field of the report's file. A comment in the catalog, which takes one line, quotes it. */
 const FieldOfFile = z
@@ -113,7 +113,7 @@ const FieldOfFile = z
   .max(100, 'must not have more than 100 characters')
   .regex(/^\P{Cc}*$/u, 'must not have control characters');
 
-const Type = z.string().refine(isColumnType, TYPES);
+const Type = z.string().refine(isColumnType, TYPE_FAULT);
 
 /** A type, or an object with the type, the field of the file or both. */
 const Declared = z.preprocess(
@@ -146,8 +146,8 @@ export interface TableSource extends Pick<TableSchema, 'table' | 'kind' | 'colum
 
 /** Returns the export's part of its table, if it has one. @throws InvalidInput if the request is faulty */
 export function tableSource(entry: ConfiguredEntry): TableSource | undefined {
-  // A table does not depend on dates, and so not on the day either.
-  const { request } = parseRequest(requestOf(entry), new Date(0));
+  // A table does not depend on dates, so any day will do.
+  const { request } = parseRequest(requestOf(entry), new Date());
   const table = tableOf(request);
   if (table === undefined || request.kind === 'purchases') return undefined;
   if (request.kind === 'list')

@@ -27,6 +27,7 @@ export const MEMORY_MB = {
   CheckReady: 512,
 } as const;
 
+/** The steps. Each is a Lambda function, and lives in the file of its name in functions/. */
 export type StepName = keyof typeof MEMORY_MB;
 
 /** The largest function that Lambda has. */

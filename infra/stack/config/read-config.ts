@@ -5,13 +5,13 @@ import { BUILT, PROGRAM, ROOT } from '../../package.ts';
 import { CONFIG_KEY, type Config, InvalidConfig, parseConfig } from './config.ts';
 
 /** The config of this repository. The package has it as an example. */
-const EXAMPLE = join(ROOT, 'cdk.json');
+const EXAMPLE_CONFIG = join(ROOT, 'cdk.json');
 
 /** The config with which this repository deploys the sandbox. An app has a copy of it. */
 export const SANDBOX_CONFIG = join(ROOT, 'infra/init/sandbox.ts');
 
 const MODULE = resolve('ads.config.ts');
-const CDK_JSON = BUILT ? resolve('cdk.json') : EXAMPLE;
+const CDK_JSON = BUILT ? resolve('cdk.json') : EXAMPLE_CONFIG;
 
 /** The file that has the config if no other is named. An app that uses the package may have a module. */
 export const CONFIG_FILE = BUILT && existsSync(MODULE) ? MODULE : CDK_JSON;
@@ -20,12 +20,12 @@ const HOW_TO_GET_ONE = `'${PROGRAM} init DIR' writes an app with a config, and -
 
 /** The context of this repository's cdk.json: its config, and the feature flags of a synth. */
 export function readContext(): Readonly<Record<string, unknown>> {
-  return Object(load(EXAMPLE)).context ?? {};
+  return Object(loadModule(EXAMPLE_CONFIG)).context ?? {};
 }
 
 /** The file of the config of a local run, which takes the example's in a folder without a config. */
 export function localConfigFile(): string {
-  return existsSync(CONFIG_FILE) && contentOf(CONFIG_FILE) !== undefined ? CONFIG_FILE : EXAMPLE;
+  return existsSync(CONFIG_FILE) && contentOf(CONFIG_FILE) !== undefined ? CONFIG_FILE : EXAMPLE_CONFIG;
 }
 
 /**
@@ -47,13 +47,13 @@ export function readConfig(file = CONFIG_FILE): Config {
 
 /** @returns undefined if it is a cdk.json of another app */
 function contentOf(file: string): unknown {
-  const loaded = Object(load(resolve(file)));
+  const loaded = Object(loadModule(resolve(file)));
   const content = 'default' in loaded ? loaded.default : loaded;
   const { context } = Object(content);
   return context || basename(file) === 'cdk.json' ? context?.[CONFIG_KEY] : content;
 }
 
-function load(path: string): unknown {
+function loadModule(path: string): unknown {
   if (!existsSync(path)) throw new InvalidConfig([`there is no such file; ${HOW_TO_GET_ONE}`]);
   const isJson = path.endsWith('.json');
   try {

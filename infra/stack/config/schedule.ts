@@ -51,10 +51,13 @@ export interface Schedule extends z.infer<typeof RunSchedule> {
   readonly time_zone?: string | undefined;
 }
 
+/** The years of EventBridge Scheduler's expressions begin with 1970. */
+const FIRST_START = '1970-01-01T00:00:00Z';
+
 function checkCron(expression: string, context: z.core.$RefinementCtx<string>): void {
   if (!expression.startsWith('cron')) return;
   try {
-    if (!parseCron(expression).nextRun(new Date(0))) context.addIssue('names no day that exists');
+    if (!parseCron(expression).nextRun(FIRST_START)) context.addIssue('names no day that exists');
   } catch (error) {
     const message = `cannot be read: ${(error as Error).message.replace('CronPattern: ', '')}`;
     context.addIssue({ code: 'custom', message, continue: false });

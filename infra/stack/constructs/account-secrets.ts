@@ -4,7 +4,7 @@ import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { CfnSecret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import type { Config } from '../config/config.ts';
-import { SANDBOX } from '../config/sandbox.ts';
+import { SANDBOX } from '../config/sandbox-config.ts';
 import { grantKey } from './encryption-key.ts';
 
 /**

@@ -12,7 +12,8 @@ import { StepFunctionsStartExecution } from 'aws-cdk-lib/aws-scheduler-targets';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct, type IConstruct } from 'constructs';
-import type { ScheduledRun } from '../config/runs.ts';
+import type { Config } from '../config/config.ts';
+import { runsToStart, type ScheduledRun } from '../config/scheduled-runs.ts';
 import { grantKey } from './encryption-key.ts';
 
 /** Retries of a failed start, all within the hour. The default is 185 retries in 24 h. */
@@ -47,6 +48,11 @@ export class ExportSchedules extends Construct {
     const assumedBy = new ServicePrincipal('scheduler.amazonaws.com', { conditions });
     this.role = new Role(this, 'Role', { assumedBy });
     grantKey(this.role, key, 'sqs', ['kms:Decrypt', 'kms:GenerateDataKey']);
+  }
+
+  /** Starts the runs of the config. */
+  startExports(stateMachine: IStateMachine, { exports, max_accounts }: Config): void {
+    this.add(stateMachine, runsToStart(exports, max_accounts), 'scheduled_at');
   }
 
   /**

@@ -9,7 +9,7 @@ import { savedQueries } from '../catalog/queries.ts';
 import { documentTable, LEDGER_TABLE, tableWords } from '../catalog/table-words.ts';
 import { type Config, RESULTS_PREFIX } from '../config/config.ts';
 import { type ConfiguredExport, isSame, tableSource, tablesOf } from '../config/exports.ts';
-import { targetOfConfig } from '../config/sandbox.ts';
+import { targetOfConfig } from '../config/sandbox-config.ts';
 import type { ExportBucket } from './export-bucket.ts';
 import { createReaderPolicy, grantCatalog } from './reader-policy.ts';
 
@@ -57,6 +57,11 @@ export class ExportTables extends Construct {
     const { workgroup: workGroup } = this;
     for (const [name, { description, sql }] of Object.entries(savedQueries(schemas, { config })))
       new CfnNamedQuery(queries, name, { name, description, queryString: sql, database, workGroup });
+  }
+
+  /** To list the tables and read their schemas. */
+  grantConsume(grantee: IGrantable): void {
+    grantCatalog(this, grantee, this.database);
   }
 
   /** To read the schema of a table. */

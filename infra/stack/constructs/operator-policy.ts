@@ -30,6 +30,14 @@ interface OperatorPolicyProps extends ReadingProps {
   readonly deadLetterQueue: IQueue;
 }
 
+/** Creates the policies for people who run commands. @returns their ARNs */
+export function createPolicies(scope: Construct, props: OperatorPolicyProps & KeeperPolicyProps) {
+  return {
+    operatorPolicy: createOperatorPolicy(scope, 'Operator', props),
+    keeperPolicy: createKeeperPolicy(scope, 'Keeper', props),
+  };
+}
+
 /** Calls that look at the stack, and have no resource, or none that narrows them. */
 const LOOK_AROUND = ['cloudwatch:DescribeAlarms', 'lambda:GetAccountSettings', 'scheduler:ListSchedules'];
 
@@ -39,7 +47,7 @@ const LOOK_AROUND = ['cloudwatch:DescribeAlarms', 'lambda:GetAccountSettings', '
  *
  * @returns its ARN
  */
-export function createOperatorPolicy(scope: Construct, id: string, props: OperatorPolicyProps): string {
+function createOperatorPolicy(scope: Construct, id: string, props: OperatorPolicyProps): string {
   const { stack, stateMachine, readyChecks, logGroup, deadLetterQueue, encryptionKey } = props;
   const { policy, allow } = createPolicy(scope, id, `${stack}-operator`, `Runs the exports of ${stack}`);
   allow(['states:StartExecution', 'states:ListExecutions'], stateMachine.stateMachineArn);
@@ -86,7 +94,7 @@ interface KeeperPolicyProps extends ReadingProps {
  *
  * @returns its ARN
  */
-export function createKeeperPolicy(scope: Construct, id: string, props: KeeperPolicyProps): string {
+function createKeeperPolicy(scope: Construct, id: string, props: KeeperPolicyProps): string {
   const { stack, bucket, secrets } = props;
   const words = `Keeps the credentials and tables of ${stack}`;
   const { policy, allow } = createPolicy(scope, id, `${stack}-keeper`, words);

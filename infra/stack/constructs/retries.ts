@@ -3,6 +3,7 @@ import { JitterType, type RetryProps } from 'aws-cdk-lib/aws-stepfunctions';
 import type { AWS_ERRORS } from '../../../functions/decisions/failure-report.ts';
 import { MIN_WAIT } from '../../../functions/decisions/waits.ts';
 import type { ErrorName } from '../../../functions/workflow/errors.ts';
+import type { StepName } from '../config/memory.ts';
 
 /** Step Functions refused to start an execution, or its answer was lost. No failure report has these. */
 const START_FAILED = [
@@ -138,7 +139,4 @@ export const retries = {
   CheckReady: [internal, throttled],
   Announce: [announcement],
   ExportAccount: [startFailed],
-} as const satisfies Record<string, readonly RetryProps[]>;
-
-/** The steps. Each is a Lambda function, and lives in the file of its name in functions/. */
-export type StepName = Exclude<keyof typeof retries, 'Announce' | 'ExportAccount'>;
+} as const satisfies Record<StepName | 'Announce' | 'ExportAccount', readonly RetryProps[]>;

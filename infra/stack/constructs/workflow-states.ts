@@ -5,7 +5,8 @@ import { EventBridgePutEvents, LambdaInvoke } from 'aws-cdk-lib/aws-stepfunction
 import type { Construct } from 'constructs';
 import type { ErrorName } from '../../../functions/workflow/errors.ts';
 import type { Invocation } from '../../../functions/workflow/step.ts';
-import { retries, type StepName } from './retries.ts';
+import type { StepName } from '../config/memory.ts';
+import { retries } from './retries.ts';
 
 export const EVENT_SOURCE = 'ad-report-export';
 
@@ -18,7 +19,7 @@ const ANNOUNCE_TIMEOUT = Duration.minutes(1);
 export const CAUGHT = '$.caught';
 
 /** States that run a step under another name. */
-const RUNS = {
+const STEP_OF_STATE = {
   GetWindowToken: 'GetToken',
   RenewToken: 'GetToken',
   DescribeWindowFailure: 'DescribeFailure',
@@ -40,8 +41,12 @@ interface Invoked {
 }
 
 /** A state that runs a step. Its output is exactly what the handler returns. */
-export function invoke(scope: Construct, id: StepName | keyof typeof RUNS, props: Invoked): LambdaInvoke {
-  const step = id in RUNS ? RUNS[id as keyof typeof RUNS] : (id as StepName);
+export function invoke(
+  scope: Construct,
+  id: StepName | keyof typeof STEP_OF_STATE,
+  props: Invoked,
+): LambdaInvoke {
+  const step = id in STEP_OF_STATE ? STEP_OF_STATE[id as keyof typeof STEP_OF_STATE] : (id as StepName);
   const task = new LambdaInvoke(scope, id, {
     lambdaFunction: props.functions[step],
     payloadResponseOnly: true,

@@ -25,7 +25,8 @@ const Event = z.object({
 export async function handler(event: unknown): Promise<void> {
   const { RequestType, ResponseURL, ResourceProperties, ...ids } = Event.parse(event);
   const { BucketName } = ResourceProperties;
-  const failed = RequestType === 'Delete' ? await emptyBucket(BucketName).then(succeed, describe) : undefined;
+  const failed =
+    RequestType === 'Delete' ? await emptyBucket(BucketName).then(succeed, toFailedStatus) : undefined;
   const answer = { ...ids, PhysicalResourceId: BucketName, ...(failed ?? { Status: 'SUCCESS' }) };
   // The URL was signed without a Content-Type.
   const headers = { 'content-type': '' };
@@ -35,7 +36,7 @@ export async function handler(event: unknown): Promise<void> {
 
 function succeed(): undefined {}
 
-function describe(error: unknown) {
+function toFailedStatus(error: unknown) {
   const { name, message } = error as Error;
   return { Status: 'FAILED', Reason: `The bucket could not be emptied (${name}: ${message})` };
 }

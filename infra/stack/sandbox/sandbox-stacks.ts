@@ -1,9 +1,9 @@
 import { type App, Stack } from 'aws-cdk-lib';
 import { type Config, type ConfigInput, InvalidConfig, parseConfig } from '../config/config.ts';
-import { sandboxFaults } from '../config/sandbox.ts';
+import { sandboxFaults } from '../config/sandbox-config.ts';
 import { AdReportExport } from '../constructs/ad-report-export.ts';
 import { lambdaBundles } from '../constructs/bundle.ts';
-import { Sandbox } from './sandbox.ts';
+import { DeployedSandbox } from './deployed-sandbox.ts';
 
 /** The key in an app's context: `cdk deploy --all -c sandbox=true`. */
 const FLAG = 'sandbox';
@@ -27,7 +27,7 @@ export function addSandboxStacks(app: App, config: ConfigInput, bundles?: string
     description: `A sandbox of an advertising platform for ${parsed.stack}, with invented data. ${REMOVAL}`,
     suppressTemplateIndentation: true,
   });
-  const platform = new Sandbox(sandbox, 'Default', {
+  const platform = new DeployedSandbox(sandbox, 'Default', {
     config: parsed,
     bundles: bundles ?? lambdaBundles(app.outdir),
   });

@@ -5,12 +5,12 @@ import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { BlockPublicAccess, Bucket, BucketEncryption } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import type { Config } from '../config/config.ts';
-import { createFunction } from './sandbox-function.ts';
+import { createSandboxFunction } from './create-sandbox-function.ts';
 
 /** Lambda's maximum. It removes 1,000 objects in a second. */
-const TIMEOUT = Duration.minutes(15);
+const EMPTIER_TIMEOUT = Duration.minutes(15);
 
-const MEMORY_MB = 256;
+const EMPTIER_MEMORY_MB = 256;
 
 /** Empties buckets when they are removed. */
 export class BucketEmptier extends Construct {
@@ -18,11 +18,11 @@ export class BucketEmptier extends Construct {
 
   constructor(scope: Construct, id: string, { config, bundles }: { config: Config; bundles: string }) {
     super(scope, id);
-    this.function = createFunction(this, 'Function', {
+    this.function = createSandboxFunction(this, 'Function', {
       config,
       bundle: join(bundles, 'empty-bucket'),
-      memorySize: MEMORY_MB,
-      timeout: TIMEOUT,
+      memorySize: EMPTIER_MEMORY_MB,
+      timeout: EMPTIER_TIMEOUT,
     });
   }
 
@@ -42,7 +42,7 @@ export class BucketEmptier extends Construct {
       resourceType: 'Custom::BucketContents',
       serviceToken: grantee.functionArn,
       properties: { BucketName: bucket.bucketName },
-      serviceTimeout: TIMEOUT,
+      serviceTimeout: EMPTIER_TIMEOUT,
     });
     // Removed before them.
     for (const grant of grants) grant.applyBefore(contents);

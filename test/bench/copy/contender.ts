@@ -5,7 +5,7 @@ import { Agent } from 'undici';
 import { createS3Client } from '../../../functions/aws/s3.ts';
 import { copyFile } from '../../../functions/copy/copy.ts';
 import { safeAgent } from '../../../functions/platform/safe-agent.ts';
-import { ACCOUNT, CREDENTIALS } from '../../../infra/lab/local/s3/server.ts';
+import { CREDENTIALS, LOCAL_AWS_ACCOUNT } from '../../../infra/lab/local/s3/server.ts';
 
 // Runs in a process of its own: one copy by one contender. Prints its time, CPU and memory as JSON.
 
@@ -55,7 +55,7 @@ async function copyAsSaveReport(): Promise<void> {
       s3: createS3Client(CLIENT),
       bucket: BUCKET,
       key: 'ours',
-      expectedBucketOwner: ACCOUNT,
+      expectedBucketOwner: LOCAL_AWS_ACCOUNT,
       maxBytes: 1e12,
     },
     deadline: new AbortController().signal,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { build } from 'esbuild';
-import { COPY_ENVIRONMENT } from '../../../infra/stack/constructs/workflow-functions.ts';
+import { COPY_ENVIRONMENT } from '../../../infra/stack/constructs/step-limits.ts';
 import { CERTIFICATE } from '../../support/certificate.ts';
 import { median, type Taken } from '../measure-command.ts';
 

@@ -6,7 +6,7 @@ import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createObjectStore, type ObjectStore } from '../../../functions/aws/objects.ts';
 import { base64Crc32 } from '../../../functions/aws/s3.ts';
-import { ACCOUNT } from '../../../infra/lab/local/s3/server.ts';
+import { LOCAL_AWS_ACCOUNT } from '../../../infra/lab/local/s3/server.ts';
 import { awsEnvironment, setEnvironment, shortenTimeouts, startBucket } from '../../support/lambda.ts';
 import { type Answer, type Listening, listen, listenTcp, startServer } from '../../support/listen.ts';
 import { BUCKET } from '../../support/s3.ts';
@@ -24,12 +24,12 @@ async function startStore() {
       new PutObjectCommand({
         Bucket: BUCKET,
         Key: KEY,
-        ExpectedBucketOwner: ACCOUNT,
+        ExpectedBucketOwner: LOCAL_AWS_ACCOUNT,
         Body,
         ContentLength: Buffer.byteLength(Body),
       }),
     );
-  return { s3, put, store: createObjectStore({ BUCKET, BUCKET_OWNER: ACCOUNT }) };
+  return { s3, put, store: createObjectStore({ BUCKET, BUCKET_OWNER: LOCAL_AWS_ACCOUNT }) };
 }
 
 /** A store on a server with these answers, and the requests that it got. */
@@ -37,7 +37,7 @@ async function serve(answer: Answer) {
   const server = await listen(answer);
   onTestFinished(() => server[Symbol.asyncDispose]());
   setEnvironment(awsEnvironment({ S3: server.url }));
-  return { requests: server.requests, store: createObjectStore({ BUCKET, BUCKET_OWNER: ACCOUNT }) };
+  return { requests: server.requests, store: createObjectStore({ BUCKET, BUCKET_OWNER: LOCAL_AWS_ACCOUNT }) };
 }
 
 describe('the bucket', () => {
@@ -51,7 +51,7 @@ describe('the bucket', () => {
     expect(requests[0]?.headers).toMatchObject({
       'content-type': 'application/json',
       'content-length': String(Buffer.byteLength(body)),
-      'x-amz-expected-bucket-owner': ACCOUNT,
+      'x-amz-expected-bucket-owner': LOCAL_AWS_ACCOUNT,
       'x-amz-checksum-crc32': base64Crc32(crc32(body)),
     });
   });
@@ -126,7 +126,7 @@ describe('a file of this disk', () => {
     expect(requests[0]?.headers).toMatchObject({
       'content-type': 'application/vnd.apache.parquet',
       'if-match': '"e"',
-      'x-amz-expected-bucket-owner': ACCOUNT,
+      'x-amz-expected-bucket-owner': LOCAL_AWS_ACCOUNT,
       'x-amz-checksum-crc32': base64Crc32(crc32(bytes)),
     });
   });
@@ -136,7 +136,7 @@ describe('a file of this disk', () => {
     const putTo = ({ url }: Listening, socketTimeout: number) => {
       setEnvironment(awsEnvironment({ S3: url }));
       const requestHandler = { requestTimeout: 1, throwOnRequestTimeout: true, socketTimeout };
-      const store = createObjectStore({ BUCKET, BUCKET_OWNER: ACCOUNT }, { requestHandler });
+      const store = createObjectStore({ BUCKET, BUCKET_OWNER: LOCAL_AWS_ACCOUNT }, { requestHandler });
       return store.putFile(TABLE, path, undefined);
     };
     await using slow = await listen((_, response) => response.end());
@@ -153,7 +153,7 @@ describe('a file of this disk', () => {
     http.on('checkContinue', (_, response) => response.writeHead(status).end(errorOf(code)));
     await using server = await startServer(http);
     setEnvironment(awsEnvironment({ S3: server.url }));
-    const store = createObjectStore({ BUCKET, BUCKET_OWNER: ACCOUNT }, { maxAttempts: 1 });
+    const store = createObjectStore({ BUCKET, BUCKET_OWNER: LOCAL_AWS_ACCOUNT }, { maxAttempts: 1 });
     for (const size of [100_000, 9 * 1024 * 1024]) {
       const putting = store.putFile(TABLE, await createFile(Buffer.alloc(size)), undefined);
       expect(await putting.catch(({ name }) => name)).toBe(outcome);
@@ -224,7 +224,7 @@ describe.each(CALLS)('%s', (operation, doing, permission, call) => {
 
 it('27: a missing bucket is AccessRefused, not a missing object', async () => {
   await startStore();
-  const store = createObjectStore({ BUCKET: 'elsewhere', BUCKET_OWNER: ACCOUNT });
+  const store = createObjectStore({ BUCKET: 'elsewhere', BUCKET_OWNER: LOCAL_AWS_ACCOUNT });
   await expect(store.getText(KEY)).rejects.toMatchObject({
     name: 'AccessRefused',
     facts: { aws_error: 'NoSuchBucket' },

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createCopy } from '../../../functions/copy/copy.ts';
 import type { Settings } from '../../../functions/workflow/settings.ts';
-import { ACCOUNT } from '../../../infra/lab/local/s3/server.ts';
+import { LOCAL_AWS_ACCOUNT } from '../../../infra/lab/local/s3/server.ts';
 import { CERTIFICATE } from '../../support/certificate.ts';
 import {
   type Cut,
@@ -53,7 +53,7 @@ describe('a file', () => {
     const outcome = await copying.save();
     expectDelivered(outcome, packed);
     expect(outcome).toMatchObject({ calls: 2, copied: { content_encoding: 'gzip' } });
-    const head = new HeadObjectCommand({ Bucket: BUCKET, Key: KEY, ExpectedBucketOwner: ACCOUNT });
+    const head = new HeadObjectCommand({ Bucket: BUCKET, Key: KEY, ExpectedBucketOwner: LOCAL_AWS_ACCOUNT });
     expect(await copying.s3.client.send(head)).toMatchObject({
       ContentEncoding: 'gzip',
       ContentType: 'application/json',

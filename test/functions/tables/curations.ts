@@ -9,7 +9,7 @@ import { addDays } from '../../../functions/workflow/request/dates.ts';
 import type { ReportRequest } from '../../../functions/workflow/request/request.ts';
 import type { SavedWindow } from '../../../functions/workflow/states.ts';
 import { LIST_COLUMNS, type TableSchema } from '../../../functions/workflow/table.ts';
-import { ACCOUNT } from '../../../infra/lab/local/s3/server.ts';
+import { LOCAL_AWS_ACCOUNT } from '../../../infra/lab/local/s3/server.ts';
 import { shownDays } from '../../support/day-sums.ts';
 import { NORMALIZED_LIST } from '../../support/requests.ts';
 import { BUCKET, s3ConfigOf, startTestS3, type TestS3Options } from '../../support/s3.ts';
@@ -64,7 +64,7 @@ export interface Snapshot {
 /** Tables in a local S3. */
 export async function startTables(options: TestS3Options = {}) {
   const s3 = await startTestS3(options);
-  const store = createObjectStore({ BUCKET, BUCKET_OWNER: ACCOUNT }, s3ConfigOf(s3));
+  const store = createObjectStore({ BUCKET, BUCKET_OWNER: LOCAL_AWS_ACCOUNT }, s3ConfigOf(s3));
   const catalog = { getTable: async () => TABLE };
   const workOn = async (body: string, kind: { format?: string; content_type: string }) => {
     const folder = join(mkdtempSync(join(s3.directory, 'curate-')), 'scratch');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { StepName } from '../../../infra/stack/constructs/retries.ts';
+import type { StepName } from '../../../infra/stack/config/memory.ts';
 import { allowedIn, permissionsOf, readable, resourcesOf, synthesizeStack } from '../../support/stack.ts';
 
 type Properties = ReturnType<typeof synthesizeStack>['template'];

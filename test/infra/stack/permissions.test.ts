@@ -1,6 +1,6 @@
 import { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
-import type { StepName } from '../../../infra/stack/constructs/retries.ts';
+import type { StepName } from '../../../infra/stack/config/memory.ts';
 import { allowedIn, permissionsOf, readable, resourcesOf, synthesizeStack } from '../../support/stack.ts';
 
 const stack = synthesizeStack();

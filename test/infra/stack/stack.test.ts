@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { READS, type SettingName, Settings } from '../../../functions/workflow/settings.ts';
 import { OUTPUTS } from '../../../infra/stack/config/config.ts';
-import type { StepName } from '../../../infra/stack/constructs/retries.ts';
+import type { StepName } from '../../../infra/stack/config/memory.ts';
 import { machineOf } from '../../support/bounds.ts';
 import { readable, resourcesOf, synthesizeStack } from '../../support/stack.ts';
 

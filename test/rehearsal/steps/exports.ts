@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { addDays } from '../../../functions/workflow/request/dates.ts';
-import type { Sandbox } from '../../../infra/lab/sandbox/sandbox.ts';
+import type { Sandbox } from '../../../infra/lab/sandbox/start-sandbox.ts';
 import { LATE, SOON } from '../config.ts';
 import { assertDelivered, countDays, type DeployedStage, readDays } from '../stage.ts';
 import { until } from '../until.ts';

@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
 import { pipeline } from 'node:stream';
 import { createServer } from 'node:tls';
-import { startSandbox } from '../../../infra/lab/sandbox/sandbox.ts';
-import type { SandboxOptions } from '../../../infra/lab/sandbox/settings.ts';
+import type { SandboxOptions } from '../../../infra/lab/sandbox/sandbox-options.ts';
+import { startSandbox } from '../../../infra/lab/sandbox/start-sandbox.ts';
 import { CERTIFICATE } from '../../support/certificate.ts';
 import { startServer } from '../../support/listen.ts';
 

@@ -1,4 +1,4 @@
-import type { Sandbox } from '../../../infra/lab/sandbox/sandbox.ts';
+import type { Sandbox } from '../../../infra/lab/sandbox/start-sandbox.ts';
 
 /** The client of an account. */
 export interface Client {

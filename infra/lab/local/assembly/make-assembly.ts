@@ -5,7 +5,7 @@ import { readConfig } from '../../../stack/config/read-config.ts';
 import { bundleFunctions } from '../../../stack/constructs/bundle.ts';
 import { synthesize } from '../../../stack/synthesize.ts';
 import type { FunctionSpec } from '../lambda/lambda.ts';
-import { ACCOUNT, REGION } from '../s3/server.ts';
+import { LOCAL_AWS_ACCOUNT, LOCAL_REGION } from '../s3/server.ts';
 import { ASSEMBLY_FILE, type Assembly, FUNCTIONS_FOLDER } from './assembly.ts';
 import { bundleInterpreter } from './interpreter.ts';
 
@@ -44,15 +44,15 @@ function readResources(resources: Readonly<Record<string, Resource>>): Omit<Asse
   const { stack } = configured;
   const ofType = (type: string) => Object.entries(resources).filter(([, resource]) => resource.Type === type);
   const nameOf = (id: string) => `${stack}-${id.replace(LOGICAL_ID_HASH, '')}`;
-  const arnOf = (id: string) => `arn:aws:lambda:${REGION}:${ACCOUNT}:function:${nameOf(id)}`;
+  const arnOf = (id: string) => `arn:aws:lambda:${LOCAL_REGION}:${LOCAL_AWS_ACCOUNT}:function:${nameOf(id)}`;
   const [[bucketId = ''] = []] = ofType('AWS::S3::Bucket');
   const [[machineId = '', machine] = []] = ofType('AWS::StepFunctions::StateMachine');
   const functions = ofType('AWS::Lambda::Function');
   const bucket = nameOf(bucketId).toLowerCase();
   const references: (readonly [reference: object, text: string])[] = [
     [{ Ref: 'AWS::Partition' }, 'aws'],
-    [{ Ref: 'AWS::Region' }, REGION],
-    [{ Ref: 'AWS::AccountId' }, ACCOUNT],
+    [{ Ref: 'AWS::Region' }, LOCAL_REGION],
+    [{ Ref: 'AWS::AccountId' }, LOCAL_AWS_ACCOUNT],
     [{ Ref: bucketId }, bucket],
     ...functions.map(([id]) => [{ 'Fn::GetAtt': [id, 'Arn'] }, arnOf(id)] as const),
   ];
@@ -74,7 +74,7 @@ function readResources(resources: Readonly<Record<string, Resource>>): Omit<Asse
       file: join(relative(folder, codeOf(id)), 'index.cjs'),
       // The variables of Lambda's runtime that our functions, their logger or the SDK read.
       environment: {
-        AWS_REGION: REGION,
+        AWS_REGION: LOCAL_REGION,
         AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x',
         AWS_LAMBDA_FUNCTION_NAME: nameOf(id),
         AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(MemorySize),
@@ -90,7 +90,7 @@ function readResources(resources: Readonly<Record<string, Resource>>): Omit<Asse
     stack,
     bucket,
     stateMachine: {
-      arn: `arn:aws:states:${REGION}:${ACCOUNT}:stateMachine:${nameOf(machineId)}`,
+      arn: `arn:aws:states:${LOCAL_REGION}:${LOCAL_AWS_ACCOUNT}:stateMachine:${nameOf(machineId)}`,
       name: nameOf(machineId),
       definition: JSON.parse(resolve(machine?.Properties?.DefinitionString)),
     },

@@ -25,7 +25,7 @@ export interface Invocation {
 }
 
 /** `output` is JSON. */
-export type Answer = { readonly output: string } | { readonly failure: TaskFailure };
+export type InvocationResult = { readonly output: string } | { readonly failure: TaskFailure };
 
 type Handler = (event: unknown, context: LambdaContext) => unknown;
 
@@ -38,7 +38,7 @@ process.on('SIGINT', () => {});
 globalThis.Date = createScaledDate(clock);
 delete process.env.NODE_COMPILE_CACHE;
 
-const send = (answer: Answer) => process.send?.(answer);
+const sendResult = (answer: InvocationResult) => process.send?.(answer);
 
 /** Lambda's runtime uses `import`, which first scans the module for exports: a sixth of the load time. */
 const loaded = (async (): Promise<{ handler: Handler }> => createRequire(import.meta.url)(file))();
@@ -54,13 +54,13 @@ process.on('message', async ({ event, requestId, milliseconds }: Invocation) => 
   try {
     const { handler } = await loaded;
     // Like Lambda, turns undefined into null and a Date into text, and fails for a BigInt.
-    send({ output: JSON.stringify((await handler(JSON.parse(event), context)) ?? null) });
+    sendResult({ output: JSON.stringify((await handler(JSON.parse(event), context)) ?? null) });
   } catch (error) {
-    send({ failure: describe(error) });
+    sendResult({ failure: toTaskFailure(error) });
   }
 });
 
-function describe(error: unknown): TaskFailure {
+function toTaskFailure(error: unknown): TaskFailure {
   if (!(error instanceof Error)) return functionFailure(typeof error, String(error));
   return functionFailure(error.name, error.message, error.stack?.split('\n'));
 }

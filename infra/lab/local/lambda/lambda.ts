@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { moduleBeside } from '../../../package.ts';
 import type { ClockAnchor } from '../clock.ts';
-import type { Answer, FunctionData, Invocation } from './lambda-process.ts';
+import type { FunctionData, Invocation, InvocationResult } from './lambda-process.ts';
 import { functionFailure, TaskError, type TaskFailure } from './task-error.ts';
 
 /** A function as the template describes it, with all references resolved. */
@@ -40,9 +40,9 @@ const START_AFTER_MS = 1_000;
 
 const PROCESS = moduleBeside(import.meta, 'lambda-process');
 
-export type LocalFunction = ReturnType<typeof createFunction>;
+export type LocalFunction = ReturnType<typeof createLocalFunction>;
 
-export function createFunction(spec: FunctionSpec, clock: ClockAnchor, log: (line: string) => void) {
+export function createLocalFunction(spec: FunctionSpec, clock: ClockAnchor, log: (line: string) => void) {
   const { name, arn } = spec;
   const waiting: ((instance: Instance) => void)[] = [];
   const instances: Instance[] = [];
@@ -117,8 +117,8 @@ function startInstance(
   for (const stream of ['stdout', 'stderr'] as const)
     createInterface({ input: child[stream] as Readable }).on('line', log);
   let isAlive = true;
-  let settle: ((answer: Answer) => void) | undefined;
-  const receive = (answer: Answer) => {
+  let settle: ((answer: InvocationResult) => void) | undefined;
+  const receive = (answer: InvocationResult) => {
     settle?.(answer);
     settle = undefined;
   };
@@ -145,7 +145,7 @@ function startInstance(
     /** @throws TaskError with the name that Step Functions would report */
     async invoke(event: unknown): Promise<unknown> {
       const requestId = randomUUID();
-      const { promise, resolve } = Promise.withResolvers<Answer>();
+      const { promise, resolve } = Promise.withResolvers<InvocationResult>();
       settle = resolve;
       const milliseconds = timeoutSeconds * 1000;
       const message = `RequestId: ${requestId} Error: Task timed out after ${timeoutSeconds.toFixed(2)} seconds`;

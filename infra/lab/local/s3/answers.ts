@@ -4,7 +4,7 @@ import { XMLBuilder, XMLParser } from 'fast-xml-parser';
  * HTTP statuses of error codes. Any other code is a 400. A disk's errors are a 403: they last until a person
  * acts.
  */
-const STATUS: Readonly<Record<string, number>> = {
+const STATUS_OF_CODE: Readonly<Record<string, number>> = {
   AccessDenied: 403,
   EACCES: 403,
   EDQUOT: 403,
@@ -29,7 +29,7 @@ export class S3Error extends Error {
   constructor(code: string, message = code) {
     super(message);
     this.code = code;
-    this.status = STATUS[code] ?? 400;
+    this.status = STATUS_OF_CODE[code] ?? 400;
   }
 }
 
@@ -37,10 +37,10 @@ export class S3Error extends Error {
 export function asS3Error(error: unknown): S3Error {
   if (error instanceof S3Error) return error;
   const { code = '' } = Object(error) as { readonly code?: string };
-  return new S3Error(Object.hasOwn(STATUS, code) ? code : 'InternalError', String(error));
+  return new S3Error(Object.hasOwn(STATUS_OF_CODE, code) ? code : 'InternalError', String(error));
 }
 
-export type Answer = {
+export type S3Answer = {
   /** Default: 200. */
   status?: number;
   headers?: Record<string, string>;

@@ -18,7 +18,7 @@ const OPERATIONS = {
 export type Operation = (typeof OPERATIONS)[keyof typeof OPERATIONS];
 
 /** `path` is the file that holds the part's bytes. */
-export type Part = { number: number; bytes: number; crc32: string; etag: string; path: string };
+export type UploadedPart = { number: number; bytes: number; crc32: string; etag: string; path: string };
 
 export type Upload = {
   id: string;
@@ -26,7 +26,7 @@ export type Upload = {
   key: string;
   folder: string;
   described: Pick<ObjectMeta, 'contentType' | 'contentEncoding'>;
-  parts: Map<number, Part>;
+  parts: Map<number, UploadedPart>;
 };
 
 export type S3Options = {
@@ -44,10 +44,10 @@ export type S3Options = {
 };
 
 /** Shared by the calls of an endpoint. */
-export type Endpoint = Required<S3Options> & { uploads: Map<string, Upload> };
+export type S3Endpoint = Required<S3Options> & { uploads: Map<string, Upload> };
 
 /** A request whose body is not read yet. */
-export type Call = Endpoint &
+export type S3Call = S3Endpoint &
   ReturnType<typeof readAddress> & {
     request: IncomingMessage;
     header(name: string): string | undefined;

@@ -1,7 +1,7 @@
 import { closeSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
-import { type Answer, S3Error, xml } from './answers.ts';
-import type { Call } from './call.ts';
+import { type S3Answer, S3Error, xml } from './answers.ts';
+import type { S3Call } from './call.ts';
 import {
   base64Crc,
   listKeys,
@@ -15,7 +15,7 @@ import {
 
 export { base64Crc };
 
-export async function putObject(call: Call): Promise<Answer> {
+export async function putObject(call: S3Call): Promise<S3Answer> {
   objectPath(call);
   const temporary = temporaryPath(call);
   return receiveFile(call, temporary, (bytes, crc) => {
@@ -26,7 +26,7 @@ export async function putObject(call: Call): Promise<Answer> {
 }
 
 /** GetObject and HeadObject, whose body is not sent. */
-export async function readObject(call: Call): Promise<Answer> {
+export async function readObject(call: S3Call): Promise<S3Answer> {
   const { header } = call;
   const meta = readMeta(call);
   // The functions only ask for the end of an object. Any other range serves the whole object.
@@ -51,13 +51,13 @@ export async function readObject(call: Call): Promise<Answer> {
   };
 }
 
-export async function deleteObject(call: Call): Promise<Answer> {
+export async function deleteObject(call: S3Call): Promise<S3Answer> {
   remove(call);
   return { status: 204 };
 }
 
 /** Lists all keys at once, where S3 makes pages of 1,000. */
-export async function listObjects({ directory, bucket, query }: Call): Promise<Answer> {
+export async function listObjects({ directory, bucket, query }: S3Call): Promise<S3Answer> {
   const [prefix, after] = [query.get('prefix') ?? '', query.get('start-after') ?? ''];
   const keys = await listKeys(directory, bucket, prefix, after);
   const Contents = keys.map((Key) => {
@@ -72,7 +72,7 @@ export async function listObjects({ directory, bucket, query }: Call): Promise<A
  *
  * @throws S3Error PreconditionFailed, or NoSuchKey if there is no object to match
  */
-export function checkConditions(call: Call): void {
+export function checkConditions(call: S3Call): void {
   const etag = call.header('if-match');
   const isRefused =
     call.header('if-none-match') === undefined
@@ -83,7 +83,7 @@ export function checkConditions(call: Call): void {
 }
 
 /** Reads the headers that describe an object. Ignores user metadata (`x-amz-meta-…`). */
-export function describedBy({ header }: Call): Pick<ObjectMeta, 'contentType' | 'contentEncoding'> {
+export function describedBy({ header }: S3Call): Pick<ObjectMeta, 'contentType' | 'contentEncoding'> {
   const contentEncoding = header('content-encoding');
   return {
     contentType: header('content-type') ?? 'binary/octet-stream',
@@ -107,7 +107,7 @@ function checksumHeaders({ crc32 }: ObjectMeta): Record<string, string> {
  * @throws S3Error BadDigest, MissingContentLength, NotImplemented
  */
 export async function receiveFile<Result>(
-  { request, header }: Call,
+  { request, header }: S3Call,
   path: string,
   use: (bytes: number, crc: number) => Result,
 ): Promise<Result> {
@@ -135,7 +135,7 @@ export async function receiveFile<Result>(
 }
 
 /** Compares it with the CRC32 that the client says, if any. @throws S3Error BadDigest */
-export function checkCrc(header: Call['header'], crc: number): void {
+export function checkCrc(header: S3Call['header'], crc: number): void {
   const claimed = header('x-amz-checksum-crc32');
   if (claimed !== undefined && claimed !== base64Crc(crc))
     throw new S3Error('BadDigest', 'The CRC32 you specified did not match the calculated checksum.');

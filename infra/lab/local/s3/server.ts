@@ -5,27 +5,32 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { finished, pipeline } from 'node:stream/promises';
 import { type LoopbackServer, startOnLoopback } from '../loopback.ts';
-import { type Answer, asS3Error, errorXml, S3Error } from './answers.ts';
-import { type Call, type Endpoint, type Operation, readAddress, type S3Options } from './call.ts';
+import { asS3Error, errorXml, type S3Answer, S3Error } from './answers.ts';
+import { type Operation, readAddress, type S3Call, type S3Endpoint, type S3Options } from './call.ts';
 import { deleteObject, listObjects, putObject, readObject } from './objects.ts';
 import { abortUpload, completeUpload, createUpload, listParts, uploadPart } from './uploads.ts';
 
 /** The AWS account and Region that the local services stand for. The account owns the buckets. */
-export const ACCOUNT = '000000000000';
-export const REGION = 'us-east-1';
+export const LOCAL_AWS_ACCOUNT = '000000000000';
+export const LOCAL_REGION = 'us-east-1';
 
 /**
  * Clients of the local services need some credentials. These are no secret: nothing checks them. An S3 server
  * without IAM takes the key for the owner of its buckets.
  */
-export const CREDENTIALS = { accessKeyId: ACCOUNT, secretAccessKey: 'local-secret-access-key' };
+export const CREDENTIALS = { accessKeyId: LOCAL_AWS_ACCOUNT, secretAccessKey: 'local-secret-access-key' };
 
 /** Bytes of one read of a file. Smaller reads take more CPU. */
 const READ_BYTES = 512 * 1024;
 
-const DEFAULTS = { now: Date.now, account: ACCOUNT, versioned: false, minPartBytes: 5 * 1024 * 1024 };
+const DEFAULTS = {
+  now: Date.now,
+  account: LOCAL_AWS_ACCOUNT,
+  versioned: false,
+  minPartBytes: 5 * 1024 * 1024,
+};
 
-const HANDLERS: Record<Operation, (call: Call) => Promise<Answer>> = {
+const HANDLERS: Record<Operation, (call: S3Call) => Promise<S3Answer>> = {
   PutObject: putObject,
   GetObject: readObject,
   HeadObject: readObject,
@@ -44,29 +49,33 @@ const HANDLERS: Record<Operation, (call: Call) => Promise<Answer>> = {
  * pre-signed URL, and refuses other requests without ExpectedBucketOwner.
  */
 export async function startS3(options: S3Options): Promise<LoopbackServer> {
-  const endpoint: Endpoint = { ...DEFAULTS, ...options, uploads: new Map() };
+  const endpoint: S3Endpoint = { ...DEFAULTS, ...options, uploads: new Map() };
   for (const bucket of endpoint.buckets) await mkdir(join(endpoint.directory, bucket), { recursive: true });
   return startOnLoopback((...exchange) => serve(endpoint, ...exchange), endpoint);
 }
 
-async function serve(endpoint: Endpoint, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function serve(
+  endpoint: S3Endpoint,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   response.setHeader('x-amz-request-id', randomUUID());
   try {
     const header = (name: string) => [request.headers[name]].flat()[0];
-    const call: Call = { ...endpoint, ...readAddress(request), request, header };
+    const call: S3Call = { ...endpoint, ...readAddress(request), request, header };
     if (call.operation === undefined) throw new S3Error('NotImplemented');
-    authorize(call);
-    await send(response, await HANDLERS[call.operation](call));
+    checkCaller(call);
+    await sendS3Answer(response, await HANDLERS[call.operation](call));
   } catch (error) {
     if (response.headersSent) throw error;
     const { status, code, message } = asS3Error(error);
     // A client that still sends would not read the answer.
     await finished(request.resume()).catch(() => {});
-    await send(response, { status, body: errorXml(code, message) });
+    await sendS3Answer(response, { status, body: errorXml(code, message) });
   }
 }
 
-function authorize({ buckets, bucket, account, header, query, now }: Call): void {
+function checkCaller({ buckets, bucket, account, header, query, now }: S3Call): void {
   if (!buckets.includes(bucket)) throw new S3Error('NoSuchBucket', 'The specified bucket does not exist');
   if (query.has('X-Amz-Signature')) {
     if (now() >= expiryOf(query)) throw new S3Error('AccessDenied', 'Request has expired');
@@ -84,7 +93,10 @@ function expiryOf(query: URLSearchParams): number {
 }
 
 /** Node sends no body in answer to HEAD. */
-async function send(response: ServerResponse, { status = 200, headers, body }: Answer): Promise<void> {
+async function sendS3Answer(
+  response: ServerResponse,
+  { status = 200, headers, body }: S3Answer,
+): Promise<void> {
   const isXml = typeof body === 'string';
   response.writeHead(status, { ...(isXml && { 'Content-Type': 'application/xml' }), ...headers });
   if (body === undefined || isXml || response.req.method === 'HEAD')

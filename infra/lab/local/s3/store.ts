@@ -30,8 +30,8 @@ export type ObjectPlace = {
 /** Folders in each bucket's folder. No key may start with them. */
 const META = '.meta';
 export const UPLOADS = '.uploads';
-const VERSIONS = '.versions';
-const OWN_FOLDERS = [META, UPLOADS, VERSIONS];
+const VERSIONS_FOLDER = '.versions';
+const HIDDEN_FOLDERS = [META, UPLOADS, VERSIONS_FOLDER];
 
 export type ObjectMeta = {
   bytes: number;
@@ -55,13 +55,13 @@ export type ObjectMeta = {
  * @throws S3Error InvalidArgument if the key could lead out of the bucket's folder
  */
 export function objectPath({ directory, bucket, key, version }: ObjectPlace): string {
-  if (version !== undefined) return join(directory, bucket, VERSIONS, version.replace(/[^\w-]/g, ''));
+  if (version !== undefined) return join(directory, bucket, VERSIONS_FOLDER, version.replace(/[^\w-]/g, ''));
   const segments = key.split('/');
   const unsafe =
     segments.some((segment) => ['', '.', '..'].includes(segment)) ||
     key.includes('\0') ||
     key.includes('\\') ||
-    OWN_FOLDERS.includes(segments[0] ?? '');
+    HIDDEN_FOLDERS.includes(segments[0] ?? '');
   if (unsafe) throw new S3Error('InvalidArgument', `The key cannot be used as a file path: ${key}`);
   return join(directory, bucket, ...segments);
 }
@@ -190,7 +190,7 @@ export async function listKeys(
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => relative(root, join(parentPath, name)))
     .filter(
-      (key) => key.startsWith(prefix) && key > after && !OWN_FOLDERS.includes(key.split('/', 1)[0] ?? ''),
+      (key) => key.startsWith(prefix) && key > after && !HIDDEN_FOLDERS.includes(key.split('/', 1)[0] ?? ''),
     )
     .sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
 }

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
-import { type Answer, readXml, S3Error, xml } from './answers.ts';
-import type { Call, Part, Upload } from './call.ts';
+import { readXml, type S3Answer, S3Error, xml } from './answers.ts';
+import type { S3Call, Upload, UploadedPart } from './call.ts';
 import { base64Crc, checkConditions, checkCrc, describedBy, receiveFile, versionHeader } from './objects.ts';
 import { objectPath, publish, temporaryPath } from './store.ts';
 
@@ -15,7 +15,7 @@ const PARTS_MAX = 10_000;
 /** A part as the client of Complete names it. */
 type CompletedPart = { PartNumber?: string; ETag?: string; ChecksumCRC32?: string };
 
-export async function createUpload(call: Call): Promise<Answer> {
+export async function createUpload(call: S3Call): Promise<S3Answer> {
   const { bucket, key, header, uploads } = call;
   objectPath(call);
   if (header('x-amz-checksum-algorithm') !== 'CRC32' || header('x-amz-checksum-type') !== 'FULL_OBJECT')
@@ -27,7 +27,7 @@ export async function createUpload(call: Call): Promise<Answer> {
   return { body: xml('InitiateMultipartUploadResult', { Bucket: bucket, Key: key, UploadId: id }) };
 }
 
-export async function uploadPart(call: Call): Promise<Answer> {
+export async function uploadPart(call: S3Call): Promise<S3Answer> {
   const upload = findUpload(call);
   const number = Number(call.query.get('partNumber'));
   if (!Number.isInteger(number) || number < 1 || number > PARTS_MAX) throw new S3Error('InvalidArgument');
@@ -35,7 +35,7 @@ export async function uploadPart(call: Call): Promise<Answer> {
   return receiveFile(call, path, (bytes, crc) => {
     findUpload(call); // The upload may have been aborted in the meantime.
     const previous = upload.parts.get(number);
-    const part: Part = { number, bytes, crc32: base64Crc(crc), etag: `"${randomUUID()}"`, path };
+    const part: UploadedPart = { number, bytes, crc32: base64Crc(crc), etag: `"${randomUUID()}"`, path };
     upload.parts.set(number, part);
     if (previous !== undefined) rmSync(previous.path, { force: true });
     return { headers: { ETag: part.etag, 'x-amz-checksum-crc32': part.crc32 } };
@@ -43,7 +43,7 @@ export async function uploadPart(call: Call): Promise<Answer> {
 }
 
 /** Lists all parts at once, where S3 makes pages of 1,000. */
-export async function listParts(call: Call): Promise<Answer> {
+export async function listParts(call: S3Call): Promise<S3Answer> {
   const parts = [...findUpload(call).parts.values()].sort((a, b) => a.number - b.number);
   const Part = parts.map(({ number, etag, bytes, crc32 }) => ({
     PartNumber: number,
@@ -55,7 +55,7 @@ export async function listParts(call: Call): Promise<Answer> {
 }
 
 /** During a Complete, another one finds no upload. If the first fails, the upload is there again. */
-export async function completeUpload(call: Call): Promise<Answer> {
+export async function completeUpload(call: S3Call): Promise<S3Answer> {
   const { CompleteMultipartUpload: { Part = [] } = {} } = readXml(await text(call.request));
   const upload = findUpload(call);
   call.uploads.delete(upload.id);
@@ -67,20 +67,20 @@ export async function completeUpload(call: Call): Promise<Answer> {
   }
 }
 
-export async function abortUpload(call: Call): Promise<Answer> {
+export async function abortUpload(call: S3Call): Promise<S3Answer> {
   const upload = findUpload(call);
   call.uploads.delete(upload.id);
   await rm(upload.folder, { recursive: true, force: true });
   return { status: 204 };
 }
 
-function findUpload({ uploads, query, bucket, key }: Call): Upload {
+function findUpload({ uploads, query, bucket, key }: S3Call): Upload {
   const upload = uploads.get(query.get('uploadId') ?? '');
   if (upload?.bucket !== bucket || upload.key !== key) throw new S3Error('NoSuchUpload');
   return upload;
 }
 
-async function joinParts(call: Call, upload: Upload, listed: readonly CompletedPart[]): Promise<Answer> {
+async function joinParts(call: S3Call, upload: Upload, listed: readonly CompletedPart[]): Promise<S3Answer> {
   const { bucket, key, header } = call;
   const parts = listedParts(upload, listed, call.minPartBytes);
   const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
@@ -99,7 +99,7 @@ async function joinParts(call: Call, upload: Upload, listed: readonly CompletedP
 }
 
 /** The parts that the Complete document lists: ascending, as uploaded, and only the last may be too small. */
-function listedParts(upload: Upload, listed: readonly CompletedPart[], minPartBytes: number): Part[] {
+function listedParts(upload: Upload, listed: readonly CompletedPart[], minPartBytes: number): UploadedPart[] {
   if (listed.length === 0) throw new S3Error('MalformedXML');
   const parts = listed.map(({ PartNumber, ETag, ChecksumCRC32: crc }) => {
     const part = upload.parts.get(Number(PartNumber));
@@ -120,7 +120,7 @@ function listedParts(upload: Upload, listed: readonly CompletedPart[], minPartBy
  *
  * @returns the CRC32 of the bytes, not one computed from the parts' checksums
  */
-async function concatenate(parts: readonly Part[], path: string): Promise<number> {
+async function concatenate(parts: readonly UploadedPart[], path: string): Promise<number> {
   let crc = 0;
   rmSync(path, { force: true }); // A Complete that was refused has left one.
   for (const part of parts) {

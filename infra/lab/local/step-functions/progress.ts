@@ -5,7 +5,7 @@ import { count } from '../../../../functions/workflow/count.ts';
 import { type ErrorName, readCause } from '../../../../functions/workflow/errors.ts';
 import { describeDays } from '../../../../functions/workflow/request/dates.ts';
 import type { ExportPlan, WindowResult, WindowState } from '../../../../functions/workflow/states.ts';
-import type { LocalRun } from '../run.ts';
+import type { LocalRun } from '../local-run.ts';
 import type { HistoryEvent } from './history.ts';
 import type { Execution } from './step-functions.ts';
 
@@ -48,6 +48,59 @@ function nameWindow({ window: place, input }: HistoryEvent, account: string): st
   return account + describeDays(window) + (window.content === 'total' ? ', total' : '');
 }
 
+/** What the windows of an execution and of its accounts do at present. */
+class Activities {
+  readonly #byKey = new Map<string, Activity>();
+  #planned = 0;
+  #done = 0;
+
+  /**
+   * Takes an event in.
+   *
+   * @param id of the execution
+   * @returns what has changed, if anything has
+   */
+  update(id: string, event: HistoryEvent, account: string): Activity | undefined {
+    if (event.type === 'StateExited' && event.state === 'PlanExport')
+      this.#planned += (event.output as Partial<ExportPlan>).windows?.length ?? 0;
+    // The export itself does nothing while its windows run, and when it has ended.
+    if (event.type.startsWith('Execution') || event.stateType === 'Map') this.#byKey.delete(keyOf(id));
+    const key = keyOf(id, event.window);
+    const before = this.#byKey.get(key);
+    const name = before?.name ?? nameWindow(event, account);
+    if (name === undefined) return undefined;
+    const doing = nameChange(event);
+    if (doing === undefined || doing === before?.doing) return undefined;
+    const activity = { name, doing };
+    if (!event.type.startsWith('MapIteration'))
+      this.#byKey.set(key, { ...activity, since: Date.parse(event.time) });
+    else this.#end(key, activity);
+    return activity;
+  }
+
+  /** A window that failed stays in sight. */
+  #end(key: string, activity: Activity): void {
+    this.#done += 1;
+    if (activity.doing.startsWith('delivered')) this.#byKey.delete(key);
+    else this.#byKey.set(key, activity);
+  }
+
+  /** A line for each activity, and one that counts. */
+  toLines(now: number, title: string | undefined): string[] {
+    const lines = [...this.#byKey.values()].map(({ name, doing, since }) =>
+      since === undefined ? `${name}  ${doing}` : `${name}  ${doing}, ${duration(now - since)}`,
+    );
+    const windows = `${this.#done} of ${count(this.#planned, 'window')} done`;
+    const counted = [...(title === undefined ? [] : [title]), ...(this.#planned > 0 ? [windows] : [])];
+    return counted.length > 0 ? [...lines, counted.join(': ')] : lines;
+  }
+}
+
+/** @param window of the execution; undefined for the export itself */
+function keyOf(id: string, window?: number): string {
+  return window === undefined ? id : `${id} ${window}`;
+}
+
 /** The output for the progress. */
 export type Screen = Pick<NodeJS.WriteStream, 'write'> &
   Partial<Pick<NodeJS.WriteStream, 'isTTY' | 'columns' | 'rows'>>;
@@ -68,41 +121,20 @@ export async function showProgress(
   screen: Screen,
   title?: string,
 ): Promise<void> {
-  const activities = new Map<string, Activity>();
-  let [planned, done] = [0, 0];
+  const activities = new Activities();
   // Hiding the cursor would take a handler of signals, and the run has its own.
   const update = createLogUpdate(screen as NodeJS.WriteStream, { showCursor: true });
-  const draw = () => {
-    const lines = [...activities.values()].map(({ name, doing, since }) =>
-      since === undefined ? `${name}  ${doing}` : `${name}  ${doing}, ${duration(clock.now() - since)}`,
-    );
-    const counted = [title ?? [], planned > 0 ? `${done} of ${count(planned, 'window')} done` : []].flat();
-    update([...lines, ...(counted.length > 0 ? [counted.join(': ')] : [])].join('\n'));
-  };
+  const draw = () => update(activities.toLines(clock.now(), title).join('\n'));
   const isTerminal = screen.isTTY && screen.columns;
-  const follow = ({ name: id, listen }: Pick<Execution, 'name' | 'listen'>, account = '') =>
+  const listenTo = ({ name: id, listen }: Pick<Execution, 'name' | 'listen'>, account = '') =>
     listen((event) => {
-      const { type, time, state, stateType, window: place } = event;
-      if (type === 'StateExited' && state === 'PlanExport')
-        planned += (event.output as Partial<ExportPlan>).windows?.length ?? 0;
-      // The export itself does nothing while its windows run, and when it has ended.
-      if (type.startsWith('Execution') || stateType === 'Map') activities.delete(`${id} ${undefined}`);
-      const key = `${id} ${place}`;
-      const before = activities.get(key);
-      const name = before?.name ?? nameWindow(event, account);
-      if (name === undefined) return;
-      const doing = nameChange(event);
-      if (doing === undefined || doing === before?.doing) return;
-      const hasEnded = type.startsWith('MapIteration');
-      if (hasEnded) done += 1;
-      if (hasEnded && doing.startsWith('delivered')) activities.delete(key);
-      else activities.set(key, { name, doing, ...(!hasEnded && { since: Date.parse(time) }) });
-      if (!isTerminal) screen.write(`${time} ${name}  ${doing}\n`);
+      const changed = activities.update(id, event, account);
+      if (changed && !isTerminal) screen.write(`${event.time} ${changed.name}  ${changed.doing}\n`);
     });
   const timer = isTerminal ? setInterval(draw, REDRAW_MS) : undefined;
   if (title !== undefined && !isTerminal) screen.write(`${title}\n`);
-  onStart((started, { account }) => follow(started, `${account}  `));
-  follow(execution);
+  onStart((started, { account }) => listenTo(started, `${account}  `));
+  listenTo(execution);
   try {
     await execution.result;
   } finally {

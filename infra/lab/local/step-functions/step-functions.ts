@@ -22,10 +22,10 @@ export type RunTask = (resource: string, input: unknown) => Promise<unknown>;
 export interface Definition {
   readonly StartAt: string;
   readonly TimeoutSeconds?: number;
-  readonly States: Readonly<Record<string, State>>;
+  readonly States: Readonly<Record<string, StateDefinition>>;
 }
 
-export interface State {
+export interface StateDefinition {
   readonly Type: string;
   readonly Resource?: string;
   readonly TimeoutSeconds?: number;
@@ -83,7 +83,7 @@ export function createStateMachine(options: {
         StateMachine: { Id: arn, Name: machineName },
       },
     });
-    const execution = follow(name, run, ended);
+    const execution = toExecution(name, run, ended);
     running.add(execution);
     void execution.result.then(() => running.delete(execution));
     return execution;
@@ -100,7 +100,10 @@ export function createStateMachine(options: {
 }
 
 /** Changes every state, including those inside a Map. Only a state has a Type. */
-export function mapStates(definition: Definition, change: (state: State, name: string) => State): Definition {
+export function mapStates(
+  definition: Definition,
+  change: (state: StateDefinition, name: string) => StateDefinition,
+): Definition {
   return JSON.parse(JSON.stringify(definition), (name, value) =>
     typeof value?.Type === 'string' ? change(value, name) : value,
   );
@@ -144,11 +147,11 @@ class DataLimitExceeded extends TaskError {
   }
 }
 
-type Run = ReturnType<Interpreter.StateMachine['run']>;
+type InterpreterRun = ReturnType<Interpreter.StateMachine['run']>;
 
-export type Execution = ReturnType<typeof follow>;
+export type Execution = ReturnType<typeof toExecution>;
 
-function follow(name: string, run: Run, ended: AbortController) {
+function toExecution(name: string, run: InterpreterRun, ended: AbortController) {
   const history: ExecutionHistory = { execution: name, events: [] };
   const listeners: ((event: HistoryEvent) => void)[] = [];
   const logged = (async () => {

@@ -3,9 +3,9 @@ import { GetObjectCommand, NoSuchKey, PutObjectCommand, type S3Client } from '@a
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { addressed } from '../../../../functions/aws/s3.ts';
 import type { Report, Reports } from '../platform-state.ts';
-import { createReportFile } from '../reporting/report-file.ts';
+import { createReportFile } from '../reporting/create-report-file.ts';
 import { contentTypeOf, extensionOf, SECONDS_TO_READY } from '../reporting/reports.ts';
-import type { ReportSettings } from '../settings.ts';
+import type { ReportSettings } from '../sandbox-options.ts';
 
 /**
  * Seconds for which a download_url is valid. The contract's 24 hours are out of reach: a URL ends with the
@@ -26,8 +26,8 @@ export interface ReportBucket {
 }
 
 /**
- * Keeps each report as two objects: its request with its time of creation, and its file. S3 serves the file by
- * a pre-signed URL, and a lifecycle rule removes both. When a report was polled is not kept.
+ * Keeps each report as two objects: its request with its time of creation, and its file. S3 serves the file
+ * by a pre-signed URL, and a lifecycle rule removes both. When a report was polled is not kept.
  */
 export function createReportBucket(
   { s3, bucket, owner }: ReportBucket,

@@ -2,10 +2,11 @@ import * as z from 'zod/mini';
 import { createS3Client } from '../../../../functions/aws/s3.ts';
 import { createSecrets } from '../../../../functions/aws/secrets.ts';
 import { createCredentialStore, isOAuth, readCredential } from '../../../../functions/token/credential.ts';
-import { answerTo, endpointOf, requestIdOf } from '../answer.ts';
+import { createCredential } from '../credentials.ts';
 import { type Answer, type Call, refusal } from '../exchange.ts';
-import { createAdvertisers, type PlatformState } from '../platform-state.ts';
-import { createCredential, EXAMPLE_ADVERTISERS } from '../settings.ts';
+import { createAdvertisers, type HostLimits, type PlatformState } from '../platform-state.ts';
+import { answerTo, endpointOf, requestIdOf } from '../routes.ts';
+import { EXAMPLE_ADVERTISERS } from '../sandbox-options.ts';
 import { createReportBucket, type ReportBucket } from './report-bucket.ts';
 import { createSignedTokens } from './signed-tokens.ts';
 
@@ -38,7 +39,16 @@ const Settings = z.object({
 });
 
 /** Lambda refuses a larger result, and the client would read a 502 without a reason. */
-const MOST_BYTES = 6 * 1024 ** 2;
+const MAX_RESULT_BYTES = 6 * 1024 ** 2;
+
+/** A request for a report or a token has a few hundred. */
+const MAX_BODY_BYTES = 64 * 1024;
+
+/**
+ * What the function's 512 MB hold several times over. A report of 45 days with all advertisers, metrics and
+ * dimensions is far below it. The purchases of the 300 years that a date may be in fit too.
+ */
+const FUNCTION_LIMITS: HostLimits = { reportBytes: 16 * 1024 ** 2 };
 
 /** The items of lists are older than this. A function without memory does not know when it began. */
 const STARTED_AT = Date.parse('2026-01-01T00:00:00Z');
@@ -63,9 +73,9 @@ async function readState(): Promise<PlatformState> {
 }
 
 /**
- * The state of the platform for one client. Nothing of it is in memory, so any number of functions agree. What
- * needs a memory is left out: consents, faults, revoked tokens, and the refusal of a report that is polled
- * too soon.
+ * The state of the platform for one client. Nothing of it is in memory, so any number of functions agree.
+ * What needs a memory is left out: consents, faults, revoked tokens, and the refusal of a report that is
+ * polled too soon.
  */
 export function createDeployedState(
   client: { readonly account: string; readonly clientId: string; readonly clientSecret: string },
@@ -75,6 +85,7 @@ export function createDeployedState(
   const credential = createCredential(client);
   return {
     options: {},
+    limits: FUNCTION_LIMITS,
     now,
     startedAt: STARTED_AT,
     credentials: [credential],
@@ -102,11 +113,13 @@ export async function serveFunctionUrl(
     status: null,
     bytes: 0,
   };
+  if (Buffer.byteLength(call.body) > MAX_BODY_BYTES)
+    return resultOf(refusal(413, `The body has more than ${MAX_BODY_BYTES} bytes.`).answer);
   const answer = await answerTo(platform, call);
   const result = resultOf(answer);
   // The result is sent to Lambda as JSON, which escapes each quote of the body.
-  if (Buffer.byteLength(JSON.stringify(result)) <= MOST_BYTES) return result;
-  const message = `The answer has more than ${MOST_BYTES} bytes, which Lambda does not send. Ask for less.`;
+  if (Buffer.byteLength(JSON.stringify(result)) <= MAX_RESULT_BYTES) return result;
+  const message = `The answer has more than ${MAX_RESULT_BYTES} bytes, which Lambda does not send. Ask for less.`;
   return resultOf(refusal(422, message).answer);
 }
 

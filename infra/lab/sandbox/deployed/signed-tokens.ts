@@ -2,7 +2,7 @@ import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import * as z from 'zod/mini';
 import { parseJson } from '../../../../functions/workflow/json.ts';
 import type { AccessTokens } from '../platform-state.ts';
-import type { Credential } from '../settings.ts';
+import type { Credential } from '../sandbox-options.ts';
 
 /** What a token says. Its credential is the only one of the host. */
 const Claims = z.object({ scopes: z.array(z.string()), expires_at: z.number() });

@@ -1,7 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { type Answer, type Call, json, oauthRefusal } from '../exchange.ts';
+import { type Answer, type Call, jsonAnswer, oauthRefusal } from '../exchange.ts';
 import type { Consents, Grant, PlatformState } from '../platform-state.ts';
-import type { Credential } from '../settings.ts';
+import type { Credential } from '../sandbox-options.ts';
 
 /** @throws Refusal invalid_scope if a requested scope is not available */
 export function requestedScopes(scope: string | null, available: readonly string[]): readonly string[] {
@@ -38,7 +38,7 @@ export function tokenEndpoint(state: PlatformState, request: Call): Answer {
   const type = required(form, 'grant_type');
   const grant = Object.hasOwn(GRANTS, type) ? GRANTS[type] : undefined;
   if (!grant) throw oauthRefusal('unsupported_grant_type', `grant_type ${type} is not supported.`);
-  return json(200, grant(state, credential, form), { 'cache-control': 'no-store' });
+  return jsonAnswer(200, grant(state, credential, form), { 'cache-control': 'no-store' });
 }
 
 type GrantType = (state: PlatformState, credential: Credential, form: URLSearchParams) => object;
@@ -57,8 +57,8 @@ const GRANTS: Readonly<Record<string, GrantType>> = {
     const redirectUri = required(form, 'redirect_uri');
     const value = required(form, 'code');
     const code = consents?.codes.get(value);
-    const isOwn = code?.credential.clientId === clientId && code.redirectUri === redirectUri;
-    if (!consents || !isOwn || code.expiresAt <= state.now())
+    const isOfClient = code?.credential.clientId === clientId && code.redirectUri === redirectUri;
+    if (!consents || !isOfClient || code.expiresAt <= state.now())
       throw oauthRefusal('invalid_grant', 'The code is unknown, used or expired, or redirect_uri differs.');
     consents.codes.delete(value);
     return { ...issueAccessToken(state, code), refresh_token: issueRefreshToken(consents, code) };
@@ -85,7 +85,7 @@ function authenticateClient({ credentials }: PlatformState, { headers }: Call): 
   const pair = Buffer.from(encoded, 'base64').toString();
   const [[id, secret] = []] = new URLSearchParams(pair.replace(':', '='));
   const credential = credentials.find(
-    ({ clientId, clientSecret }) => clientId === id && isSame(clientSecret, secret),
+    ({ clientId, clientSecret }) => clientId === id && isSameSecret(clientSecret, secret),
   );
   if (credential) return credential;
   const expected = 'Use HTTP Basic with client_id and client_secret.';
@@ -93,7 +93,7 @@ function authenticateClient({ credentials }: PlatformState, { headers }: Call): 
 }
 
 /** Takes as long for a secret that begins right as for any other. */
-function isSame(secret: string, sent = ''): boolean {
+function isSameSecret(secret: string, sent = ''): boolean {
   const [expectedHash, sentHash] = [secret, sent].map((text) => createHash('sha256').update(text).digest());
   return expectedHash !== undefined && sentHash !== undefined && timingSafeEqual(expectedHash, sentHash);
 }

@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Call } from '../exchange.ts';
 import type { Report, Reports } from '../platform-state.ts';
-import type { SandboxOptions } from '../settings.ts';
-import { createReportFile, type ReportFile } from './report-file.ts';
+import type { SandboxOptions } from '../sandbox-options.ts';
+import { createReportFile, type ReportFile } from './create-report-file.ts';
 import { DAY_SECONDS, extensionOf, SECONDS_TO_READY } from './reports.ts';
 
 export type ReportInMemory = Report & {

@@ -1,7 +1,8 @@
 import { daysOf } from '../../../../functions/workflow/request/dates.ts';
 import { grantedAdvertisers } from '../authenticate.ts';
-import { type Answer, type Call, json, readJsonBody, refusal } from '../exchange.ts';
-import type { Grant, PlatformState } from '../platform-state.ts';
+import { type Answer, type Call, jsonAnswer, readJsonBody, refusal } from '../exchange.ts';
+import type { Grant, HostLimits, PlatformState } from '../platform-state.ts';
+import { estimateBytes } from './create-report-file.ts';
 import { type ReportRequest, readPurchaseQuery, readReport } from './report-request.ts';
 
 /** Contract 4.4. */
@@ -14,19 +15,37 @@ export const DAY_SECONDS = 86_400;
 export const SECONDS_TO_READY = 25;
 
 /** Contract 4.3. */
-export async function createReport(state: PlatformState, incoming: Call, grant: Grant): Promise<Answer> {
+export async function createReportEndpoint(
+  state: PlatformState,
+  incoming: Call,
+  grant: Grant,
+): Promise<Answer> {
   const { refusedAdvertisers = [] } = state.options;
   const granted = grantedAdvertisers(state, grant).filter(({ id }) => !refusedAdvertisers.includes(id));
   const request = readReport(readJsonBody(incoming), granted);
+  refuseLargeReport(request, state.limits);
   const { id } = await state.reports.create({ account: grant.credential.account, request });
-  return json(201, { id, status: 'CREATED' });
+  return jsonAnswer(201, { id, status: 'CREATED' });
+}
+
+/** @throws Refusal 422 */
+function refuseLargeReport(request: ReportRequest, limits: HostLimits | undefined): void {
+  if (!limits || estimateBytes(request) <= limits.reportBytes) return;
+  throw refusal(
+    422,
+    `The file would have more than ${limits.reportBytes} bytes, which this sandbox does not make. Ask for fewer days, advertisers, metrics or dimensions.`,
+  );
 }
 
 /**
  * Contract 4.4. A report of another account is 404, like an unknown id. A GET that was refused counts as a
  * GET, so a client that polls too fast never succeeds.
  */
-export async function getReport({ reports, now }: PlatformState, call: Call, grant: Grant): Promise<Answer> {
+export async function reportEndpoint(
+  { reports, now }: PlatformState,
+  call: Call,
+  grant: Grant,
+): Promise<Answer> {
   const { reportId: id = '' } = call;
   const report = await reports.find(id);
   if (report?.account !== grant.credential.account) throw refusal(404, `There is no report ${id}.`);
@@ -37,8 +56,8 @@ export async function getReport({ reports, now }: PlatformState, call: Call, gra
     });
   const { createdAt, readyAt } = report;
   const isCreated = now() < createdAt + (readyAt - createdAt) / 5;
-  if (now() < readyAt) return json(200, { id, status: isCreated ? 'CREATED' : 'PROCESSING' });
-  return json(200, { id, status: 'READY', download_url: await reports.createDownloadUrl(report) });
+  if (now() < readyAt) return jsonAnswer(200, { id, status: isCreated ? 'CREATED' : 'PROCESSING' });
+  return jsonAnswer(200, { id, status: 'READY', download_url: await reports.createDownloadUrl(report) });
 }
 
 /** The end of the name of a report's file. */
@@ -54,7 +73,7 @@ export function contentTypeOf({ format }: ReportRequest): string {
  * Contract 4.5, which does not show the response: its shape is invented. The same request always gets the
  * same events.
  */
-export function queryPurchases(state: PlatformState, request: Call, grant: Grant): Answer {
+export function purchasesEndpoint(state: PlatformState, request: Call, grant: Grant): Answer {
   const query = readPurchaseQuery(readJsonBody(request), grantedAdvertisers(state, grant));
   const { advertiser_id, ...range } = query;
   const purchases = daysOf(range).map((day) => ({
@@ -64,5 +83,5 @@ export function queryPurchases(state: PlatformState, request: Call, grant: Grant
     value: 12.5,
     currency: 'USD',
   }));
-  return json(200, { purchases });
+  return jsonAnswer(200, { purchases });
 }

@@ -5,14 +5,14 @@ import { safeAgent } from '../../../../functions/platform/safe-agent.ts';
 import { scopeOf } from '../../../../functions/token/scope.ts';
 import { CredentialUnusable } from '../../../../functions/workflow/errors.ts';
 import { commandFor } from '../../days/next-command.ts';
-import { configName, loadConfig } from '../../place/config.ts';
+import { suggest } from '../../place/check-request.ts';
 import { CommandFailed, explainStepError } from '../../place/errors.ts';
-import type { PlatformOptions } from '../../place/platform.ts';
-import { suggest } from '../../place/request.ts';
+import { configName, loadConfig } from '../../place/load-config.ts';
+import type { PlatformOptions } from '../../place/target-platform.ts';
 import { openFile, openSecret } from './stored-credential.ts';
 
 /** An account of the platform: a deployed one, or one with a credential file on this machine. */
-export type Account = ReturnType<typeof createAccount>;
+export type AccountAccess = ReturnType<typeof createAccount>;
 
 export interface AccountOptions extends PlatformOptions {
   readonly local?: true;
@@ -24,7 +24,7 @@ const CONNECT_TIMEOUT = 5_000;
 const NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
 /** The faults of an account's name. Quotes no name with other characters: it may be a credential. */
-export function accountFaults(name: string, { local }: AccountOptions): string[] {
+export function accountNameFaults(name: string, { local }: AccountOptions): string[] {
   if (!NAME.test(name)) return ['the account must be a name: a-z, 0-9, _ and -'];
   const accounts = Object.keys(loadConfig().accounts);
   if (local || accounts.includes(name)) return [];
@@ -66,7 +66,10 @@ export function createAccount(
 }
 
 /** Like {@link explainStepError}, and says of an unusable credential where it is. */
-export function explainStoreError(error: unknown, { place, todo }: Pick<Account, 'place' | 'todo'>): unknown {
+export function explainStoreError(
+  error: unknown,
+  { place, todo }: Pick<AccountAccess, 'place' | 'todo'>,
+): unknown {
   if (!(error instanceof CredentialUnusable)) return explainStepError(error);
   const { faults } = error.facts as { faults?: readonly string[] };
   const happened = faults ? `cannot be used: ${faults.join('; ')}` : 'does not exist or has no value yet';

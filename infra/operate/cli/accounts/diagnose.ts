@@ -22,7 +22,7 @@ import {
   ServiceUnavailable,
 } from '../../../../functions/workflow/errors.ts';
 import { CommandFailed, isPlatformFailure, sayPlatformFailure } from '../../place/errors.ts';
-import { type Account, explainStoreError } from './account.ts';
+import { type AccountAccess, explainStoreError } from './account.ts';
 import { SILENT } from './stored-credential.ts';
 
 /** The needs of an account's exports. */
@@ -42,7 +42,7 @@ export interface Check {
   /** `unknown` means that it cannot be checked from here. */
   readonly status: 'ok' | 'fault' | 'unknown';
   /** Never contains a secret. */
-  readonly found: string;
+  readonly description: string;
   readonly todo?: string;
 }
 
@@ -52,7 +52,7 @@ function createCheck(
   description: string,
   todo?: string,
 ): Check {
-  return { check, status, found: description, ...(todo !== undefined && { todo }) };
+  return { check, status, description, ...(todo !== undefined && { todo }) };
 }
 
 /**
@@ -60,7 +60,7 @@ function createCheck(
  * that prevents the other checks.
  */
 export async function* diagnose(
-  account: Account,
+  account: AccountAccess,
   needs: Needs,
   now: Date = new Date(),
 ): AsyncGenerator<Check, void> {
@@ -81,7 +81,7 @@ export async function* diagnose(
 }
 
 /** @throws an error that does not come from the store */
-function describeStoreFault(error: unknown, account: Account): Check {
+function describeStoreFault(error: unknown, account: AccountAccess): Check {
   const failure = explainStoreError(error, account);
   if (failure instanceof CommandFailed) return createCheck('secret', 'fault', failure.happened, failure.todo);
   throw error;
@@ -89,7 +89,7 @@ function describeStoreFault(error: unknown, account: Account): Check {
 
 /** An API key has no token. */
 async function* checkApiKey(
-  account: Account,
+  account: AccountAccess,
   credential: ApiKeyCredential,
   now: Date,
 ): AsyncGenerator<Check, Authorization | undefined> {
@@ -104,7 +104,7 @@ async function* checkApiKey(
 }
 
 async function* checkToken(
-  account: Account,
+  account: AccountAccess,
   credential: OAuthCredential,
   { scopes: needed, refreshParameters }: Needs,
 ): AsyncGenerator<Check, Authorization | undefined> {
@@ -127,7 +127,7 @@ async function* checkToken(
   return authorizationOf(token.accessToken, credential.client_id);
 }
 
-function describeTokenFault(error: unknown, account: Account): Check {
+function describeTokenFault(error: unknown, account: AccountAccess): Check {
   if (error instanceof ServiceUnavailable || error instanceof RateLimited)
     return createCheck('token', 'unknown', error.happened, 'Try again in a minute.');
   const needsLogin = error instanceof LoginRequired;

@@ -1,11 +1,11 @@
 import { Command } from 'commander';
-import { loadConfig } from '../../place/config.ts';
 import { refuse } from '../../place/errors.ts';
-import { readPlatformUrl } from '../../place/platform.ts';
+import { loadConfig } from '../../place/load-config.ts';
+import { readPlatformUrl } from '../../place/target-platform.ts';
 import { FAILED } from '../exit-status.ts';
 import { printDocument, printLines } from '../layout.ts';
 import { option, platformFaults } from '../options.ts';
-import { type AccountOptions, accountFaults, createAccount, neededScopes } from './account.ts';
+import { type AccountOptions, accountNameFaults, createAccount, neededScopes } from './account.ts';
 import { type Check, diagnose, type Needs } from './diagnose.ts';
 
 interface DoctorOptions extends AccountOptions {
@@ -27,7 +27,7 @@ export function createCommand(): Command {
 async function doctor(options: DoctorOptions): Promise<void> {
   const { account, local, json } = options;
   refuse([
-    ...(account === undefined ? [] : accountFaults(account, options)),
+    ...(account === undefined ? [] : accountNameFaults(account, options)),
     ...(local ? await platformFaults(options, '--local', ['baseUrl', 'credential', 'revision']) : []),
   ]);
   const checks: Check[] = [];
@@ -36,7 +36,7 @@ async function doctor(options: DoctorOptions): Promise<void> {
     await using opened = createAccount(name, options, url);
     for await (const check of diagnose(opened, readNeeds(name, options))) {
       checks.push({ account: name, ...check });
-      if (!json) printLines(describeCheck(name, check));
+      if (!json) printLines(describeDiagnosis(name, check));
     }
   }
   const isFaulty = checks.some(({ status }) => status === 'fault');
@@ -50,8 +50,8 @@ function accountsToCheck({ account, local }: DoctorOptions): readonly string[] {
 }
 
 /** Columns for a terminal, with the advice on a second line. */
-function describeCheck(account: string, { check, status, found, todo }: Check): string[] {
-  const line = `${status.padEnd(8)}${account}  ${check.padEnd(12)}${found}`;
+function describeDiagnosis(account: string, { check, status, description, todo }: Check): string[] {
+  const line = `${status.padEnd(8)}${account}  ${check.padEnd(12)}${description}`;
   return todo === undefined ? [line] : [line, `${' '.repeat(8)}What to do: ${todo}`];
 }
 

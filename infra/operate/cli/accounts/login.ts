@@ -14,15 +14,15 @@ import {
 import { ExportError } from '../../../../functions/workflow/errors.ts';
 import { readDeployment } from '../../place/deployment.ts';
 import { CommandFailed, refuse, sayPlatformFailure, toPrintable } from '../../place/errors.ts';
-import { storeFaults } from '../../place/platform.ts';
+import { storeFaults } from '../../place/target-platform.ts';
 import { INTERRUPTED } from '../exit-status.ts';
 import { catchInterrupt } from '../interrupt.ts';
 import { printLines, warn } from '../layout.ts';
 import { option, platformFaults } from '../options.ts';
 import {
-  type Account,
+  type AccountAccess,
   type AccountOptions,
-  accountFaults,
+  accountNameFaults,
   createAccount,
   explainStoreError,
   neededScopes,
@@ -54,7 +54,7 @@ export function createCommand(): Command {
 async function login(options: LoginOptions): Promise<void> {
   const { account: name, local, scope = neededScopes(name).join(' '), redirectUri } = options;
   refuse([
-    ...accountFaults(name, options),
+    ...accountNameFaults(name, options),
     ...(local ? [] : storeFaults()),
     ...(local ? await platformFaults(options, '--local', ['baseUrl', 'credential']) : []),
     ...(URL.canParse(redirectUri) ? [] : ['--redirect-uri is not a URL']),
@@ -64,7 +64,13 @@ async function login(options: LoginOptions): Promise<void> {
   using interrupt = catchInterrupt();
   const { signal } = interrupt;
   try {
-    const granted = await authorize(account, { scope, redirectUri, input: process.stdin, showUrl, signal });
+    const granted = await logInWithBrowser(account, {
+      scope,
+      redirectUri,
+      input: process.stdin,
+      showUrl,
+      signal,
+    });
     printLines([
       `Account ${name} is logged in${granted === undefined ? '' : `. Granted: ${granted}`}.`,
       `The refresh token is in ${account.place}.`,
@@ -100,8 +106,8 @@ export interface AuthorizeOptions {
  * @returns the granted scopes, space-separated; undefined if the platform does not name them
  * @throws CommandFailed; the signal's reason if it ended the wait
  */
-export async function authorize(
-  account: Account,
+export async function logInWithBrowser(
+  account: AccountAccess,
   { scope, redirectUri, input, showUrl, signal }: AuthorizeOptions,
 ): Promise<string | undefined> {
   const client = await readClient(account);
@@ -131,7 +137,7 @@ async function readLine(input: Readable, signal: AbortSignal): Promise<string> {
 }
 
 /** @throws CommandFailed naming the fields that are wrong, never a value */
-export async function readClient(account: Account): Promise<OAuthCredential> {
+export async function readClient(account: AccountAccess): Promise<OAuthCredential> {
   const { credential } = await readCredential(account.store, account.name).catch((error) => {
     throw explainStoreError(error, account);
   });
@@ -145,7 +151,7 @@ export async function readClient(account: Account): Promise<OAuthCredential> {
 
 /** @returns the granted scopes */
 async function exchangeAndStore(
-  account: Account,
+  account: AccountAccess,
   client: OAuthCredential,
   form: Readonly<Record<string, string>>,
 ) {

@@ -12,10 +12,10 @@ import { CredentialUnusable } from '../../../../functions/workflow/errors.ts';
 import { commandFor } from '../../days/next-command.ts';
 import { readDeployment, stackName } from '../../place/deployment.ts';
 import { refuse, UsageError } from '../../place/errors.ts';
-import { storeFaults } from '../../place/platform.ts';
+import { storeFaults } from '../../place/target-platform.ts';
 import { printDocument, warn } from '../layout.ts';
 import { examples, option } from '../options.ts';
-import { accountFaults, createAccount } from './account.ts';
+import { accountNameFaults, createAccount } from './account.ts';
 
 const USAGE = 'secret set ACCOUNT < credential.json';
 
@@ -56,7 +56,7 @@ function argumentFaults(action: string, account: string, args: readonly string[]
     ];
   }
   if (action !== 'set' || account === '') return [`the only action is: ${USAGE}`];
-  return [...accountFaults(account, {}), ...storeFaults()];
+  return [...accountNameFaults(account, {}), ...storeFaults()];
 }
 
 /**

@@ -4,10 +4,12 @@ import { type CredentialStore, createCredentialStore } from '../../../../functio
 import { underLease } from '../../../../functions/token/lease.ts';
 import type { Log } from '../../../../functions/workflow/step.ts';
 import { replaceFile } from '../../../lab/local/secrets-manager.ts';
+import { SANDBOX } from '../../../stack/config/sandbox-config.ts';
 import { commandFor } from '../../days/next-command.ts';
 import { openBucket } from '../../place/bucket.ts';
 import { stackName, targetRegion } from '../../place/deployment.ts';
 import { CommandFailed } from '../../place/errors.ts';
+import { loadConfig } from '../../place/load-config.ts';
 
 /** A command prints the result of a refresh and not how it went. */
 export const SILENT: Log = { info() {}, warn() {}, error() {}, keep() {} };
@@ -23,6 +25,11 @@ export interface StoredCredential {
   readonly todo: string;
 }
 
+/** The stack of a sandbox makes the secret of its account, with a value that nobody has to know. */
+const DEPLOY_SANDBOX =
+  'The stack of the sandbox makes this secret. Deploy both stacks again with the -c of their deployment, such as: ' +
+  'cdk deploy --all -c sandbox=true. If somebody deleted the secret, destroy both stacks first.';
+
 export function openSecret(account: string): StoredCredential {
   const stack = stackName();
   return {
@@ -33,7 +40,10 @@ export function openSecret(account: string): StoredCredential {
       return underLease(account, access, act);
     },
     place: `the secret ${stack}/${account}/credential`,
-    todo: `Store {"client_id","client_secret"}: ${commandFor(['secret', 'set', account])} < credential.json`,
+    todo:
+      loadConfig().base_url === SANDBOX
+        ? DEPLOY_SANDBOX
+        : `Store {"client_id","client_secret"}: ${commandFor(['secret', 'set', account])} < credential.json`,
   };
 }
 

@@ -1,15 +1,15 @@
 import { closeMonth } from '../../../../functions/tables/close-month.ts';
 import { monthRange } from '../../../../functions/workflow/request/dates.ts';
-import { newest } from '../../../stack/catalog/ledger.ts';
+import { newest } from '../../../stack/catalog/ledger-sql.ts';
 import { describeDamage } from '../../days/damage.ts';
-import { judgeExport } from '../../days/days.ts';
-import type { ExportPlace } from '../../days/exports.ts';
 import { describeFinality, judgeMonths, type MonthFinality } from '../../days/final-days.ts';
+import type { ExportPlace } from '../../days/find-exports.ts';
+import { judgeExport } from '../../days/judge-export.ts';
 import type { readLedger } from '../../days/ledger-days.ts';
 import { commandFor } from '../../days/next-command.ts';
 import type { RecordedExport } from '../../days/read-export.ts';
 import type { Bucket, ReadableBucket } from '../../place/bucket.ts';
-import { loadConfig } from '../../place/config.ts';
+import { loadConfig } from '../../place/load-config.ts';
 
 /** What became of a month of an export, and what to do next. */
 export interface ClosedReport {

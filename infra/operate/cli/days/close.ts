@@ -1,10 +1,10 @@
 import { Command } from 'commander';
 import { monthRange } from '../../../../functions/workflow/request/dates.ts';
-import { type ExportPlace, findExports } from '../../days/exports.ts';
+import { type ExportPlace, findExports } from '../../days/find-exports.ts';
 import { readLedger } from '../../days/ledger-days.ts';
 import { openBucket, openToRead } from '../../place/bucket.ts';
-import { loadConfig } from '../../place/config.ts';
 import { UsageError } from '../../place/errors.ts';
+import { loadConfig } from '../../place/load-config.ts';
 import { DELIVERED, FAILED } from '../exit-status.ts';
 import { printDocument, printLines } from '../layout.ts';
 import { type CommonOptions, examples, option, parseMonth } from '../options.ts';

@@ -3,21 +3,14 @@ import { DAY_STATES } from '../../../../functions/days/judge.ts';
 import { count } from '../../../../functions/workflow/count.ts';
 import { describeDays } from '../../../../functions/workflow/request/dates.ts';
 import type { ExportRequest } from '../../../../functions/workflow/request/request.ts';
-import { type AdvertiserGaps, findAdvertiserGaps } from '../../days/advertisers.ts';
+import { type AdvertiserGaps, findAdvertiserGaps } from '../../days/advertiser-gaps.ts';
 import { describeDamage } from '../../days/damage.ts';
-import {
-  describeDaysOf,
-  describeState,
-  describeUnfinished,
-  findUnfinished,
-  judgeExport,
-  type MissingDays,
-  STATE_WORDS,
-} from '../../days/days.ts';
 import type { AskedDays } from '../../days/days-to-look-at.ts';
-import { type ExportPlace, findConfigured, findExport } from '../../days/exports.ts';
+import { type ExportPlace, findConfigured, findExport } from '../../days/find-exports.ts';
+import { judgeExport } from '../../days/judge-export.ts';
+import { describeDaysOf, describeState, type MissingDays, STATE_WORDS } from '../../days/missing-days.ts';
+import { describeUnfinished, findUnfinished, type RunningRun, runningRuns } from '../../days/open-runs.ts';
 import { findRemedies } from '../../days/remedies.ts';
-import { findRunning, type RunningRun } from '../../days/running.ts';
 import { type Folder, openToRead } from '../../place/bucket.ts';
 import { printDocument, printLines } from '../layout.ts';
 import { type CommonOptions, examples, option } from '../options.ts';
@@ -42,7 +35,7 @@ export function createCommand(): Command {
       const all = options.local
         ? []
         : await (await import('../../executions/deployed.ts')).listRunningNames();
-      const running = findRunning(recordedExport, all);
+      const running = runningRuns(recordedExport, all);
       const judged = await judgeExport(bucket, recordedExport, all);
       const gaps = await findAdvertiserGaps(recordedExport, judged.days, bucket, options);
       const { damaged, ...lacking } = describeDaysOf(

@@ -1,10 +1,10 @@
 import { Command } from 'commander';
 import type { StoredFailure } from '../../../../functions/days/records.ts';
 import { describeDamage } from '../../days/damage.ts';
-import { describeUnfinished } from '../../days/days.ts';
+import { type ExportStatus, readExportStatus } from '../../days/export-status.ts';
 import { describeClose, describeFinality } from '../../days/final-days.ts';
 import { commandFor } from '../../days/next-command.ts';
-import { type ReadExport, readExports } from '../../days/status.ts';
+import { describeUnfinished } from '../../days/open-runs.ts';
 import { describeEnd, toMinute } from '../../executions/last-run.ts';
 import { type Folder, openToRead } from '../../place/bucket.ts';
 import { printDocument, printLines } from '../layout.ts';
@@ -25,8 +25,8 @@ export function createCommand(): Command {
 
 async function status(name: string | undefined, options: CommonOptions): Promise<void> {
   await using bucket = await openToRead(options);
-  const { exports, unreadable } = await readExports(name, options, bucket, new Date());
-  const hidden = unreadable.map(({ name, ...one }) => ({ ...one, export: name }));
+  const { exports, unreadable } = await readExportStatus(name, options, bucket, new Date());
+  const hidden = unreadable.map(({ name, ...place }) => ({ ...place, export: name }));
   if (options.json)
     printDocument({
       outcome: 'ok',
@@ -35,28 +35,28 @@ async function status(name: string | undefined, options: CommonOptions): Promise
     });
   else {
     const texts = [
-      ...exports.map((one) => describeStatus(one, options)),
-      ...unreadable.map(({ account, name, damaged }) => [`${account}/${name}`, ...damaged.map(drawDamage)]),
+      ...exports.map((status) => describeStatus(status, options)),
+      ...unreadable.map(({ account, name, damaged }) => [`${account}/${name}`, ...damaged.map(damageLine)]),
     ];
     printLines(texts.flatMap((lines, index) => [...(index > 0 ? [''] : []), ...lines]));
   }
 }
 
-function drawDamage(key: string): string {
+function damageLine(key: string): string {
   return `  ${'damaged'.padEnd(12)}${describeDamage(key)}`;
 }
 
-function toDocument({ name, recordedExport: _, days: __, missing, ledger, ...one }: ReadExport) {
-  return { ...one, export: name, days: missing, closed: ledger.closed };
+function toDocument({ name, recordedExport: _, days: __, missing, ledger, ...facts }: ExportStatus) {
+  return { ...facts, export: name, days: missing, closed: ledger.closed };
 }
 
 /** @param folder of local runs */
 export function describeStatus(
-  one: Omit<ReadExport, 'recordedExport' | 'days'>,
+  status: Omit<ExportStatus, 'recordedExport' | 'days'>,
   folder: Partial<Folder> = {},
 ): string[] {
-  const { account, name, running, last, newest_day, missing, months, ledger } = one;
-  const { newcomers, refused, failure, damaged } = one;
+  const { account, name, running, last, newest_day, missing, months, ledger } = status;
+  const { newcomers, refused, failure, damaged } = status;
   const isLacking = missing && (missing.counts.there < missing.days || missing.runs.length > 0);
   const explained = failure ?? (last?.outcome === 'delivered' ? undefined : last);
   const lines: [string, string | undefined][] = [

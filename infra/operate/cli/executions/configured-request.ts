@@ -2,7 +2,7 @@ import { requestHash } from '../../../../functions/decisions/request-hash.ts';
 import { isObject, type JsonObject } from '../../../../functions/workflow/json.ts';
 import { parseRequest } from '../../../../functions/workflow/request/request.ts';
 import { requestOf } from '../../../stack/config/exports.ts';
-import { loadConfig } from '../../place/config.ts';
+import { loadConfig } from '../../place/load-config.ts';
 import { warn } from '../layout.ts';
 
 /** Fields of a request that say which days it exports. */

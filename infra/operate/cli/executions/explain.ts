@@ -8,7 +8,7 @@ import { describeEnd, toMinute } from '../../executions/last-run.ts';
 import { outcomeOf } from '../../executions/outcome.ts';
 import { printDocument, printLines } from '../layout.ts';
 import { type CommonOptions, examples, option } from '../options.ts';
-import { describeOutcome } from './outcome.ts';
+import { describeOutcome } from './print-outcome.ts';
 
 export function createCommand(): Command {
   return new Command('explain')

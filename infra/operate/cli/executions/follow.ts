@@ -5,12 +5,12 @@ import { isOfAccounts } from '../../../../functions/workflow/request/accounts.ts
 import { commandFor } from '../../days/next-command.ts';
 import { createStepFunctions, hasEnded, readEnd } from '../../executions/deployed.ts';
 import { type Outcome, outcomeOf } from '../../executions/outcome.ts';
-import { nameFaults } from '../../place/configured-name.ts';
+import { checkRequests } from '../../place/check-request.ts';
+import { configuredNameFaults } from '../../place/configured-name.ts';
 import { CommandFailed, refuse } from '../../place/errors.ts';
-import { checkRequests } from '../../place/request.ts';
 import { catchInterrupt } from '../interrupt.ts';
 import { warn } from '../layout.ts';
-import { executionName, futureFaults } from '../run/request.ts';
+import { executionName, futureFaults } from '../run/find-request.ts';
 
 /** DescribeExecution costs nothing, and an export takes minutes. */
 const FOLLOW_EVERY_MS = 5_000;
@@ -29,18 +29,18 @@ export async function startAndFollow(
   const now = new Date();
   const { requests, warnings } = checkRequests(request, now);
   const future = new Set(requests.flatMap((request) => futureFaults(request, now)));
-  refuse([...future, ...nameFaults(requests, now)]);
+  refuse([...future, ...configuredNameFaults(requests, now)]);
   for (const warning of warnings) warn(warning);
   const sfn = createStepFunctions(stateMachineArn);
   const input = JSON.stringify(request);
   const name = executionName(requests[0], now);
   const { executionArn = '' } = await sfn.startExecution({ stateMachineArn, name, input });
   process.stderr.write(`started ${executionArn}\n`);
-  return follow(sfn, executionArn, followEvery, isOfAccounts(request) ? requests.length : undefined);
+  return followExecution(sfn, executionArn, followEvery, isOfAccounts(request) ? requests.length : undefined);
 }
 
 /** @param accounts of an export of several, whose executions have the progress */
-async function follow(
+async function followExecution(
   sfn: SFN,
   executionArn: string,
   every: number,

@@ -5,14 +5,14 @@ import type { AccountEnd } from '../../../../functions/workflow/states.ts';
 import { findLocalRuns } from '../../days/local-runs.ts';
 import { createStepFunctions, findExecution, hasEnded, readEnd } from '../../executions/deployed.ts';
 import type { Outcome } from '../../executions/outcome.ts';
-import { loadConfig } from '../../place/config.ts';
+import { inputOf } from '../../place/check-request.ts';
 import { UsageError } from '../../place/errors.ts';
-import { inputOf } from '../../place/request.ts';
+import { loadConfig } from '../../place/load-config.ts';
 import { type CommonOptions, examples, LOCAL_GROUP, option } from '../options.ts';
 import { runLocal } from '../run/run-local.ts';
 import { asConfigured } from './configured-request.ts';
 import { startAndFollow } from './follow.ts';
-import { printOutcome } from './outcome.ts';
+import { printOutcome } from './print-outcome.ts';
 
 export function createCommand(): Command {
   return new Command('resume')

@@ -10,23 +10,16 @@ import { catalogName, LEDGER, type TableSchema } from '../../../../functions/wor
 import { PROGRAM } from '../../../package.ts';
 import { type AsOf, savedQueries } from '../../../stack/catalog/queries.ts';
 import { adviseOnDamage } from '../../days/damage.ts';
-import { findExports, listExports } from '../../days/exports.ts';
+import { findExports, listExports } from '../../days/find-exports.ts';
 import type { RecordedExport } from '../../days/read-export.ts';
-import {
-  createViews,
-  describeReport,
-  emptyTables,
-  findTables,
-  findUnreadable,
-  type LocalTable,
-  tablesNamedIn,
-} from '../../days/views.ts';
 import { openToRead } from '../../place/bucket.ts';
-import { loadConfig } from '../../place/config.ts';
 import { CommandFailed, toPrintable, UsageError } from '../../place/errors.ts';
-import { createNoRunsError, hasRuns } from '../../place/local-runs.ts';
+import { createNoRunsError, hasRuns } from '../../place/has-runs.ts';
+import { loadConfig } from '../../place/load-config.ts';
+import { findTables, type LocalTable } from '../../place/local-tables.ts';
 import { checkFirstWord, NO_QUERY } from './one-query.ts';
 import type { QueryResult, Value } from './result.ts';
+import { createViews, emptyTables, findReportTable, findUnreadable, tablesNamedIn } from './views.ts';
 
 /** DuckDB must not download anything. What it needs is built in. */
 const OFFLINE = { autoinstall_known_extensions: 'false', autoload_known_extensions: 'false' };
@@ -114,13 +107,13 @@ function findTablesToQuery(out: string | undefined): ReadonlyMap<string, LocalTa
 }
 
 /**
- * Reads what the states of days need: the requests, and the tables whose objects were all removed. Only a query
- * about days needs them.
+ * Reads what the states of days need: the requests, and the tables whose objects were all removed. Only a
+ * query about days needs them.
  */
 async function readAboutDays(sql: string, out: string | undefined, tables: ReadonlyMap<string, LocalTable>) {
-  if (out === undefined) return { requests: requestsOf([]), withoutRows: [] };
-  const exports = (await isAboutDays(sql, out, tables)) ? await readExports(out) : [];
-  return { requests: requestsOf(exports), withoutRows: emptyTables(exports, out, tables) };
+  if (out === undefined) return { requests: requestHashes([]), withoutRows: [] };
+  const exports = (await isAboutDays(sql, out, tables)) ? await readFolderExports(out) : [];
+  return { requests: requestHashes(exports), withoutRows: emptyTables(exports, out, tables) };
 }
 
 /** True of a query of days, and of the query of such a view if the view's table was removed. */
@@ -137,14 +130,16 @@ async function isAboutDays(
 }
 
 /** The exports of a folder. */
-async function readExports(out: string): Promise<readonly RecordedExport[]> {
+async function readFolderExports(out: string): Promise<readonly RecordedExport[]> {
   const place = { local: true, out } as const;
   await using bucket = await openToRead(place, true);
   return await findExports(undefined, place, bucket, new Date());
 }
 
-/** By table, the hash of the configured request of each account. A folder's runs may have asked for others. */
-function requestsOf(exports: readonly RecordedExport[]): ReadonlyMap<string, TableSchema['requests']> {
+/**
+ * By table, the hash of the configured request of each account. A folder's runs may have asked for others.
+ */
+function requestHashes(exports: readonly RecordedExport[]): ReadonlyMap<string, TableSchema['requests']> {
   const byTable = Map.groupBy(exports, ({ request }) => request.name);
   return new Map(
     [...byTable].map(([table, some]) => [
@@ -166,14 +161,14 @@ export async function readSavedQueries(out: string, dates: AsOf) {
   const { rows } = await runLocalQuery(sql, out, { readsAll: true });
   const columns = Map.groupBy((await Array.fromAsync(rows)).flat(), ([table]) => table);
   const written = [...tables.values()].flatMap(({ name, table }) =>
-    describeReport(
+    findReportTable(
       table,
       (columns.get(name) ?? []).map(([, column, type]) => [String(column), String(type)]),
     ),
   );
-  const exports = await readExports(out);
+  const exports = await readFolderExports(out);
   const reports = [...written, ...emptyTables(exports, out, tables).map(({ schema }) => schema)];
-  const requests = requestsOf(exports);
+  const requests = requestHashes(exports);
   const configured = reports.map((report) => ({ ...report, requests: requests.get(report.table) ?? {} }));
   return savedQueries(configured, { ...dates, today: today(), config: loadConfig() });
 }

@@ -20,10 +20,34 @@ export function checkOneQuery(sql: string): string {
   return end < 0 ? sql : sql.slice(0, end);
 }
 
-/** @throws UsageError if the statement does not begin with one of the words, in lower case */
+/**
+ * Refuses a statement that does not begin with one of the words, and one that begins with WITH and then
+ * writes.
+ *
+ * @param words in lower case
+ * @throws UsageError
+ */
 export function checkFirstWord(sql: string, words: readonly string[]): void {
-  const [, word = ''] = /^[\s(]*(\w+)/.exec(blankQuoted(sql)) ?? [];
-  if (!words.includes(word.toLowerCase())) throw new UsageError([NO_QUERY]);
+  const bare = blankQuoted(sql);
+  const [, word = ''] = /^[\s(]*(\w+)/.exec(bare) ?? [];
+  if (!words.includes(word.toLowerCase()) || WRITES.test(blankParentheses(bare)))
+    throw new UsageError([NO_QUERY]);
+}
+
+/** The statement after the last query of a WITH. A comma follows the others. */
+const WRITES =
+  /^\s*with\b.*?\bas\s+(?:not\s+materialized\s+|materialized\s+)?\(\s*\)\s*(?:insert|update|delete|merge)\b/is;
+
+/** Leaves the outermost parentheses, with nothing in them. */
+function blankParentheses(statement: string): string {
+  let depth = 0;
+  let outside = '';
+  for (const character of statement) {
+    if (character === ')') depth -= 1;
+    if (depth === 0) outside += character;
+    if (character === '(') depth += 1;
+  }
+  return outside;
 }
 
 /** Of the same length, so that places stay. */

@@ -3,14 +3,14 @@ import { Command, Option } from 'commander';
 import { monthRange } from '../../../../functions/workflow/request/dates.ts';
 import { type AsOf, savedQueries } from '../../../stack/catalog/queries.ts';
 import { tablesOf } from '../../../stack/config/exports.ts';
-import { targetOfConfig } from '../../../stack/config/sandbox.ts';
-import { loadConfig } from '../../place/config.ts';
+import { targetOfConfig } from '../../../stack/config/sandbox-config.ts';
 import { UsageError } from '../../place/errors.ts';
+import { loadConfig } from '../../place/load-config.ts';
 import { alignColumns, printDocument, printLines } from '../layout.ts';
 import { type CommonOptions, examples, option, parseDate, parseMonth } from '../options.ts';
 import { printResult, type QueryResult } from './result.ts';
 
-interface QueryOptions extends CommonOptions {
+interface QueryCommandOptions extends CommonOptions {
   /** True without a name. */
   readonly saved?: string | true;
   readonly month?: string;
@@ -20,7 +20,7 @@ interface QueryOptions extends CommonOptions {
   readonly csv?: true;
 }
 
-const EXAMPLES = examples(
+const QUERY_EXAMPLES = examples(
   `query "SELECT max(date) FROM daily_campaigns WHERE account = 'acme'"`,
   'query --local "SHOW TABLES"',
   'query --local "SELECT * FROM example_restatements"',
@@ -49,11 +49,11 @@ export function createCommand(): Command {
     .option('--at <date>', 'with --saved as-of: at whose end, in UTC', parseDate)
     .option('--local', 'query the tables of the runs of this machine')
     .addOption(option.out())
-    .addHelpText('after', EXAMPLES + DIALECTS)
+    .addHelpText('after', QUERY_EXAMPLES + DIALECTS)
     .action(query);
 }
 
-async function query(statement: string | undefined, options: QueryOptions): Promise<void> {
+async function query(statement: string | undefined, options: QueryCommandOptions): Promise<void> {
   const { saved } = options;
   checkDates(options);
   if ((statement === undefined) === (saved === undefined))
@@ -65,7 +65,7 @@ async function query(statement: string | undefined, options: QueryOptions): Prom
 }
 
 /** @throws UsageError if a date is missing, or one is there that the query does not take */
-function checkDates({ saved, month, from, to, at }: QueryOptions): void {
+function checkDates({ saved, month, from, to, at }: QueryCommandOptions): void {
   const hasDays = month !== undefined || (from !== undefined && to !== undefined);
   const hasAll = hasDays && at !== undefined;
   const hasSome = [month, from, to, at].some((date) => date !== undefined);
@@ -78,7 +78,7 @@ function checkDates({ saved, month, from, to, at }: QueryOptions): void {
 }
 
 /** Only the engine that runs the query is loaded: DuckDB takes 46 ms. */
-async function runQuery(sql: string, { local, out }: QueryOptions): Promise<QueryResult | undefined> {
+async function runQuery(sql: string, { local, out }: QueryCommandOptions): Promise<QueryResult | undefined> {
   if (local) return (await import('./local.ts')).runLocalQuery(sql, out);
   const { readAthenaPlace, runAthenaQuery } = await import('./athena.ts');
   return runAthenaQuery(sql, await readAthenaPlace());
@@ -91,14 +91,14 @@ async function readStatement(statement = ''): Promise<string> {
   return sql;
 }
 
-async function listSaved(options: QueryOptions): Promise<void> {
+async function listSaved(options: QueryCommandOptions): Promise<void> {
   const queries = await readSaved(options);
   const lines = Object.entries(queries).map(([name, { description }]) => [name, description]);
   if (options.json) printDocument({ outcome: 'ok', queries });
   else printLines(alignColumns(lines));
 }
 
-async function findSaved(name: string, options: QueryOptions): Promise<string> {
+async function findSaved(name: string, options: QueryCommandOptions): Promise<string> {
   const queries = await readSaved(options);
   const query = Object.hasOwn(queries, name) ? queries[name] : undefined;
   if (query) return query.sql;
@@ -114,7 +114,7 @@ async function readSaved({
   from,
   to,
   at,
-}: QueryOptions): Promise<ReturnType<typeof savedQueries>> {
+}: QueryCommandOptions): Promise<ReturnType<typeof savedQueries>> {
   const range = month === undefined ? { start_date: from, end_date: to } : monthRange(month);
   const dates: AsOf = { from: range.start_date, to: range.end_date, at };
   if (local) return (await import('./local.ts')).readSavedQueries(out, dates);

@@ -44,7 +44,7 @@ export async function printResult(result: QueryResult, format: keyof typeof FORM
   printLines([count(total, 'row'), ...result.notes], process.stderr);
 }
 
-type Pieces = AsyncGenerator<string>;
+type TextPieces = AsyncGenerator<string>;
 
 const FORMATS = {
   table: formatTable,
@@ -53,11 +53,11 @@ const FORMATS = {
 };
 
 const DECIMAL = /^decimal\b/i;
-const NUMBER = /^(u?(tiny|small|big|huge)?int(eger)?|decimal|double|float|real)\b/i;
+const NUMERIC_TYPE = /^(u?(tiny|small|big|huge)?int(eger)?|decimal|double|float|real)\b/i;
 
 /** Aligns numbers to the right. Only a table has to know all rows before it shows the first one. */
-export async function* formatTable({ columns, rows }: QueryResult): Pieces {
-  const numbers = columns.flatMap(({ type }, at) => (NUMBER.test(type) ? [at] : []));
+export async function* formatTable({ columns, rows }: QueryResult): TextPieces {
+  const numbers = columns.flatMap(({ type }, at) => (NUMERIC_TYPE.test(type) ? [at] : []));
   const all = (await Array.fromAsync(rows)).flat();
   const cells = all.map((row) => row.map((value, at) => toPrintable(cellText(value, columns[at]?.type))));
   const header = columns.map(({ name }) => toPrintable(name));
@@ -76,7 +76,7 @@ function withoutTrailingZeros(decimal: string): string {
 }
 
 /** One document. A row is an object; a name that comes again gets a number, such as `spend_2`. */
-export async function* formatJson({ columns, rows }: QueryResult): Pieces {
+export async function* formatJson({ columns, rows }: QueryResult): TextPieces {
   const names: string[] = [];
   for (const { name } of columns) {
     let distinct = name;
@@ -103,7 +103,7 @@ const CSV_OPTIONS = { quotes: (cell: unknown) => cell === '', escapeFormulae: FO
  * RFC 4180, for spreadsheets too: it says which encoding it has, and no text is a formula. NULL is an empty
  * field, and an empty text is `""`.
  */
-export async function* formatCsv({ columns, rows }: QueryResult): Pieces {
+export async function* formatCsv({ columns, rows }: QueryResult): TextPieces {
   const toLines = (values: Rows) => {
     const cells = values.map((row) =>
       row.map((value, at) => (value === null ? null : cellText(value, columns[at]?.type))),

@@ -5,7 +5,7 @@ import type { ExportRequest } from '../../../../functions/workflow/request/reque
 import { catalogName, TABLES_PREFIX, tableOf } from '../../../../functions/workflow/table.ts';
 import { PROGRAM } from '../../../package.ts';
 import { findLocalRuns } from '../../days/local-runs.ts';
-import { commandFor, commandLine, exportDaysCommand, quote } from '../../days/next-command.ts';
+import { commandFor, commandLine, exportDaysCommand, quoteArgument } from '../../days/next-command.ts';
 
 /** The command that exports the days of a request that are not there. */
 export function exportMissing(request: ExportRequest, out: string): string {
@@ -22,7 +22,10 @@ export async function findFinish(execution: string, out: string, runsLeft: numbe
   return commandFor(['resume', execution], {}, { local: true, out });
 }
 
-/** Runs of earlier days are in the folder, which would refuse them again: only the days that are left are named. */
+/**
+ * Runs of earlier days are in the folder, which would refuse them again: only the days that are left are
+ * named.
+ */
 export function withDaily(args: readonly string[], runsLeft: number): string[] {
   return args.map((arg, at) =>
     args[at - 1] === '--daily' ? String(runsLeft) : arg.replace(/^--daily=.*$/, `--daily=${runsLeft}`),
@@ -37,6 +40,6 @@ export function firstQuery(
   const table = tableOf(request);
   if (table === undefined || !existsSync(join(out, bucket, TABLES_PREFIX, table))) return undefined;
   // A name that begins with a digit, or is a word of SQL, needs quotes.
-  const sql = quote(`SELECT * FROM ${identifier(catalogName(table))} LIMIT 10`);
-  return `${PROGRAM} query --local ${out === 'out' ? '' : `--out ${quote(out)} `}${sql}`;
+  const sql = quoteArgument(`SELECT * FROM ${identifier(catalogName(table))} LIMIT 10`);
+  return `${PROGRAM} query --local ${out === 'out' ? '' : `--out ${quoteArgument(out)} `}${sql}`;
 }

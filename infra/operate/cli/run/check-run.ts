@@ -4,22 +4,22 @@ import { hintAt } from '../../../../functions/workflow/request/issues.ts';
 import type { ExportRequest } from '../../../../functions/workflow/request/request.ts';
 import { columnNameFaults } from '../../../stack/config/export-faults.ts';
 import { tableSource, withColumns } from '../../../stack/config/exports.ts';
-import { findExport, findExports, listExports } from '../../days/exports.ts';
+import { findExport, findExports, listExports } from '../../days/find-exports.ts';
 import type { RecordedExport } from '../../days/read-export.ts';
 import { openToRead, type ReadableBucket } from '../../place/bucket.ts';
-import { configName, loadConfig } from '../../place/config.ts';
+import { checkRequests } from '../../place/check-request.ts';
 import { refuse, UsageError } from '../../place/errors.ts';
-import { credentialFile, lastPlatform, type PlatformOptions, targetOf } from '../../place/platform.ts';
-import { checkRequests } from '../../place/request.ts';
+import { configName, loadConfig } from '../../place/load-config.ts';
+import { credentialFile, lastPlatform, type PlatformOptions, targetOf } from '../../place/target-platform.ts';
 import { type CommonOptions, platformFaults } from '../options.ts';
 import {
-  EXAMPLE,
+  EXAMPLE_EXPORT,
   exampleRequest,
-  findGivenRequest,
+  findUnchangedRequest,
   futureFaults,
   type RequestOptions,
   withOptions,
-} from './request.ts';
+} from './find-request.ts';
 
 export interface LocalRunOptions extends PlatformOptions, RequestOptions, CommonOptions {
   readonly speed: number;
@@ -48,7 +48,7 @@ export async function checkRun(name: string | undefined, runOptions: LocalRunOpt
     runOptions.request ?? withOptions(await findLocalRequest(name, options, bucket, now), options);
   const { requests, warnings } = checkRequests(input, now);
   const faults = requests.flatMap((request) => futureFaults(request, now));
-  refuse([...columnFaults(requestsIn(input)[0]), ...new Set(faults)]);
+  refuse([...localColumnFaults(requestsIn(input)[0]), ...new Set(faults)]);
   refuse(await findCredentialFaults(requests, options));
   const others = await findExports(undefined, { local: true, out: options.out }, bucket, now);
   refuse(folderFaults(requests, others, options));
@@ -95,7 +95,7 @@ function folderFaults(
 }
 
 /** A local run writes a table that the config may not have checked. */
-function columnFaults(input: unknown): string[] {
+function localColumnFaults(input: unknown): string[] {
   const source = tableSource(withColumns(Object(input), loadConfig().exports));
   return source ? columnNameFaults(source) : [];
 }
@@ -135,9 +135,9 @@ async function findLocalRequest(
   const isConfigured = loadConfig().exports.some(
     (id) => id.name === name && id.account === (account ?? id.account),
   );
-  if (input !== undefined || isConfigured) return findGivenRequest(name, options);
+  if (input !== undefined || isConfigured) return findUnchangedRequest(name, options);
   const isAsked = (await listExports(out)).some((id) => id.name === name);
-  if (!isAsked && (name ?? EXAMPLE.name) === EXAMPLE.name) {
+  if (!isAsked && (name ?? EXAMPLE_EXPORT.name) === EXAMPLE_EXPORT.name) {
     if (baseUrl === undefined) return exampleRequest(now);
     throw new UsageError(['the example is for a sandbox: give --input or the name of an export']);
   }

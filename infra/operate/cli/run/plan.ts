@@ -4,13 +4,13 @@ import { describeDays } from '../../../../functions/workflow/request/dates.ts';
 import { splitRequest } from '../../../../functions/workflow/request/request.ts';
 import { costOf, PRICES, SECONDS_PER_REPORT } from '../../../stack/config/cost.ts';
 import { chooseMissingWindows } from '../../days/missing-windows.ts';
-import { loadConfig } from '../../place/config.ts';
-import { nameFaults } from '../../place/configured-name.ts';
+import { checkOneAccount, checkRequest } from '../../place/check-request.ts';
+import { configuredNameFaults } from '../../place/configured-name.ts';
 import { refuse } from '../../place/errors.ts';
-import { checkOneAccount, checkRequest } from '../../place/request.ts';
+import { loadConfig } from '../../place/load-config.ts';
 import { printDocument, printLines } from '../layout.ts';
 import { type CommonOptions, examples, option } from '../options.ts';
-import { findRequest, type RequestOptions } from './request.ts';
+import { findRequest, type RequestOptions } from './find-request.ts';
 
 type PlanOptions = RequestOptions & CommonOptions;
 
@@ -41,7 +41,7 @@ export async function planRequest(input: unknown, options: PlanOptions) {
   const todo = options.input && 'leave one of them in the file';
   if (isOfAccounts(input)) checkOneAccount(String(input.name), inputs, todo);
   const { request, warnings, manner } = checkRequest(inputs[0], now);
-  if (!options.local) refuse(nameFaults([request], now));
+  if (!options.local) refuse(configuredNameFaults([request], now));
   const chosen = manner.onlyMissing
     ? await chooseMissingWindows(request, inputs[0], options, now)
     : { windows: splitRequest(request), already_delivered: undefined, warnings: [] };

@@ -1,7 +1,7 @@
 import type { ExportRequest } from '../../../../functions/workflow/request/request.ts';
 import type { Clock } from '../../../lab/local/clock.ts';
-import { startSandbox } from '../../../lab/sandbox/sandbox.ts';
-import { credentialFile } from '../../place/platform.ts';
+import { startSandbox } from '../../../lab/sandbox/start-sandbox.ts';
+import { credentialFile } from '../../place/target-platform.ts';
 import { servingOptions } from '../sandbox-settings.ts';
 import type { LocalRunOptions } from './check-run.ts';
 

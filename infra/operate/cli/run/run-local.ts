@@ -1,19 +1,19 @@
 import type { AccountsResult } from '../../../../functions/workflow/states.ts';
 import { type Clock, scaledClock } from '../../../lab/local/clock.ts';
-import { startLocal } from '../../../lab/local/run.ts';
+import { startLocal } from '../../../lab/local/local-run.ts';
 import { newestChange } from '../../../lab/local/s3/store.ts';
 import { showProgress } from '../../../lab/local/step-functions/progress.ts';
 import { adviseLocally, outcomeOf } from '../../executions/outcome.ts';
-import { configFile, loadConfig } from '../../place/config.ts';
 import { UsageError } from '../../place/errors.ts';
-import { keepPlatform } from '../../place/platform.ts';
+import { configFile, loadConfig } from '../../place/load-config.ts';
+import { keepPlatform } from '../../place/target-platform.ts';
 import { catchInterrupt } from '../interrupt.ts';
 import { warn } from '../layout.ts';
 import { exportMissing, findFinish, firstQuery } from './after-run.ts';
 import { checkRun, type LocalRunOptions } from './check-run.ts';
+import { executionName } from './find-request.ts';
 import { lockFolder } from './out-lock.ts';
 import { createPlatformAccess } from './platform-access.ts';
-import { executionName } from './request.ts';
 
 /**
  * Runs the workflow on this machine, against the platform that the options name or against a sandbox.
@@ -25,8 +25,8 @@ import { executionName } from './request.ts';
 export async function runLocal(name: string | undefined, runOptions: LocalRunOptions) {
   const { daily = 1, out } = runOptions;
   // A clock that is faster starts in the past, so that it ends before now.
-  const lead = Math.min((runOptions.speed - 1) * FAST_RUNS_MS, DAY_MS / 2);
-  const first = Date.now() - (daily - 1) * DAY_MS - lead;
+  const lead = Math.min((runOptions.speed - 1) * FAST_RUNS_MS, BETWEEN_DAYS_MS / 2);
+  const first = Date.now() - (daily - 1) * BETWEEN_DAYS_MS - lead;
   // A table keeps the report that was created last, so the clock starts after the times of all runs.
   const newest = (await newestChange(out)) ?? 0;
   if (daily > 1 && newest >= first)
@@ -34,14 +34,15 @@ export async function runLocal(name: string | undefined, runOptions: LocalRunOpt
       `--daily ${daily} begins on ${new Date(first).toISOString().slice(0, 10)}, and --out ${out} has a later run: name another folder`,
     ]);
   let start = Math.max(first, newest + 1);
-  for (let day = 1; ; day += 1, start += DAY_MS) {
+  for (let day = 1; ; day += 1, start += BETWEEN_DAYS_MS) {
     const clock = scaledClock(runOptions.speed, start, true);
     const run = await runOnce(name, runOptions, clock, daily - day + 1);
     if (day === daily || run.outcome.outcome !== 'delivered') return run;
   }
 }
 
-const DAY_MS = 24 * 60 * 60 * 1000;
+/** Between two runs of `--daily`, by the run's clock. */
+const BETWEEN_DAYS_MS = 24 * 60 * 60 * 1000;
 
 /** Some fast runs in a row take less, by the machine's clock. */
 const FAST_RUNS_MS = 60_000;

@@ -1,11 +1,11 @@
 import { Command } from 'commander';
 import type { Outcome } from '../../executions/outcome.ts';
 import { readStateMachineArn } from '../../place/deployment.ts';
-import { printOutcome } from '../executions/outcome.ts';
+import { printOutcome } from '../executions/print-outcome.ts';
 import { printLines, warn } from '../layout.ts';
 import { LOCAL_GROUP, localOption, option, wholeNumber } from '../options.ts';
 import type { LocalRunOptions } from './check-run.ts';
-import { findRequest, type RequestOptions } from './request.ts';
+import { findRequest, type RequestOptions } from './find-request.ts';
 import { runLocal } from './run-local.ts';
 
 type RunOptions = LocalRunOptions & { readonly strict?: true };

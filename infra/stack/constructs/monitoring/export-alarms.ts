@@ -69,7 +69,7 @@ function alarmConditions(props: ExportAlarmsProps): Record<string, { metric: IMe
         metric: new MathExpression({
           expression: 'SUM(FILL(METRICS(), 0))',
           usingMetrics: {
-            late: metricOf('LateAccounts', stack),
+            late: stackMetric('LateAccounts', stack),
             failed: readyChecks.metricFailed(),
             timedOut: readyChecks.metricTimedOut(),
           },
@@ -80,11 +80,11 @@ function alarmConditions(props: ExportAlarmsProps): Record<string, { metric: IMe
     }),
     ...(tables && {
       TableProblems: {
-        metric: metricOf('TableProblems', stack),
+        metric: stackMetric('TableProblems', stack),
         description: 'A report was delivered, but its days are missing in the table.',
       },
       DaysHeld: {
-        metric: metricOf('DaysHeld', stack),
+        metric: stackMetric('DaysHeld', stack),
         description: 'A report has no rows for days that had some. The table keeps the rows.',
       },
     }),
@@ -92,7 +92,7 @@ function alarmConditions(props: ExportAlarmsProps): Record<string, { metric: IMe
 }
 
 /** A metric of measure.ts. */
-function metricOf(metricName: MetricName, stack: string): Metric {
+function stackMetric(metricName: MetricName, stack: string): Metric {
   return new Metric({
     namespace: NAMESPACE,
     metricName,

@@ -10,7 +10,7 @@ import { retries } from '../retries.ts';
 import { announce, invoke, type StepFunctions } from '../workflow-states.ts';
 
 /** The checks of a run, and a day for checks that are tried again. */
-const TIMEOUT = Duration.seconds(MAX_CHECKS * BETWEEN_CHECKS).plus(Duration.days(1));
+const CHECK_TIMEOUT = Duration.seconds(MAX_CHECKS * BETWEEN_CHECKS).plus(Duration.days(1));
 
 interface ReadyChecksProps extends Partial<sfn.StateMachineProps> {
   readonly functions: StepFunctions;
@@ -39,14 +39,14 @@ export class ReadyChecks extends Construct {
     checkReady.next(isReady);
     isReady.when(is('late'), late).when(is('waiting'), wait).when(is('ready'), ready).otherwise(checked);
     late
-      .next(tell(this, 'TellLate', topic))
+      .next(tellReady(this, 'TellLate', topic))
       .next(wait)
       .next(checkReady);
-    ready.next(tell(this, 'TellReady', topic)).next(checked);
+    ready.next(tellReady(this, 'TellReady', topic)).next(checked);
 
     this.stateMachine = new sfn.StateMachine(this, 'StateMachine', {
       definitionBody: sfn.DefinitionBody.fromChainable(checkReady),
-      timeout: TIMEOUT,
+      timeout: CHECK_TIMEOUT,
       tracingEnabled: true,
       ...props,
     });
@@ -55,7 +55,7 @@ export class ReadyChecks extends Construct {
 }
 
 /** A state that sends the message for a person. */
-function tell(scope: Construct, id: string, topic: ITopic): SnsPublish {
+function tellReady(scope: Construct, id: string, topic: ITopic): SnsPublish {
   const task = new SnsPublish(scope, id, {
     topic,
     subject: sfn.JsonPath.stringAt('$.checked.readiness.subject'),

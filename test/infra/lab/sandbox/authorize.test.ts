@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { SandboxOptions } from '../../../../infra/lab/sandbox/settings.ts';
+import type { SandboxOptions } from '../../../../infra/lab/sandbox/sandbox-options.ts';
 import { basic, FORM, type Reply, send, startClient } from './client.ts';
 
 const REDIRECT = 'http://127.0.0.1:9/callback';

@@ -1,8 +1,8 @@
 import { request } from 'undici';
 import { onTestFinished } from 'vitest';
 import { parseJson } from '../../../../functions/workflow/json.ts';
-import { type Sandbox, startSandbox } from '../../../../infra/lab/sandbox/sandbox.ts';
-import type { SandboxOptions } from '../../../../infra/lab/sandbox/settings.ts';
+import type { SandboxOptions } from '../../../../infra/lab/sandbox/sandbox-options.ts';
+import { type Sandbox, startSandbox } from '../../../../infra/lab/sandbox/start-sandbox.ts';
 import { stoppedClock } from '../../../support/steps.ts';
 
 /** Whatever a response holds. The tests say which fields it should have. */

@@ -1,12 +1,13 @@
 import { ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { describe, expect, it } from 'vitest';
-import { ACCOUNT } from '../../../../infra/lab/local/s3/server.ts';
+import { LOCAL_AWS_ACCOUNT } from '../../../../infra/lab/local/s3/server.ts';
 import { URL_SECONDS } from '../../../../infra/lab/sandbox/deployed/report-bucket.ts';
+import { EXAMPLE_ADVERTISERS } from '../../../../infra/lab/sandbox/sandbox-options.ts';
 import { BUCKET } from '../../../support/s3.ts';
 import { send } from './client.ts';
 import { startDeployedClient } from './hosts.ts';
 
-const PLACE = { Bucket: BUCKET, ExpectedBucketOwner: ACCOUNT };
+const PLACE = { Bucket: BUCKET, ExpectedBucketOwner: LOCAL_AWS_ACCOUNT };
 
 describe('the Lambda function', () => {
   it('keeps a report as its request with the time, and as its file, both under its id', async () => {
@@ -74,6 +75,30 @@ describe('the Lambda function', () => {
       status: 422,
       message: expect.stringContaining('Lambda does not send'),
     });
+  });
+
+  it('refuses a body that is too large', async () => {
+    const { create } = await startDeployedClient();
+    const { status, envelope } = await create({ comment: 'x'.repeat(64 * 1024) });
+    expect({ status, message: envelope.message }).toEqual({
+      status: 413,
+      message: 'The body has more than 65536 bytes.',
+    });
+  });
+
+  it.each([
+    ['metrics', { metrics: Array(600).fill('spend') }],
+    ['advertisers', { advertiser_ids: Array(500).fill(EXAMPLE_ADVERTISERS[0]) }],
+    ['bytes in the name of a metric', { metrics: [`${'x'.repeat(50_000)}_value`] }],
+  ])('refuses a report of too many %s for its memory, and stores nothing', async (_, fields) => {
+    const { create, s3 } = await startDeployedClient();
+    const range = { start_date: '2026-10-01', end_date: '2026-11-15' };
+    const { status, envelope } = await create({ ...range, ...fields });
+    expect({ status, message: envelope.message }).toEqual({
+      status: 422,
+      message: expect.stringContaining('which this sandbox does not make'),
+    });
+    expect(s3.journal).toEqual([]);
   });
 
   it('names the request in the error and in a header (contract 7.1)', async () => {

@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { onTestFinished } from 'vitest';
-import { ACCOUNT } from '../../../../infra/lab/local/s3/server.ts';
+import { LOCAL_AWS_ACCOUNT } from '../../../../infra/lab/local/s3/server.ts';
 import {
   createDeployedState,
   serveFunctionUrl,
 } from '../../../../infra/lab/sandbox/deployed/sandbox-function.ts';
-import { EXAMPLE_ADVERTISERS, EXAMPLE_REVISION } from '../../../../infra/lab/sandbox/settings.ts';
+import { EXAMPLE_ADVERTISERS, EXAMPLE_REVISION } from '../../../../infra/lab/sandbox/sandbox-options.ts';
 import { listen, type Seen } from '../../../support/listen.ts';
 import { BUCKET, startTestS3 } from '../../../support/s3.ts';
 import { stoppedClock } from '../../../support/steps.ts';
@@ -29,7 +29,7 @@ export async function startDeployedClient(start?: string) {
   const clock = stoppedClock(start);
   const now = () => clock.now().getTime();
   const s3 = await startTestS3({ now });
-  const bucket = { s3: s3.client, bucket: BUCKET, owner: ACCOUNT };
+  const bucket = { s3: s3.client, bucket: BUCKET, owner: LOCAL_AWS_ACCOUNT };
   const server = await listen(async (seen, response) => {
     const { statusCode, headers, body } = await serveFunctionUrl(
       eventOf(seen),

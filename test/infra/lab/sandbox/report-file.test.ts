@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { createReportFile } from '../../../../infra/lab/sandbox/reporting/report-file.ts';
+import { createReportFile } from '../../../../infra/lab/sandbox/reporting/create-report-file.ts';
 import type { ReportRequest } from '../../../../infra/lab/sandbox/reporting/report-request.ts';
-import type { ReportSettings } from '../../../../infra/lab/sandbox/settings.ts';
+import type { ReportSettings } from '../../../../infra/lab/sandbox/sandbox-options.ts';
 
 const [FIRST, SECOND] = ['5f0c1b9e-3a74-4d1b-9c52-7e8d2f6a1b01', '8a2d4c6f-1b3e-4f5a-8d7c-9e0f1a2b3c02'];
 

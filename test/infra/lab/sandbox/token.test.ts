@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { SCOPES } from '../../../../infra/lab/sandbox/settings.ts';
+import { GRANTABLE_SCOPES } from '../../../../infra/lab/sandbox/credentials.ts';
 import { basic, FORM, send } from './client.ts';
 import { HOSTS } from './hosts.ts';
 
@@ -14,7 +14,7 @@ describe.each(Object.entries(HOSTS))('%s', (_host, startClient) => {
       access_token: expect.stringMatching(/^sbx_at_/),
       token_type: 'Bearer',
       expires_in: 3600,
-      scope: SCOPES.join(' '),
+      scope: GRANTABLE_SCOPES.join(' '),
     });
     expect(headers['cache-control']).toBe('no-store');
   });

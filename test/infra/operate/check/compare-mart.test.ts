@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { DayState } from '../../../../functions/days/judge.ts';
-import { countDecimals, parseAmount } from '../../../../infra/operate/check/amounts.ts';
 import { compareMart, type MartQuestion } from '../../../../infra/operate/check/compare-mart.ts';
-import type { MartDay } from '../../../../infra/operate/check/mart.ts';
+import { countDecimals, parseAmount } from '../../../../infra/operate/check/exact-amounts.ts';
+import type { MartDay } from '../../../../infra/operate/check/read-mart.ts';
 import type { AccountDays, TableDay } from '../../../../infra/operate/check/table-days.ts';
 
 type Values = Readonly<Record<string, number>>;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { formatAmount, parseAmount } from '../../../../infra/operate/check/amounts.ts';
-import { readMart } from '../../../../infra/operate/check/mart.ts';
+import { formatAmount, parseAmount } from '../../../../infra/operate/check/exact-amounts.ts';
+import { readMart } from '../../../../infra/operate/check/read-mart.ts';
 
 const METRICS = ['spend', 'clicks'];
 

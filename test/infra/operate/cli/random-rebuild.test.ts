@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { daysOf } from '../../../../functions/workflow/request/dates.ts';
-import type { MissingDays } from '../../../../infra/operate/days/days.ts';
+import type { MissingDays } from '../../../../infra/operate/days/missing-days.ts';
 import { runCommand } from '../../../support/cli.ts';
 import { shownDays } from '../../../support/day-sums.ts';
 import { BUCKET, dateOf, deliver, openFolder, queryRows, rebuild } from '../days/deliveries.ts';

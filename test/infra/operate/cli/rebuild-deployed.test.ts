@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { catalogTable } from '../../../../functions/aws/catalog-table.ts';
 import { platformName } from '../../../../functions/decisions/request-hash.ts';
-import { ACCOUNT, CREDENTIALS } from '../../../../infra/lab/local/s3/server.ts';
+import { CREDENTIALS, LOCAL_AWS_ACCOUNT } from '../../../../infra/lab/local/s3/server.ts';
 import { setTarget } from '../../../../infra/operate/place/deployment.ts';
 import { tablesOf } from '../../../../infra/stack/config/exports.ts';
 import { readConfig } from '../../../../infra/stack/config/read-config.ts';
@@ -30,7 +30,7 @@ async function deployTables({ endpoint }: Folder) {
     const table = catalogTable(schema, BUCKET, { description: '', comments: {} });
     glue.tables.set(table.Name, table);
   }
-  const stateMachine = `arn:aws:states:us-east-1:${ACCOUNT}:stateMachine:exports`;
+  const stateMachine = `arn:aws:states:us-east-1:${LOCAL_AWS_ACCOUNT}:stateMachine:exports`;
   const outputs = { stateMachine, bucket: BUCKET, database: glue.database };
   await startCloudFormation(readConfig().stack, outputs);
   vi.stubEnv('AWS_ENDPOINT_URL_S3', endpoint);

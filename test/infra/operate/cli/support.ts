@@ -5,10 +5,14 @@ import { PassThrough } from 'node:stream';
 import { request } from 'undici';
 import { onTestFinished, vi } from 'vitest';
 import { createSecret } from '../../../../infra/lab/local/secrets-manager.ts';
-import { type Sandbox, startSandbox } from '../../../../infra/lab/sandbox/sandbox.ts';
-import type { SandboxOptions } from '../../../../infra/lab/sandbox/settings.ts';
+import type { SandboxOptions } from '../../../../infra/lab/sandbox/sandbox-options.ts';
+import { type Sandbox, startSandbox } from '../../../../infra/lab/sandbox/start-sandbox.ts';
 import { createAccount } from '../../../../infra/operate/cli/accounts/account.ts';
-import { type AuthorizeOptions, authorize, LOOPBACK } from '../../../../infra/operate/cli/accounts/login.ts';
+import {
+  type AuthorizeOptions,
+  LOOPBACK,
+  logInWithBrowser,
+} from '../../../../infra/operate/cli/accounts/login.ts';
 import { readConfig } from '../../../../infra/stack/config/read-config.ts';
 import { startCommand } from '../../../support/cli.ts';
 import { startFaultySecrets } from '../../../support/faulty-services.ts';
@@ -96,7 +100,7 @@ export async function logIn(
   const showUrl = async (url: string) => void input.end(`${toPaste(await consent(url, decision))}\n`);
   const { signal } = new AbortController();
   const defaults = { scope: 'reporting:read', redirectUri: LOOPBACK, signal, showUrl, input };
-  return await authorize(account, { ...defaults, ...options });
+  return await logInWithBrowser(account, { ...defaults, ...options });
 }
 
 /** Starts the login command. `url` is the consent screen's URL as soon as the command prints it. */

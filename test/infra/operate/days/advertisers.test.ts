@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { judgeDays } from '../../../../functions/days/judge.ts';
 import { daysOf } from '../../../../functions/workflow/request/dates.ts';
-import { findAdvertiserGaps } from '../../../../infra/operate/days/advertisers.ts';
-import type { JudgedRange } from '../../../../infra/operate/days/days.ts';
+import { findAdvertiserGaps } from '../../../../infra/operate/days/advertiser-gaps.ts';
+import type { JudgedRange } from '../../../../infra/operate/days/judge-export.ts';
 import type { RecordedExport } from '../../../../infra/operate/days/read-export.ts';
 
 const DAYS = daysOf({ start_date: '2026-10-01', end_date: '2026-11-01' });

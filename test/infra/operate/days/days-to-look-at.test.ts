@@ -6,7 +6,7 @@ import { failureKey, manifestKey } from '../../../../functions/workflow/keys.ts'
 import { addDays, type DateRange } from '../../../../functions/workflow/request/dates.ts';
 import { type ExportRequest, parseRequest } from '../../../../functions/workflow/request/request.ts';
 import { type AskedDays, daysToLookAt, readDue } from '../../../../infra/operate/days/days-to-look-at.ts';
-import { readExports } from '../../../../infra/operate/days/status.ts';
+import { readExportStatus } from '../../../../infra/operate/days/export-status.ts';
 import { openToRead } from '../../../../infra/operate/place/bucket.ts';
 import type { ConfiguredExport } from '../../../../infra/stack/config/exports.ts';
 import { createBucket } from '../../../support/manifests.ts';
@@ -207,7 +207,7 @@ it('reads no more records of a longer history', async () => {
     const place = { local: true, out: temporaryDirectory() } as const;
     mkdirSync(join(place.out, `bucket/exports/account=acme/export=${name}`), { recursive: true });
     await using folder = await openToRead(place);
-    const { exports } = await readExports(name, place, { ...folder, ...store }, NOW);
+    const { exports } = await readExportStatus(name, place, { ...folder, ...store }, NOW);
     return { records: reads.length, start_date: exports[0]?.recordedExport.range.start_date };
   };
   const year = await readDaily(365);

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { covers, type DayState } from '../../../../functions/days/judge.ts';
 import { addDays, daysOf } from '../../../../functions/workflow/request/dates.ts';
-import { judgeExport } from '../../../../infra/operate/days/days.ts';
-import { findExports } from '../../../../infra/operate/days/exports.ts';
+import { findExports } from '../../../../infra/operate/days/find-exports.ts';
+import { judgeExport } from '../../../../infra/operate/days/judge-export.ts';
 import { openToRead } from '../../../../infra/operate/place/bucket.ts';
 import { BUCKET, dateOf, deliver, openFolder, queryRows, rebuild } from './deliveries.ts';
 

@@ -10,7 +10,7 @@ import { runKey } from '../../../../functions/workflow/keys.ts';
 import { addDays } from '../../../../functions/workflow/request/dates.ts';
 import { parseRequest } from '../../../../functions/workflow/request/request.ts';
 import { base64Crc } from '../../../../infra/lab/local/s3/objects.ts';
-import { ACCOUNT } from '../../../../infra/lab/local/s3/server.ts';
+import { LOCAL_AWS_ACCOUNT } from '../../../../infra/lab/local/s3/server.ts';
 import { runLocalQuery } from '../../../../infra/operate/cli/query/local.ts';
 import type { RebuildResult } from '../../../../infra/operate/cli/rebuild-lines.ts';
 import { runCommand } from '../../../support/cli.ts';
@@ -56,7 +56,13 @@ export async function openFolder(onEnd: (close: () => Promise<void>) => void = o
   onEnd(close);
   const put = (Key: string, Body: string, ContentType = 'application/json') =>
     client.send(
-      new PutObjectCommand({ Bucket: BUCKET, ExpectedBucketOwner: ACCOUNT, Key, Body, ContentType }),
+      new PutObjectCommand({
+        Bucket: BUCKET,
+        ExpectedBucketOwner: LOCAL_AWS_ACCOUNT,
+        Key,
+        Body,
+        ContentType,
+      }),
     );
   return { out, endpoint, faults, put };
 }

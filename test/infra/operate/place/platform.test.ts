@@ -1,9 +1,12 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { setConfigFile } from '../../../../infra/operate/place/config.ts';
+import { createAccount } from '../../../../infra/operate/cli/accounts/account.ts';
+import { diagnose } from '../../../../infra/operate/cli/accounts/diagnose.ts';
 import { setTarget } from '../../../../infra/operate/place/deployment.ts';
-import { readPlatformUrl, readTarget } from '../../../../infra/operate/place/platform.ts';
+import { setConfigFile } from '../../../../infra/operate/place/load-config.ts';
+import { readPlatformUrl, readTarget } from '../../../../infra/operate/place/target-platform.ts';
 import { SANDBOX_CONFIG } from '../../../../infra/stack/config/read-config.ts';
 import { runCommand } from '../../../support/cli.ts';
+import { startFaultySecrets } from '../../../support/faulty-services.ts';
 import { STATE_MACHINE, startCloudFormation } from '../executions/step-functions.ts';
 
 const URL_OF_SANDBOX = 'https://abc.lambda-url.us-east-2.on.aws/';
@@ -36,6 +39,23 @@ it('a stack without the sandbox is named', async () => {
 it('a request of a deployed sandbox has the platform `sandbox`, whatever its address is', async () => {
   useSandbox();
   expect(await readTarget({ out: 'out' })).toEqual({ platform: 'sandbox', revision: '2026-09-01' });
+});
+
+it('doctor advises to deploy a sandbox again whose account has no secret', async () => {
+  useSandbox();
+  const secrets = await startFaultySecrets(new Map());
+  onTestFinished(() => secrets.close());
+  vi.stubEnv('AWS_ENDPOINT_URL_SECRETS_MANAGER', secrets.endpoint);
+  vi.stubEnv('AWS_REGION', 'eu-west-1');
+  await using account = createAccount('sandbox', {}, URL_OF_SANDBOX);
+  const needs = { revisions: [], scopes: [], advertiserIds: [], refreshParameters: {} };
+  const [check] = await Array.fromAsync(diagnose(account, needs));
+  expect(check).toMatchObject({
+    check: 'secret',
+    status: 'fault',
+    todo: expect.stringContaining('cdk deploy --all -c sandbox=true'),
+  });
+  expect(check?.todo).not.toContain('secret set');
 });
 
 it.each([

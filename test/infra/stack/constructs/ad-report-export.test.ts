@@ -9,10 +9,8 @@ import { Topic } from 'aws-cdk-lib/aws-sns';
 import { DISABLE_ASSET_STAGING_CONTEXT } from 'aws-cdk-lib/cx-api';
 import { describe, expect, it } from 'vitest';
 import { readContext } from '../../../../infra/stack/config/read-config.ts';
-import {
-  AdReportExport,
-  type AdReportExportProps,
-} from '../../../../infra/stack/constructs/ad-report-export.ts';
+import { AdReportExport } from '../../../../infra/stack/constructs/ad-report-export.ts';
+import type { AdReportExportProps } from '../../../../infra/stack/constructs/export-props.ts';
 import { addPolicyChecks } from '../../../../infra/stack/synth-checks.ts';
 import { allowedIn, BUNDLES, CONTEXT, readable, resourcesOf } from '../../../support/stack.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { scaledClock } from '../../../../../infra/lab/local/clock.ts';
 import type { FunctionSpec } from '../../../../../infra/lab/local/lambda/lambda.ts';
-import { createFunction, type LocalFunction } from '../../../../../infra/lab/local/lambda/lambda.ts';
+import { createLocalFunction, type LocalFunction } from '../../../../../infra/lab/local/lambda/lambda.ts';
 import { TaskError } from '../../../../../infra/lab/local/lambda/task-error.ts';
 import { CERTIFICATE } from '../../../../support/certificate.ts';
 import { errorOf } from '../../../../support/platform.ts';
@@ -58,7 +58,7 @@ function create(spec: Partial<FunctionSpec> = {}, clock = CLOCK): LocalFunction 
     memoryMb: 256,
     ...spec,
   };
-  return createFunction(whole, clock, () => {});
+  return createLocalFunction(whole, clock, () => {});
 }
 
 async function failureOf(invocation: Promise<unknown>) {

@@ -3,11 +3,15 @@ import { join } from 'node:path';
 import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
 import { asS3Error } from '../../../../../infra/lab/local/s3/answers.ts';
-import { ACCOUNT } from '../../../../../infra/lab/local/s3/server.ts';
+import { LOCAL_AWS_ACCOUNT } from '../../../../../infra/lab/local/s3/server.ts';
 import { listKeys, newestChange, readMeta } from '../../../../../infra/lab/local/s3/store.ts';
 import { BUCKET, filesIn, startTestS3, type TestS3 } from '../../../../support/s3.ts';
 
-const at = { Bucket: BUCKET, ExpectedBucketOwner: ACCOUNT, Key: 'exports/account=acme/report.json' };
+const at = {
+  Bucket: BUCKET,
+  ExpectedBucketOwner: LOCAL_AWS_ACCOUNT,
+  Key: 'exports/account=acme/report.json',
+};
 
 function put({ client }: TestS3, Key: string, Body: string | Buffer = 'x') {
   return client.send(new PutObjectCommand({ ...at, Key, Body }));

@@ -9,11 +9,11 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
-import { ACCOUNT } from '../../../../../infra/lab/local/s3/server.ts';
+import { LOCAL_AWS_ACCOUNT } from '../../../../../infra/lab/local/s3/server.ts';
 import { BUCKET, filesIn, startTestS3 } from '../../../../support/s3.ts';
 
 const KEY = 'exports/account=acme/report.json';
-const bucket = { Bucket: BUCKET, ExpectedBucketOwner: ACCOUNT };
+const bucket = { Bucket: BUCKET, ExpectedBucketOwner: LOCAL_AWS_ACCOUNT };
 const at = { ...bucket, Key: KEY };
 
 function put({ client }: { client: S3Client }, Body: string, more: Partial<PutObjectCommandInput> = {}) {

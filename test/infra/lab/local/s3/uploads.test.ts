@@ -12,10 +12,10 @@ import {
 } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
 import { base64Crc } from '../../../../../infra/lab/local/s3/objects.ts';
-import { ACCOUNT } from '../../../../../infra/lab/local/s3/server.ts';
+import { LOCAL_AWS_ACCOUNT } from '../../../../../infra/lab/local/s3/server.ts';
 import { BUCKET, startTestS3 } from '../../../../support/s3.ts';
 
-const at = { Bucket: BUCKET, ExpectedBucketOwner: ACCOUNT, Key: 'exports/report.json' };
+const at = { Bucket: BUCKET, ExpectedBucketOwner: LOCAL_AWS_ACCOUNT, Key: 'exports/report.json' };
 const parts = [randomBytes(5 * 1024 * 1024), randomBytes(5 * 1024 * 1024), randomBytes(3)];
 const whole = Buffer.concat(parts);
 const checksum = base64Crc(crc32(whole));

@@ -7,7 +7,7 @@ import {
   TokenRefused,
 } from '../../../../../functions/workflow/errors.ts';
 import { scaledClock } from '../../../../../infra/lab/local/clock.ts';
-import type { LocalRun } from '../../../../../infra/lab/local/run.ts';
+import type { LocalRun } from '../../../../../infra/lab/local/local-run.ts';
 import type { HistoryEvent } from '../../../../../infra/lab/local/step-functions/history.ts';
 import { type Screen, showProgress } from '../../../../../infra/lab/local/step-functions/progress.ts';
 import type { Execution } from '../../../../../infra/lab/local/step-functions/step-functions.ts';

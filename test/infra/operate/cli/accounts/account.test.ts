@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { LEASE_SECONDS } from '../../../../../functions/decisions/waits.ts';
 import { createAccount, neededScopes } from '../../../../../infra/operate/cli/accounts/account.ts';
-import { authorize, LOOPBACK, readClient } from '../../../../../infra/operate/cli/accounts/login.ts';
+import { LOOPBACK, logInWithBrowser, readClient } from '../../../../../infra/operate/cli/accounts/login.ts';
 import { heldLease, startDeployedAccount, writeTemporary } from '../support.ts';
 
 const CLIENT = { client_id: 'canary-id', client_secret: 'canary-secret', note: 'kept' };
@@ -45,7 +45,7 @@ test('40: a login sends no code while an execution renews the token, and stores 
   const { signal } = new AbortController();
   const options = { scope: 'reporting:read', redirectUri: LOOPBACK, input, showUrl, signal };
   // A request would fail otherwise, because nobody serves the platform of the config.
-  await expect(authorize(account, options)).rejects.toThrow(
+  await expect(logInWithBrowser(account, options)).rejects.toThrow(
     'Another call is renewing the token of account acme: it has the lease leases/acme.json.',
   );
   expect(await readStored()).toEqual(CLIENT);

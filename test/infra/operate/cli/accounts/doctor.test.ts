@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { describe, expect, test, vi } from 'vitest';
-import { EXAMPLE_REVISION, type SandboxOptions } from '../../../../../infra/lab/sandbox/settings.ts';
+import { EXAMPLE_REVISION, type SandboxOptions } from '../../../../../infra/lab/sandbox/sandbox-options.ts';
 import { createAccount } from '../../../../../infra/operate/cli/accounts/account.ts';
 import { type Check, diagnose, type Needs } from '../../../../../infra/operate/cli/accounts/diagnose.ts';
 import { runCommand } from '../../../../support/cli.ts';
@@ -52,7 +52,7 @@ describe('the secret', () => {
     const credential = { client_id: 'canary\n', client_secret: 'canary' };
     const { checks, sandbox } = await examine({}, { credential });
     expect(checks).toMatchObject([{ check: 'secret', status: 'fault', todo: expect.any(String) }]);
-    expect(checks[0]?.found).toContain('client_id contains a line break');
+    expect(checks[0]?.description).toContain('client_id contains a line break');
     expect(JSON.stringify(checks)).not.toContain('canary');
     expect(sandbox.journal).toEqual([]);
   });
@@ -60,8 +60,8 @@ describe('the secret', () => {
   test('7.3: that begins or ends with a space causes a warning, and is a fault if the client is refused', async () => {
     const { checks } = await examine({}, { credential: { client_id: 'id', client_secret: 'canary ' } });
     expect(summarize(checks)).toEqual(['secret ok', 'secret unknown', 'token fault']);
-    expect(checks[1]?.found).toContain('client_secret begins or ends with a space');
-    expect(checks[2]?.found).toContain('401 (invalid_client');
+    expect(checks[1]?.description).toContain('client_secret begins or ends with a space');
+    expect(checks[2]?.description).toContain('401 (invalid_client');
     expect(JSON.stringify(checks)).not.toContain('canary');
   });
 
@@ -71,7 +71,7 @@ describe('the secret', () => {
     const options = { credentials: [{ apiKey: 'canary-key' }], now: () => now.getTime() };
     const { checks } = await examine(options, { credential, now });
     expect(summarize(checks)).toEqual(['secret ok', 'token unknown', 'revision ok']);
-    expect(checks[1]?.found).toContain('10 days are left');
+    expect(checks[1]?.description).toContain('10 days are left');
     expect(JSON.stringify(checks)).not.toContain('canary');
   });
 });
@@ -92,7 +92,7 @@ test('40: an execution that renews the token is left alone', async () => {
     account: 'acme',
     check: 'token',
     status: 'unknown',
-    found: 'Another call is renewing the token of account acme: it has the lease leases/acme.json.',
+    description: 'Another call is renewing the token of account acme: it has the lease leases/acme.json.',
     todo: 'Try again in a minute.',
   });
 });
@@ -105,7 +105,7 @@ test.each([
   expect(checks[2]).toMatchObject({
     check: 'scopes',
     status: 'fault',
-    found: expect.stringContaining(`need ${missing}`),
+    description: expect.stringContaining(`need ${missing}`),
   });
 });
 
@@ -131,7 +131,7 @@ describe('the command', () => {
     const { stdout } = await runCommand(['doctor', '--account', 'acme', '--json']);
     expect(JSON.parse(stdout).checks[0]).toMatchObject({
       check: 'secret',
-      found: expect.stringContaining(problem),
+      description: expect.stringContaining(problem),
       todo: expect.stringContaining(todo),
     });
     expect(stdout).not.toContain('(Error)');

@@ -159,6 +159,15 @@ describe('check --sql', () => {
 
 describe('check --sql runs nothing but a query', () => {
   const target = () => join(temporaryDirectory(), 'written');
+  it('refuses a statement that begins with WITH and writes, in the words for any other', async () => {
+    const { check } = await openTable();
+    const statement = 'WITH a AS (SELECT 1 AS spend) INSERT INTO daily SELECT * FROM a';
+    expect(await check('--sql', statement)).toMatchObject({
+      status: 2,
+      faults: ['give one query, which begins with SELECT or WITH: other statements are not run'],
+    });
+  });
+
   it.each([
     ['COPY', (file: string) => `COPY (SELECT 1 AS one) TO '${file}'`],
     ['ATTACH', (file: string) => `ATTACH '${file}'`],

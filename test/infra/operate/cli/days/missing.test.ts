@@ -2,8 +2,8 @@ import { globSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { addDays } from '../../../../../functions/workflow/request/dates.ts';
-import type { MissingDays } from '../../../../../infra/operate/days/days.ts';
-import { keepPlatform } from '../../../../../infra/operate/place/platform.ts';
+import type { MissingDays } from '../../../../../infra/operate/days/missing-days.ts';
+import { keepPlatform } from '../../../../../infra/operate/place/target-platform.ts';
 import { runCommand } from '../../../../support/cli.ts';
 import { withDuckDb, writeParquet } from '../../../../support/ledger-rows.ts';
 import { REPORT } from '../../../../support/requests.ts';

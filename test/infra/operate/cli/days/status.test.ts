@@ -8,7 +8,7 @@ import { addDays } from '../../../../../functions/workflow/request/dates.ts';
 import { type ExportRequest, parseRequest } from '../../../../../functions/workflow/request/request.ts';
 import { describeStatus } from '../../../../../infra/operate/cli/days/status.ts';
 import { describeDamage } from '../../../../../infra/operate/days/damage.ts';
-import type { MissingDays } from '../../../../../infra/operate/days/days.ts';
+import type { MissingDays } from '../../../../../infra/operate/days/missing-days.ts';
 import { requestOf as configuredRequest } from '../../../../../infra/stack/config/exports.ts';
 import { readConfig } from '../../../../../infra/stack/config/read-config.ts';
 import { runCommand } from '../../../../support/cli.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { describeOutcome, printOutcome } from '../../../../../infra/operate/cli/executions/outcome.ts';
+import { describeOutcome, printOutcome } from '../../../../../infra/operate/cli/executions/print-outcome.ts';
 import { resume } from '../../../../../infra/operate/cli/executions/resume.ts';
 import { runDeployed } from '../../../../../infra/operate/cli/run/run.ts';
 import { runCommand } from '../../../../support/cli.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { describeOutcome } from '../../../../../infra/operate/cli/executions/outcome.ts';
+import { describeOutcome } from '../../../../../infra/operate/cli/executions/print-outcome.ts';
 import { adviseLocally, outcomeOf } from '../../../../../infra/operate/executions/outcome.ts';
 
 const REPORT = { version: '1', error: 'RequestRefused', happened: 'No.', todo: 'Fix.', execution: 'daily-1' };

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { readMartResult } from '../../../../../infra/operate/cli/query/mart.ts';
+import { readMartResult } from '../../../../../infra/operate/cli/query/mart-result.ts';
 import { checkOneQuery } from '../../../../../infra/operate/cli/query/one-query.ts';
 import { json, listen } from '../../../../support/listen.ts';
 import { startDeployedTables } from '../support.ts';
@@ -52,6 +52,8 @@ describe('the query of a mart in Athena', () => {
     'SELECT 1) AS a; DROP TABLE daily; SELECT * FROM (SELECT 1',
     'SELECT 1) AS a CROSS JOIN (SELECT 2',
     '-- SELECT\nDELETE FROM t',
+    'WITH a AS (SELECT 1) INSERT INTO t SELECT * FROM a',
+    'WITH a AS (SELECT 1), b (x) AS MATERIALIZED (SELECT 2) DELETE FROM t',
     '',
   ])('is refused before Athena sees it: %j', async (sql) => {
     const queries = await startAthena();
@@ -67,6 +69,7 @@ describe('one query', () => {
     ['  (SELECT 1) UNION (SELECT 2) ; ', '  (SELECT 1) UNION (SELECT 2) '],
     ['/* ; */ SELECT \';)\' AS "a;b" -- ; the end', '/* ; */ SELECT \';)\' AS "a;b" -- ; the end'],
     ["SELECT 'it''s;' AS a", "SELECT 'it''s;' AS a"],
+    ['WITH a AS (SELECT 1) SELECT a.update FROM a', 'WITH a AS (SELECT 1) SELECT a.update FROM a'],
   ])('may be %j', (sql, expected) => {
     expect(checkOneQuery(sql)).toBe(expected);
   });

@@ -5,7 +5,7 @@ import { addDays } from '../../../../../functions/workflow/request/dates.ts';
 import { parseRequest } from '../../../../../functions/workflow/request/request.ts';
 import { scaledClock } from '../../../../../infra/lab/local/clock.ts';
 import { newestChange } from '../../../../../infra/lab/local/s3/store.ts';
-import { startSandbox } from '../../../../../infra/lab/sandbox/sandbox.ts';
+import { startSandbox } from '../../../../../infra/lab/sandbox/start-sandbox.ts';
 import { firstQuery } from '../../../../../infra/operate/cli/run/after-run.ts';
 import { runCommand } from '../../../../support/cli.ts';
 import { listen } from '../../../../support/listen.ts';

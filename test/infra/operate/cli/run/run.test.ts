@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { executionName } from '../../../../../infra/operate/cli/run/request.ts';
+import { executionName } from '../../../../../infra/operate/cli/run/find-request.ts';
 import { runDeployed } from '../../../../../infra/operate/cli/run/run.ts';
 import { REPORT as REQUEST } from '../../../../support/requests.ts';
 import { STATE_MACHINE, startExecutions } from '../../executions/step-functions.ts';
