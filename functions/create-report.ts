@@ -3,7 +3,7 @@ import { createObjectStore, type ObjectStore } from './aws/objects.ts';
 import { readAdvertisers } from './days/advertisers.ts';
 import { countAdvertisers } from './decisions/newcomers.ts';
 import { describeLastAnswers, idsOf } from './decisions/report-answer.ts';
-import { MAX_LOST_ANSWERS, MAX_REPORTS, MIN_WAIT, throttleWait } from './decisions/waits.ts';
+import { FIRST_POLL_WAIT, MAX_LOST_ANSWERS, MAX_REPORTS, throttleWait } from './decisions/waits.ts';
 import { truncate } from './decisions/warnings.ts';
 import { postReport } from './platform/reports.ts';
 import { callPlatform, createPlatformAccess, type PlatformAccess } from './token/call-platform.ts';
@@ -60,7 +60,7 @@ export async function createReport(
     ...leaveOutRefused(after, all, answer.refused),
     reports: [...reports, newReport(answer, access)],
     status: 'pending',
-    wait_seconds: MIN_WAIT,
+    wait_seconds: FIRST_POLL_WAIT,
   };
 }
 

@@ -167,7 +167,7 @@ function throwWriteError(to: Place, permission: string): (error: unknown) => nev
   return (error) => {
     const name = error instanceof Error ? error.name : 'unknown';
     if (!BROKEN.test(name)) throw asServiceError(error, `write ${to.key} to bucket ${to.bucket}`, permission);
-    throw new CopyFailed(`S3 throwWriteError the transfer of ${to.key} (${name}). Try again.`, {
+    throw new CopyFailed(`S3 refused the transfer of ${to.key} (${name}). Try again.`, {
       aws_error: name,
     });
   };

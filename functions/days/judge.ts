@@ -35,6 +35,8 @@ export interface Attempt extends DateRange {
  * - `held`: its newest report has no rows of it, and the table keeps the rows that it had
  * - `older`: it was delivered by the request as it was before the config changed
  * - `there`: everything else. It may have no rows
+ *
+ * `daysView` in infra/stack/catalog/queries.ts says the same in SQL.
  */
 export const DAY_STATES = ['missing', 'behind', 'held', 'older', 'there'] as const;
 export type DayState = (typeof DAY_STATES)[number];

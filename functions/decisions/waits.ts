@@ -5,6 +5,9 @@ import { LIMITS } from '../contract.ts';
 /** Two GETs of one report are at least this far apart, and no wait is shorter. Seconds. */
 export const MIN_WAIT = LIMITS.pollSeconds;
 
+/** From the creation of a report to its first poll. Seconds. */
+export const FIRST_POLL_WAIT = MIN_WAIT;
+
 /** A report that is ready is noticed within a minute. Seconds. */
 const MAX_WAIT = Math.max(60, MIN_WAIT);
 

@@ -8,7 +8,7 @@ import type { ReadableBucket } from '../place/bucket.ts';
 import { UsageError } from '../place/errors.ts';
 import { requireSchema } from './checked-table.ts';
 import { compareMart } from './compare-mart.ts';
-import { Guess } from './guess-kind.ts';
+import { Guess } from './guesses.ts';
 import { type Mart, type MartResult, readMart } from './read-mart.ts';
 import { readTableDays } from './table-days.ts';
 

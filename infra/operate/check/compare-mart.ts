@@ -7,7 +7,7 @@ import {
   latestDate,
 } from '../../../functions/workflow/request/dates.ts';
 import { countDecimals, formatAmount } from './exact-amounts.ts';
-import { type DayDifference, type Guess, guessKind, guessShifts } from './guess-kind.ts';
+import { type DayDifference, type Guess, guessKind, guessShifts } from './guesses.ts';
 import type { Mart, MartDay } from './read-mart.ts';
 import type { AccountDays, ExactSums, TableDay } from './table-days.ts';
 

@@ -1,6 +1,6 @@
 import { STATE_WORDS } from '../days/missing-days.ts';
 import type { PageDay } from '../days/page-contents.ts';
-import { count, dayName, monthName } from './format.ts';
+import { dayName, formatCount, monthName } from './format.ts';
 import { type Html, html } from './html.ts';
 
 type DrawnState = PageDay['state'];
@@ -65,8 +65,8 @@ function classOf(state: DrawnState): string | undefined {
 function describeDay({ state, rows, corrections = 0 }: PageDay): string {
   const parts = [
     ...(state === 'there' ? [] : [WORDS[state]]),
-    ...(rows ? [count(rows, 'row')] : []),
-    ...(corrections > 0 ? [`corrected ${count(corrections, 'time')}`] : []),
+    ...(rows ? [formatCount(rows, 'row')] : []),
+    ...(corrections > 0 ? [`corrected ${formatCount(corrections, 'time')}`] : []),
   ];
   return parts.join(', ');
 }

@@ -1,6 +1,6 @@
 import type { CurvePoint } from '../days/ledger-days.ts';
 import type { PageDay, PageMetric } from '../days/page-contents.ts';
-import { count, dayName, formatNumber, nameUnit } from './format.ts';
+import { dayName, formatCount, formatNumber, nameUnit } from './format.ts';
 import { type Html, html, isolate } from './html.ts';
 
 /** Units of the drawings' coordinates: a day is 1 wide. The style sheet gives the sizes on the page. */
@@ -31,7 +31,7 @@ export function drawCurve(name: string, points: readonly CurvePoint[]): Html {
   const descriptions = ages.flatMap((age) => {
     const share = shares.get(age);
     if (share === undefined) return [];
-    return `${formatNumber(Math.round(share * 10) / 10)} % after ${count(age, 'day')}`;
+    return `${formatNumber(Math.round(share * 10) / 10)} % after ${formatCount(age, 'day')}`;
   });
   const caption = html`<b>${isolate(name)}</b> <span class=unit>in %</span>`;
   const values = ages.map((age) => shares.get(age));

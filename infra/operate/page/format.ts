@@ -8,7 +8,7 @@ const cents = new Intl.NumberFormat('en', {
 });
 
 /** 1 is `1 day`, and 1200 are `1,200 days`. */
-export function count(many: number, one: string): string {
+export function formatCount(many: number, one: string): string {
   return countPlain(many, one, exact.format(many));
 }
 

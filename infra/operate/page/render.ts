@@ -6,7 +6,7 @@ import { type PageContents, type PageCurve, type PageExport, RECENT_DAYS } from 
 import { describeEnd, toMinute } from '../executions/last-run.ts';
 import { drawCalendar, isShort } from './calendar.ts';
 import { drawChart, drawCurve } from './chart.ts';
-import { count, formatNumber } from './format.ts';
+import { formatCount, formatNumber } from './format.ts';
 import { breakable, copyable, dated, fold, type Html, html, isolate, styleSheet } from './html.ts';
 import {
   drawCompared,
@@ -65,16 +65,16 @@ function describeAll(exports: readonly PageExport[]): string {
   if (!only) return 'No export yet';
   if (others.length === 0) return describeVerdict(only);
   const troubled = exports.filter((pageExport) => findTrouble(pageExport).length > 0).length;
-  if (troubled === 0) return `Nothing is missing from ${count(exports.length, 'export')}`;
-  return `${troubled} of ${count(exports.length, 'export')} ${troubled === 1 ? 'needs' : 'need'} attention`;
+  if (troubled === 0) return `Nothing is missing from ${formatCount(exports.length, 'export')}`;
+  return `${troubled} of ${formatCount(exports.length, 'export')} ${troubled === 1 ? 'needs' : 'need'} attention`;
 }
 
 function describeVerdict(pageExport: PageExport): string {
   const { days = 0, counts } = pageExport.missing ?? {};
   const trouble = findTrouble(pageExport);
-  const fine = days > 0 ? `Nothing is missing from ${count(days, 'day')}` : 'Nothing is missing';
+  const fine = days > 0 ? `Nothing is missing from ${formatCount(days, 'day')}` : 'Nothing is missing';
   const older = counts?.older ?? 0;
-  const words = older > 0 ? [`${count(older, 'day')} ${STATE_WORDS.older}`] : [];
+  const words = older > 0 ? [`${formatCount(older, 'day')} ${STATE_WORDS.older}`] : [];
   return [...(trouble.length > 0 ? trouble : [fine]), ...words].join(', ');
 }
 
@@ -89,14 +89,14 @@ function findTrouble({ missing, failure, last, delivered_at, damaged }: PageExpo
   const lacking = TROUBLES.flatMap((state) => {
     const many = counts?.[state] ?? 0;
     if (many === 0) return [];
-    if (state === 'missing') return `${formatNumber(many)} of ${count(days, 'day')} missing`;
-    return `${count(many, 'day')} ${STATE_WORDS[state]}`;
+    if (state === 'missing') return `${formatNumber(many)} of ${formatCount(days, 'day')} missing`;
+    return `${formatCount(many, 'day')} ${STATE_WORDS[state]}`;
   });
   return [
     ...(failure ? [`${last?.outcome === 'failed' ? 'The last' : 'An earlier'} run failed`] : []),
     ...lacking,
-    ...(runs.length > 0 ? [`${count(runs.length, 'unfinished run')}`] : []),
-    ...(damaged.length > 0 ? [`${count(damaged.length, 'damaged object')}`] : []),
+    ...(runs.length > 0 ? [`${formatCount(runs.length, 'unfinished run')}`] : []),
+    ...(damaged.length > 0 ? [`${formatCount(damaged.length, 'damaged object')}`] : []),
     ...(delivered_at === undefined && !failure ? ['No delivery yet'] : []),
   ];
 }
@@ -164,7 +164,7 @@ function drawParts(pageExport: PageExport, isLocal: boolean): Html {
   return html`${drawFacts(pageExport)}
 ${failure && drawFailure(failure, isLocal)}
 ${damaged.length > 0 && drawDamage(damaged)}
-${warnings.length > 0 && fold(count(warnings.length, 'warning'), html`<ul class=ranges>${warnings.map((text) => html`<li>${breakable(text)}`)}</ul>`)}
+${warnings.length > 0 && fold(formatCount(warnings.length, 'warning'), html`<ul class=ranges>${warnings.map((text) => html`<li>${breakable(text)}`)}</ul>`)}
 <div class="days${isShort(days) && ' short'}">
 ${calendar && html`<div>\n<h3>Days</h3>\n${calendar}</div>`}
 <div>
@@ -174,7 +174,7 @@ ${months.length + closed.length > 0 && html`<h3>Final days</h3>\n${drawMonths(mo
 </div>
 ${
   metrics.length > 0 &&
-  html`<h3>The last ${recent.length === 1 ? 'day' : count(recent.length, 'day')}</h3>
+  html`<h3>The last ${recent.length === 1 ? 'day' : formatCount(recent.length, 'day')}</h3>
 <div class=metrics>${metrics.map((metric) => drawChart(metric, recent))}</div>
 ${drawDays(metrics, recent)}`
 }
@@ -187,17 +187,17 @@ ${table && fold('What the columns mean', drawDictionary(table, account))}
 function drawRestatements({ points, look_back, configured }: PageCurve): Html {
   const days = Math.max(...points.map((point) => point.days));
   if (days < MIN_CURVE_DAYS)
-    return html`<p class=note>${count(days, 'day')} of the ${MIN_CURVE_DAYS} that it takes are final and were read early on.</p>`;
+    return html`<p class=note>${formatCount(days, 'day')} of the ${MIN_CURVE_DAYS} that it takes are final and were read early on.</p>`;
   const have = configured === undefined ? '' : `; you have last_${configured}_days`;
   const ofMetrics = Map.groupBy(points, ({ metric }) => metric);
-  return html`<p><b>last_${look_back}_days</b> would have caught 99 % of the changes of ${count(days, 'final day')}${have}.</p>
+  return html`<p><b>last_${look_back}_days</b> would have caught 99 % of the changes of ${formatCount(days, 'final day')}${have}.</p>
 <p class=note>Of its final value, each metric showed at an age of so many days:</p>
 <div class=metrics>${[...ofMetrics].map(([name, pointsOfMetric]) => drawCurve(name, pointsOfMetric))}</div>`;
 }
 
 function drawFacts(pageExport: PageExport): Html {
   const { newest_day, delivered_at, days_behind, kind, days, running, last, time_zone } = pageExport;
-  const behind = days_behind === 0 ? ' (up to date)' : ` (${count(days_behind ?? 0, 'day')} behind)`;
+  const behind = days_behind === 0 ? ' (up to date)' : ` (${formatCount(days_behind ?? 0, 'day')} behind)`;
   const items = kind === 'list' ? days.at(-1)?.rows : undefined;
   return drawPairs([
     [

@@ -6,7 +6,7 @@ import type { ClosedMonth, ComparedMetric } from '../days/ledger-days.ts';
 import type { PageDay, PageExport, PageMetric } from '../days/page-contents.ts';
 import type { Remedy } from '../days/remedies.ts';
 import { toMinute } from '../executions/last-run.ts';
-import { count, formatDifference, formatNumber, monthName, nameUnit } from './format.ts';
+import { formatCount, formatDifference, formatNumber, monthName, nameUnit } from './format.ts';
 import { breakable, type Content, copyable, dated, fold, type Html, html, isolate } from './html.ts';
 
 /** Rows of a table that are shown at once; a click shows the others. */
@@ -39,7 +39,7 @@ export function tabulate(
 /** The days that lack something, and the command that mends them. */
 export function drawRemedies(remedies: readonly Remedy[], isLocal: boolean): Html {
   const drawRange = (range: Remedy['ranges'][number]) =>
-    html`<p><b>${dated(describeDays(range))}</b> ${count(range.days, 'day')}: ${range.reason}</p>`;
+    html`<p><b>${dated(describeDays(range))}</b> ${formatCount(range.days, 'day')}: ${range.reason}</p>`;
   const items = remedies.map(
     ({ ranges, aim, command }) =>
       html`<li>${ranges.map(drawRange)}${drawCommand(command, isLocal, aim)}</li>\n`,
@@ -80,7 +80,7 @@ export function drawDays(metrics: readonly PageMetric[], days: readonly PageDay[
       dated(day.date),
       day.rows === undefined ? '–' : formatNumber(day.rows),
       ...metrics.map((metric) => drawValue(metric, day)),
-      day.corrections ? count(day.corrections, 'time') : '',
+      day.corrections ? formatCount(day.corrections, 'time') : '',
     ]);
   const heads = metrics.map(({ name, unit }) => html`<bdi>${breakable(name)}</bdi> ${nameUnit(unit)}`);
   const columns = ['Day', 'Rows', ...heads, 'Corrected'];

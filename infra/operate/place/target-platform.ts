@@ -11,7 +11,7 @@ import { loadConfig } from './load-config.ts';
 const FILE = 'platform.json';
 
 /** Without --base-url, a run of this machine exports from a sandbox. */
-export function targetOf({ baseUrl, revision = EXAMPLE_REVISION }: PlatformOptions): RequestTarget {
+export function targetOfPlatform({ baseUrl, revision = EXAMPLE_REVISION }: PlatformOptions): RequestTarget {
   return { platform: platformName(baseUrl ?? 'http://127.0.0.1'), revision };
 }
 
@@ -23,7 +23,7 @@ interface PlaceOfRuns {
 
 /** The platform of a folder's last run, which its next one goes to, or else the config's. */
 export async function readTarget({ local, out }: PlaceOfRuns): Promise<RequestTarget> {
-  return local ? targetOf(await lastPlatform(out)) : targetOfConfig(loadConfig());
+  return local ? targetOfPlatform(await lastPlatform(out)) : targetOfConfig(loadConfig());
 }
 
 /** The address of the config's platform. That of a deployed sandbox is an output of the stack. */

@@ -1,4 +1,4 @@
-import { MIN_WAIT, pollWait } from '../../../functions/decisions/waits.ts';
+import { FIRST_POLL_WAIT, pollWait } from '../../../functions/decisions/waits.ts';
 import { MEMORY_MB, type StepName } from './memory.ts';
 
 /** List prices in dollars, us-east-1, without the free tier. */
@@ -70,7 +70,7 @@ function countPolls(readyAfter: number): number {
   const created = new Date();
   const after = (seconds: number) => new Date(created.getTime() + seconds * 1000);
   let polls = 1;
-  for (let waited = MIN_WAIT; waited < readyAfter; polls += 1)
+  for (let waited = FIRST_POLL_WAIT; waited < readyAfter; polls += 1)
     waited += pollWait(created.toISOString(), after(waited));
   return polls;
 }

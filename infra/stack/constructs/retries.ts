@@ -75,7 +75,7 @@ const urlExpired = retry(['UrlExpired'], { first: MIN_WAIT, times: 1 });
 const killed = retry(KILLED, { first: MIN_WAIT, times: 3 });
 
 /** 10 + 20 + 40 + 60 × 7 = 490 s. */
-const throttled = retry(NOT_STARTED, { first: MIN_WAIT, times: 10, longest: 60 });
+const notStarted = retry(NOT_STARTED, { first: MIN_WAIT, times: 10, longest: 60 });
 
 // These belong only to steps that GET no report.
 
@@ -123,20 +123,20 @@ const startFailed = retry(START_FAILED, { first: 2, times: 6, jitter: JitterType
 
 /** The Retry of each step. All other errors are final. */
 export const retries = {
-  PlanExport: [internal, throttled],
+  PlanExport: [internal, notStarted],
   GetToken: [queued, unavailableSoon, askedToWait, unreadable, killed],
-  ListAdvertisers: [unavailable, unreadable, killed, throttled],
+  ListAdvertisers: [unavailable, unreadable, killed, notStarted],
   // Lost answers are counted in the window's state: a Retry's count starts again with each entry.
-  CreateReport: [unavailableSoon, killedOnce, throttled],
-  CheckReport: [unavailable, unreadable, killed, throttled],
-  SaveReport: [unavailable, unreadable, copyFailed, urlExpired, killed, throttled],
-  QueryPurchases: [unavailable, unreadable, copyFailed, killed, throttled],
-  ExportList: [unavailable, unreadable, copyFailed, killed, throttled],
-  CurateReport: [busy, killedTwice, throttled],
-  PublishWindow: [internal, throttled],
-  PublishExport: [internal, throttled],
-  DescribeFailure: [internal, throttled],
-  CheckReady: [internal, throttled],
+  CreateReport: [unavailableSoon, killedOnce, notStarted],
+  CheckReport: [unavailable, unreadable, killed, notStarted],
+  SaveReport: [unavailable, unreadable, copyFailed, urlExpired, killed, notStarted],
+  QueryPurchases: [unavailable, unreadable, copyFailed, killed, notStarted],
+  ExportList: [unavailable, unreadable, copyFailed, killed, notStarted],
+  CurateReport: [busy, killedTwice, notStarted],
+  PublishWindow: [internal, notStarted],
+  PublishExport: [internal, notStarted],
+  DescribeFailure: [internal, notStarted],
+  CheckReady: [internal, notStarted],
   Announce: [announcement],
   ExportAccount: [startFailed],
 } as const satisfies Record<StepName | 'Announce' | 'ExportAccount', readonly RetryProps[]>;

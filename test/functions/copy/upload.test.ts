@@ -113,6 +113,14 @@ test('28: lists an upload’s parts of every page, without the parts that have n
   expect(server.requests).toHaveLength(3);
 });
 
+test('27: a part whose checksum S3 did not find is a broken transfer, in words', async () => {
+  const { to } = await startS3Answers(refuse(400, errorOf('BadDigest')));
+  await expect(send(to)).rejects.toMatchObject({
+    name: 'CopyFailed',
+    message: expect.stringContaining(`S3 refused the transfer of ${to.key} (BadDigest)`),
+  });
+});
+
 test('27: a refused ListParts names its permission', async () => {
   const { to } = await startS3Answers(refuse(403, errorOf('AccessDenied')));
   const facts = { permission: 's3:ListMultipartUploadParts', status: 403 };

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { count } from '../../../../functions/workflow/count.ts';
 import { describeDays } from '../../../../functions/workflow/request/dates.ts';
 import { checkMart, type MartCheck } from '../../check/check-mart.ts';
-import type { Guess } from '../../check/guess-kind.ts';
+import type { Guess } from '../../check/guesses.ts';
 import { describeDamage } from '../../days/damage.ts';
 import type { AskedDays } from '../../days/days-to-look-at.ts';
 import { type ExportPlace, findConfigured } from '../../days/find-exports.ts';

@@ -10,7 +10,7 @@ import { UsageError } from '../../place/errors.ts';
 import { loadConfig } from '../../place/load-config.ts';
 import { type CommonOptions, examples, LOCAL_GROUP, option } from '../options.ts';
 import { runLocal } from '../run/run-local.ts';
-import { asConfigured } from './configured-request.ts';
+import { asConfigured } from './as-configured.ts';
 import { startAndFollow } from './follow.ts';
 import { printOutcome } from './print-outcome.ts';
 

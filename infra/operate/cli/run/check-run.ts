@@ -10,7 +10,12 @@ import { openToRead, type ReadableBucket } from '../../place/bucket.ts';
 import { checkRequests } from '../../place/check-request.ts';
 import { refuse, UsageError } from '../../place/errors.ts';
 import { configName, loadConfig } from '../../place/load-config.ts';
-import { credentialFile, lastPlatform, type PlatformOptions, targetOf } from '../../place/target-platform.ts';
+import {
+  credentialFile,
+  lastPlatform,
+  type PlatformOptions,
+  targetOfPlatform,
+} from '../../place/target-platform.ts';
 import { type CommonOptions, platformFaults } from '../options.ts';
 import {
   EXAMPLE_EXPORT,
@@ -70,7 +75,7 @@ function folderFaults(
   others: readonly RecordedExport[],
   { out, input, ...options }: LocalRunOptions,
 ): string[] {
-  const target = targetOf(options);
+  const target = targetOfPlatform(options);
   const delivered = others.filter(({ records }) => records.deliveries.length > 0);
   const platforms = new Set(
     delivered.flatMap(({ records }) => records.deliveries.map(({ manifest }) => manifest.platform)),
