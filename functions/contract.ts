@@ -134,7 +134,10 @@ export function readReport({ body }: Polled): ReportFacts {
   return { id: body.id, status: body.status, url: body.download_url };
 }
 
-/** The meaning of each status (contract 3). Any other one is waited for until the report counts as stuck. */
+/**
+ * The meaning of each status (contract 3). Any other one is waited for until the report counts as stuck. The
+ * rule in contract-words.grit, which refuses these words elsewhere, lists them too.
+ */
 export const STATUSES: Readonly<Record<string, Meaning>> = {
   CREATED: 'generating',
   PROCESSING: 'generating',

@@ -3,7 +3,7 @@ import { createObjectStore } from './aws/objects.ts';
 import { createSecrets } from './aws/secrets.ts';
 import { MAX_RENEWALS, MIN_WAIT, TOKEN_SECONDS } from './decisions/waits.ts';
 import { authorizationOf } from './platform/connection.ts';
-import { createTokenRequest, type RequestToken } from './platform/oauth.ts';
+import { createTokenRequest, MIN_TOKEN_LIFE, type RequestToken } from './platform/oauth.ts';
 import { apiKeyWarning, useApiKey } from './token/api-key.ts';
 import {
   type CachedToken,
@@ -39,8 +39,8 @@ import { READS, readSettingObject } from './workflow/settings.ts';
 import type { TokenRef } from './workflow/state-parts.ts';
 import { TokenRequest } from './workflow/states.ts';
 
-/** Milliseconds: half the shortest life. A token that ends sooner is not used, as a call takes a minute. */
-const MARGIN_MS = 30_000;
+/** A token that ends within this time is renewed, because a call may take as long. Seconds. */
+const RENEW_BEFORE_SECONDS = MIN_TOKEN_LIFE / 2;
 
 interface Dependencies extends LeaseAccess {
   readonly credentialOf: (account: string) => CredentialStore;
@@ -188,7 +188,7 @@ function errorOf({ error, message }: RefusedCredential): ExportError {
   return new errors[error](happened, facts);
 }
 
-/** @returns the cached token, if the request can use it for another minute */
+/** @returns the cached token, if it does not end soon */
 function findUsable(
   { cache, name, issued_for }: AccountTokens,
   refusedSecret: string | undefined,
@@ -257,7 +257,7 @@ async function issueToken(
 }
 
 function endsSoon({ expires_at }: CachedToken, now: Date): boolean {
-  return Date.parse(expires_at) - now.getTime() <= MARGIN_MS;
+  return Date.parse(expires_at) - now.getTime() <= RENEW_BEFORE_SECONDS * 1000;
 }
 
 export const handler = createHandler(READS.GetToken, TokenRequest, getToken, (settings, log) => {

@@ -38,11 +38,13 @@ export interface Token {
   readonly refreshToken?: string | undefined;
 }
 
-// Seconds. A lifetime of 0 would cause a token request before each call. If it really ends sooner, a 401
-// shows it.
-const LIFETIME_MIN = 60;
-// Longer than any window takes. If the clock or the number is far off, that costs one 401 a day.
-const LIFETIME_MAX = 24 * 3600;
+/**
+ * Seconds. A life of 0 would cause a token request before each call. If a token really ends sooner, a 401
+ * shows it.
+ */
+export const MIN_TOKEN_LIFE = 60;
+/** Seconds. Longer than any window takes. If the clock or the number is far off, that costs one 401 a day. */
+const MAX_TOKEN_LIFE = 24 * 3600;
 
 /** Statuses that say nothing against the credential: a later request may succeed. */
 const AGAIN_LATER = [408, 423, 425, 429];
@@ -178,7 +180,7 @@ function lifetime(expiresIn: unknown): number {
   const seconds = typeof expiresIn === 'number' ? expiresIn : Number.parseFloat(String(expiresIn));
   return Number.isNaN(seconds)
     ? LIMITS.tokenSeconds
-    : Math.min(Math.max(Math.floor(seconds), LIFETIME_MIN), LIFETIME_MAX);
+    : Math.min(Math.max(Math.floor(seconds), MIN_TOKEN_LIFE), MAX_TOKEN_LIFE);
 }
 
 /**

@@ -6,7 +6,8 @@ import { LIST_NAMES, listEndpoint } from './lists.ts';
 import { authorizationEndpoint } from './oauth/authorize.ts';
 import { tokenEndpoint } from './oauth/tokens.ts';
 import type { Consents, Grant, PlatformState } from './platform-state.ts';
-import { createReportEndpoint, purchasesEndpoint, reportEndpoint } from './reporting/reports.ts';
+import { purchasesEndpoint } from './reporting/purchases.ts';
+import { createReportEndpoint, reportEndpoint } from './reporting/reports.ts';
 
 /** Answers as the contract says, without any fault. */
 export async function answerTo(state: PlatformState, call: Call): Promise<Answer> {
