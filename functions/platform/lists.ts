@@ -32,10 +32,11 @@ type Doubtful =
 type Reply = ({ readonly is: 'page' } & ListPage) | Doubtful;
 
 /**
- * Requests the pages of a list in order, one at a time. The list ends where the answers prove it: by an empty
- * page, or by a page that is refused or comes again, if a page that begins at the last item has nothing behind
- * it. None of these ends counts if the answer names more items than were read. An item may come twice, because
- * the order may change between requests. Numbers that JavaScript cannot hold stay as they were sent.
+ * Requests the pages of a list in order, one at a time. The list ends where the answers prove it: by an
+ * empty page, or by a page that is refused or comes again, if a page that begins at the last item has
+ * nothing behind it. None of these ends counts if the answer names more items than were read. An item may
+ * come twice, because the order may change between requests. Numbers that JavaScript cannot hold stay as
+ * they were sent.
  *
  * @param warn gets the reason if items may be missing
  * @param begun what was read before. Default: nothing
@@ -162,8 +163,8 @@ async function requireEnd(reply: Doubtful, ending: Ending): Promise<void> {
 }
 
 /**
- * True if a page may have more than one item. Otherwise, a page of one item does not show that this is the last
- * one.
+ * True if a page may have more than one item. Otherwise, a page of one item does not show that this is the
+ * last one.
  */
 function hasLargerPages({ offset, largest }: ListProgress, limit: number): boolean {
   const isOnlyItem = offset === 1;

@@ -224,8 +224,8 @@ async function readNames(
 }
 
 /**
- * @returns a condition of SQL for the rows that count, and whether one of them has the usual names. Without any
- *   row, the usual names are the names of the file
+ * @returns a condition of SQL for the rows that count, and whether one of them has the usual names. Without
+ *   any row, the usual names are the names of the file
  */
 async function findCountingRows(
   database: Database,
