@@ -209,7 +209,7 @@ async function writeDays(
   };
 }
 
-/** What became of a report's days in the table. */
+/** The outcomes of a report's days in the table. */
 interface WrittenDays {
   /** The days of the months that were written. */
   readonly merged: readonly MergedDay[];

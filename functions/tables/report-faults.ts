@@ -7,7 +7,7 @@ import { listNames, type ReportFile, type ReportOptions, refusedFile, shorten } 
 import { BEFORE_TEXT, pathInObject } from './rows.ts';
 import { metricsOf } from './sums.ts';
 
-// What is wrong with a report, and what a reader should know of it. Its rows are staged and added up already.
+// Finds the faults of a report and the warnings for its reader, once its rows are staged and added up.
 
 /** The columns that are staged, and the names of the file's fields. */
 export interface StagedFields {

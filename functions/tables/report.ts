@@ -37,7 +37,7 @@ export interface DayFacts {
  */
 export type Sums = Readonly<Record<string, string | null>>;
 
-/** How a report is staged. */
+/** The settings with which a report is staged. */
 export interface ReportOptions extends Pick<ReportRequest, 'granularity'> {
   /** With granularity DAY, no row may have another date. */
   readonly window: Window;
@@ -50,7 +50,7 @@ export interface ReportOptions extends Pick<ReportRequest, 'granularity'> {
   readonly columns: readonly Column[];
 }
 
-/** What a report has, once it is staged and added up. */
+/** The facts of a report that is staged and added up. */
 export interface StagedReport {
   readonly rows: number;
   /** Absent if no row has a date. Of a report by day, in the window. */

@@ -184,11 +184,11 @@ function wrongParents({ scenario, faulty }: ScenarioRun, phase: Phase): string[]
   const { parents, ended } = phase;
   if (parents.length === 0) return [];
   const isPlanned = ({ status, error }: Ended) => status === 'SUCCEEDED' || error === 'ExportIncomplete';
-  const isWithFaults = phase === faulty;
+  const refused = phase === faulty ? refusalsOf(scenario) : [];
   const unplanned = parents.filter((parent) => !isPlanned(parent));
   const wrong = unplanned.filter(({ error = '', cause }) => {
     const failure = parseFailure(cause);
-    return !isWithFaults || !isTyped(error, scenario) || failure?.error !== error || !failure.todo;
+    return !refused.includes(error) || failure?.error !== error || !failure.todo;
   });
   const statuses = parents.map(({ status, error }) => error ?? status ?? 'not ended');
   const children = ended.map(({ execution }) => execution).join(' ');
@@ -201,6 +201,16 @@ function wrongParents({ scenario, faulty }: ScenarioRun, phase: Phase): string[]
     ),
     ...(ended.length === started ? [] : [`P1: ${ended.length} executions of one account: ${children}`]),
     ...(isMissed ? [`P4: ${statuses} although ${children} failed`] : []),
+  ];
+}
+
+/** The errors with which S3's faults may keep PlanExport from writing a run. */
+function refusalsOf({ s3 }: ScenarioRun['scenario']): string[] {
+  const answers = s3.flatMap(({ operation, answer }) => (operation === 'PutObject' ? [answer] : []));
+  const isDenied = (answer: unknown) => answer === 'AccessDenied';
+  return [
+    ...(answers.some(isDenied) ? ['AccessRefused'] : []),
+    ...(answers.some((answer) => !isDenied(answer)) ? ['ServiceUnavailable'] : []),
   ];
 }
 

@@ -30,7 +30,7 @@ function timeAt(anchor: ClockAnchor): number {
 }
 
 /**
- * What a clock that catches up shows at most: the machine's time, or the time at speed 1 if it began later.
+ * The latest time of a clock that catches up: the machine's, or the time at speed 1 if it began later.
  */
 function slowTime({ real, start, catchesUp = false }: ClockAnchor, now: number): number {
   return catchesUp ? now + Math.max(start - real, 0) : Number.POSITIVE_INFINITY;

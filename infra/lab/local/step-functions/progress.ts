@@ -48,7 +48,7 @@ function nameWindow({ window: place, input }: HistoryEvent, account: string): st
   return account + describeDays(window) + (window.content === 'total' ? ', total' : '');
 }
 
-/** What the windows of an execution and of its accounts do at present. */
+/** The present steps of an execution's windows, and of those of its accounts. */
 class Activities {
   readonly #byKey = new Map<string, Activity>();
   #planned = 0;
